@@ -29,12 +29,13 @@ from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
 from contextasm.text.names.templates import ARCHIVE
-from contextasm.upkeep.actions import Action, Edit, Move
+from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import OwnerMemories, UpkeepInput
 from contextasm.upkeep.logs import LOG_FOLDERS, is_due_for_archive
-from contextasm.upkeep.memories.edits import Archived, OwnerEdits
+from contextasm.upkeep.memories.edits import OwnerEdits
 from contextasm.upkeep.memories.states import Supersession
 from contextasm.workspace.editing.files import EditableFile
+from contextasm.workspace.editing.memory_file import Edit
 
 
 class RetainedItem(NamedTuple):
@@ -245,7 +246,7 @@ class _Leaving:
             return True
         if memory.path not in self._edited_files or not edits.can_archive(memory):
             return False
-        return not self._edits.isdisjoint(edits.archive([memory]).edits)
+        return edits.file(memory).remove(memory.line) in self._edits
 
 
 class _Finder:
@@ -441,20 +442,18 @@ class _PolicyPlan:
             f"{self._policy.name} has {self._kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
             f"score {choice.score:.2f}: {idle}quality {item.quality:.2f}"
         )
-        leaving = Archived((), ())
+        action = Action("evict", (item.id, *item.followers), reason, needs_approval=True)
+        if item.id == item.path:
+            target = self._archive_target(item.path, is_compressed=evict.to == "frozen")
+            action = action._replace(moves=(Move(item.path, target),))
         if retained := self._memories.get(item.id):
             whole = [retained.memory] if item.id != item.path else []
-            leaving = retained.edits.archive([*whole, *retained.followers])
-        saved = sum(_tokens(edit.path, edit.removed) for edit in leaving.edits)
-        moves = leaving.moves
-        if item.id == item.path:
-            moves = (Move(item.path, self._archive_target(item.path, is_compressed=evict.to == "frozen")), *moves)
-        for move in moves:
+            action = retained.edits.archive(action, [*whole, *retained.followers])
+        saved = sum(_tokens(edit.path, edit.removed) for edit in action.edits)
+        for move in action.moves:
             read = self._upkeep.workspace.read(move.path)
             saved += ESTIMATE.count(read.whole) if isinstance(read, Document) else 0
-        targets = (item.id, *item.followers)
-        action = Action("evict", targets, reason, needs_approval=True, edits=leaving.edits)
-        return action._replace(moves=moves, tokens_saved=saved)
+        return action._replace(tokens_saved=saved)
 
     def _archive_target(self, path: str, *, is_compressed: bool) -> str:
         """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError
-from contextasm.upkeep.actions import Action, Edit, Move
+from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.apply import apply_actions
 from contextasm.upkeep.archive import (
     ArchivedText,
@@ -28,6 +28,7 @@ from contextasm.upkeep.archive import (
 )
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import is_unfinished, recover, take_back
+from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 from tests.upkeep.trees import all_text, tree

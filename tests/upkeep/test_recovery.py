@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.upkeep.actions import Action, Edit
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_actions
 from contextasm.workspace import atomic
 from contextasm.workspace.editing import journal
 from contextasm.workspace.editing.journal import take_back
+from contextasm.workspace.editing.memory_file import Edit
 from tests.command import fill, inside
 from tests.upkeep.test_tidy import DAY, WORDS, log_of
 from tests.upkeep.trees import tree

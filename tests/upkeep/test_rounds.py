@@ -14,10 +14,11 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
 from contextasm.upkeep import apply as tidy
-from contextasm.upkeep.actions import Action, Edit
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import Applied
 from contextasm.upkeep.input import MemoryFiles, UpkeepInput
 from contextasm.upkeep.plan import Plan
+from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 from tests.upkeep.trees import tree

@@ -244,14 +244,12 @@ def reinforce(edits: OwnerEdits, group: DuplicateGroup, written: Mapping[str, Me
     """The action that sets what the kept memory gains, and archives the others; `written` has all as they stand."""
     others = [written[memory.id] for memory in group.others]
     kept = written[group.kept.id]
-    archived = edits.archive(others)
     fields = changed_fields(kept, group.merged)
     reason = f"{quoted(kept)} says the same as {_places(others)}"
     action = change_action("reinforce", [kept, *others], reason, needs_approval=False)
-    kept_edits = (edits.set_fields(kept, fields),) if fields else ()
-    return action._replace(
-        edits=(*kept_edits, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens(others)
-    )
+    if fields:
+        action = edits.set_fields(action, kept, fields)
+    return edits.archive(action, others)._replace(tokens_saved=memory_tokens(others))
 
 
 def _places(memories: Sequence[Memory]) -> str:
@@ -348,24 +346,19 @@ def consolidate(
     last = written[max(cluster.members, key=lambda memory: (memory.path, memory.line)).id]
     for text, origin in _texts(cluster.texts, summarizer):
         new = _new_memory(cluster, last.path, text, today)
-        bullet = format_bullet(text, new.type, _bullet_fields(new, edits.file(last).front))
+        bullet = format_bullet(text, new.type, _bullet_fields(new, edits.file(last).document.front))
         if new.id in written or not _reads_back(bullet, new):
             continue
         if any(is_same(fold_text(text), folded) for folded in others_folded):
             continue
-        changes = [
-            edits.set_fields(
-                written[memory.id],
-                _member_fields(written[memory.id], memory, new.id),
-                bullet if memory.id == last.id else "",
-            )
-            for memory in cluster.members
-        ]
         count = len(cluster.members)
         reason = f"{count} memories like {quoted(cluster.members[0])} become one, its text {origin}"
         action = change_action("consolidate", cluster.members, reason, needs_approval=True)
-        saved = memory_tokens(cluster.members) - memory_tokens([new])
-        return action._replace(edits=tuple(changes), tokens_saved=saved)
+        for known in cluster.members:
+            memory = written[known.id]
+            fields = _member_fields(memory, known, new.id)
+            action = edits.set_fields(action, memory, fields, bullet if known.id == last.id else "")
+        return action._replace(tokens_saved=memory_tokens(cluster.members) - memory_tokens([new]))
     return None
 
 

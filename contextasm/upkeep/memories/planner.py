@@ -85,7 +85,7 @@ def _plan_groups(
         if fields and not group.others and edits.can_change(memory):
             values = " and ".join(f"{name}={value}" for name, value in fields.items())
             action = change_action("fill", [memory], f"{quoted(memory)} lacks {values}", needs_approval=False)
-            yield action._replace(edits=(edits.set_fields(memory, fields),))
+            yield edits.set_fields(action, memory, fields)
 
 
 def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:

@@ -106,9 +106,8 @@ def plan_retired(
         else:
             continue
         if all(map(edits.can_archive, leaving)):
-            edit, moves = edits.archive(leaving)
             action = change_action("archive", leaving, reason, needs_approval=False)
-            yield action._replace(edits=edit, moves=moves), leaving
+            yield edits.archive(action, leaving), leaving
 
 
 def plan_closed(
@@ -131,13 +130,10 @@ def plan_closed(
         if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
             continue
         fields = {"created": known.created} if known is not memory else {}
-        archived = edits.archive(followers)
         action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
-        edit = edits.set_fields(memory, {**fields, "status": status})
-        yield (
-            action._replace(edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])),
-            [memory, *followers],
-        )
+        action = edits.set_fields(action, memory, {**fields, "status": status})
+        action = edits.archive(action, followers)
+        yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 
 _ONE_VALUE = ("key", "tier", "dedup")

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
 from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.text.memories.writer import append_bullets, ends_under, field_text, format_bullet
+from contextasm.text.memories.writer import ends_under, format_bullet
 from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
-from contextasm.workspace.editing.files import locked, save_file
+from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 
@@ -101,8 +101,7 @@ def store_memories(
         outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
         _mark_superseded(editor, [*replaced.values()])
         stored = _append_memories(editor, place.path, new, day) if new else ()
-        for path, data in editor.changed.items():
-            save_file(workspace, path, data)
+        editor.save()
     return [
         RememberOutcome(outcome.what, stored[outcome.at], *outcome[2:]) if isinstance(outcome, AmongNew) else outcome
         for outcome in outcomes
@@ -123,7 +122,7 @@ def _mark_superseded(editor: MemoryEditor, replaced: Sequence[Memory]) -> None:
         # It may have been reinforced since.
         memory = next(memory for memory in editor.memories(before.path) if memory.id == before.id)
         if memory.status in ACTIVE_STATUSES:
-            editor.set_fields(memory, {"status": "superseded"}, memory._replace(status="superseded"))
+            editor.set_fields(memory, status="superseded")
 
 
 def reinforce_or_add(
@@ -134,8 +133,7 @@ def reinforce_or_add(
     if not force and (same := editor.find_same(text, entry.supersedes)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
-        fields = {name: field_text(value) for name, value in _changed_fields(memory, changed).items()}
-        editor.set_fields(memory, fields, changed)
+        editor.set_fields(memory, **_changed_fields(memory, changed))
         return RememberOutcome("reinforced", changed, alike, unmerged)
     if not force:
         texts = [fold_text(other.text) for other in new]
@@ -187,25 +185,18 @@ def _changed_fields(old: Memory, changed: Memory) -> Mapping[str, object]:
 def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:
     """Append the entries to a file as its last memories, and read them back.
 
-    A date is left out where the heading above names it. Reading back shows whether that worked: a heading may stand in
-    a fence, a file may end in one, and front matter may archive all memories of the file.
+    A date is left out if the heading above names it. Reading back shows whether that worked.
     """
-    file = editor.files[path]
-    text = file.text
     dated = {"created": str(day)}
-    attribute_choices = (
-        ({}, dated, {"status": "active", **dated})
-        if ends_under(text, str(day))
-        else (dated, {"status": "active", **dated})
-    )
+    attribute_choices = [dated, {"status": "active", **dated}]
+    if (file := editor.open(path)) and ends_under(file.text, str(day)):
+        attribute_choices.insert(0, {})
     expected = [(entry.text, entry.type, str(day), True) for entry in entries]
     for attributes in attribute_choices:
         bullets = [format_bullet(entry.text, entry.type, entry_fields(entry) | attributes) for entry in entries]
-        editor.change(path, text + file.encoded(append_bullets(text, bullets)).decode(file.encoding))
-        appended = editor.memories(path)[-len(entries) :]
+        appended = editor.append(path, bullets)
         if [_read_back(memory) for memory in appended] == expected:
             return appended
-    editor.changed.pop(path)
     if editor.is_one_memory(path):
         hint = "name another file with --file, or leave it out"
         raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)
