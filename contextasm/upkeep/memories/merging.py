@@ -20,7 +20,7 @@ from contextasm.text.memories.fields import memory_id
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
 from contextasm.text.names.templates import one_line
-from contextasm.text.similarity import SAME_PERCENT, find_similar, fold_text, is_same, similarity
+from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, is_same, similarity
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
 from contextasm.upkeep.memories.states import (
@@ -31,9 +31,7 @@ from contextasm.upkeep.memories.states import (
     memory_audience,
     merge_memories,
 )
-
-LIKE = 0.8
-"""Least similarity of two texts that belong together (digest 1.6)."""
+from contextasm.workspace.editing.remember import raised_importance
 
 MAX_COMPARED = 500
 """Number of texts that are all compared with each other; of more, those alone that share a rare part."""
@@ -55,51 +53,27 @@ _FEW_WORDS = 8
 """Texts of fewer words share too few pairs of words; they are parted into letters."""
 
 
-class SimilarPair(NamedTuple):
-    """Two texts that are alike."""
+def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+    """The pairs of folded texts that belong together, by the measure of `remember`; each pair once.
 
-    earlier: int
-    later: int
-    """Their places among the texts."""
-    share: float
-    """Similarity, `LIKE` to 1."""
-
-
-def similar_pairs(texts: Sequence[str]) -> Iterator[SimilarPair]:
-    """The pairs of folded texts that are alike, by the measure of `remember`; each pair once.
-
-    The numbers and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with
-    different texts. Takes a time that grows with the number of texts, not with its square.
+    Each is the place of the earlier text, that of the later one, and their similarity, from `RELATED` on. The numbers
+    and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with different
+    texts. Takes a time that grows with the number of texts, not with its square.
     """
     first_of: dict[str, int] = {}
     distinct: list[int] = []
     for at, text in enumerate(texts):
         if text in first_of:
-            yield SimilarPair(first_of[text], at, 1.0)
+            yield first_of[text], at, 1.0
         elif text:
             first_of[text] = at
             if len(text) <= MAX_LENGTH:
                 distinct.append(at)
-    search = _AllEarlier() if len(distinct) <= MAX_COMPARED else _RareParts([texts[at] for at in distinct])
+    search = _RareParts([texts[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None
     for number, at in enumerate(distinct):
-        numbers = search.candidates(number)
-        for hit in find_similar(texts[at], [texts[distinct[other]] for other in numbers], _LETTERS_PERCENT):
-            earlier = distinct[numbers[hit.at]]
-            share = similarity(texts[earlier], texts[at])
-            if share >= LIKE:
-                yield SimilarPair(earlier, at, share)
-
-
-_LETTERS_PERCENT = int(LIKE * 100) - 1
-"""Per cent: a rounded share may fall short of the boundary."""
-
-
-class _AllEarlier:
-    """Candidates among few texts."""
-
-    def candidates(self, number: int) -> Sequence[int]:
-        """The numbers of all texts before this one."""
-        return range(number)
+        earlier = [distinct[other] for other in (search.candidates(number) if search else range(number))]
+        for place, share in find_similar(texts[at], [texts[other] for other in earlier], RELATED):
+            yield earlier[place], at, share
 
 
 class _RareParts:
@@ -158,13 +132,13 @@ class SimilarMemories:
             audiences.setdefault(memory_audience(memory), []).append(memory)
             self._class_of[memory.id] = memory.id
         for of_audience in audiences.values():
-            for pair in similar_pairs([fold_text(memory.text) for memory in of_audience]):
-                earlier, later = of_audience[pair.earlier].id, of_audience[pair.later].id
-                if pair.share == 1:
+            for at, later_at, share in similar_pairs([fold_text(memory.text) for memory in of_audience]):
+                earlier, later = of_audience[at].id, of_audience[later_at].id
+                if share == 1:
                     self._class_of[later] = earlier
                 else:
-                    self._shares.setdefault(earlier, {})[later] = pair.share
-                    self._shares.setdefault(later, {})[earlier] = pair.share
+                    self._shares.setdefault(earlier, {})[later] = share
+                    self._shares.setdefault(later, {})[earlier] = share
         for id_, first in self._class_of.items():
             self._members.setdefault(first, []).append(id_)
 
@@ -177,7 +151,7 @@ class SimilarMemories:
         return self._members.get(name, ())
 
     def alike(self, name: str) -> Mapping[str, float]:
-        """Similarity, from `LIKE` to 1, of the classes that are like this one, itself first, the most similar first."""
+        """Similarity, from `RELATED` to 1, of the classes like this one, itself first, then the most similar."""
         shares = self._shares.get(name)
         return {name: 1.0, **dict(sorted(shares.items(), key=lambda item: -item[1]))} if shares else {name: 1.0}
 
@@ -226,7 +200,7 @@ def group_duplicates(
 def _groups_to_join(similar: SimilarMemories, name: str, firsts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The first memories of groups that say the same as a class; the most similar first, the earliest of each class."""
     for other, share in similar.alike(name).items():
-        if share * 100 >= SAME_PERCENT:
+        if share >= SAME:
             yield from firsts.get(other, ())[:MAX_EQUAL]
 
 
@@ -268,9 +242,6 @@ MAX_ACTIVE = 20
 
 MIN_MEMBERS = 3
 """Memories that are worth one of their own."""
-
-STEP = 0.1
-"""Gain of importance over the most important member, up to 1 (digest 1.6)."""
 
 
 class Cluster(NamedTuple):
@@ -371,14 +342,13 @@ def _member_fields(written: Memory, known: Memory, successor: str) -> Mapping[st
 def _new_memory(cluster: Cluster, path: str, text: str, today: date) -> Memory:
     merged = cluster.merged
     ids = tuple(dict.fromkeys([*(memory.id for memory in cluster.members), *merged.supersedes]))
-    importance = round(min(merged.importance + STEP, 1.0), 4)
     return merged._replace(
         id=memory_id(path, text),
         path=path,
         text=text,
         created=str(today),
         accessed="",
-        importance=importance,
+        importance=raised_importance(merged.importance),
         supersedes=ids,
     )
 

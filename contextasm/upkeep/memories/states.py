@@ -15,7 +15,7 @@ from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
-from contextasm.workspace.editing.remember import DEFAULT_TYPE
+from contextasm.workspace.editing.remember import merge_fields
 
 STALE_DAYS = 7
 """A task that was created and last of use more days ago is stale (digest 1.6)."""
@@ -136,10 +136,6 @@ def plan_closed(
         yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 
-_ONE_VALUE = ("key", "tier", "dedup")
-"""Fields of which a memory has one value or none."""
-
-
 class Audience(NamedTuple):
     """Whom a memory is told, and until when: two memories that differ in it can't become one."""
 
@@ -156,33 +152,19 @@ def can_merge(one: Memory, other: Memory) -> bool:
     """Whether one memory can keep all that the fields of both say, which a file can hold."""
     if memory_audience(one) != memory_audience(other):
         return False
-    if one.type != other.type and DEFAULT_TYPE not in {one.type, other.type}:
-        return False
-    pairs = [(getattr(one, name), getattr(other, name)) for name in _ONE_VALUE]
-    if any(mine and theirs and mine != theirs for mine, theirs in pairs):
-        return False
-    return all(is_value(value) for value in changed_fields(one, merge_memories(one, other)).values())
+    return not merge_fields(one, other)[1] and all(
+        is_value(value) for value in changed_fields(one, merge_memories(one, other)).values()
+    )
 
 
 def merge_memories(kept: Memory, other: Memory) -> Memory:
     """The memory `kept` with the tags, key and type of both, the higher importance, and the last day of use."""
     last = max(other.accessed, other.created)
-    return kept._replace(
-        type=other.type if kept.type == DEFAULT_TYPE else kept.type,
+    return merge_fields(kept, other)[0]._replace(
         importance=max(kept.importance, other.importance),
         confidence=max(kept.confidence, other.confidence),
         accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,
-        key=kept.key or other.key,
-        tier=kept.tier or other.tier,
-        dedup=kept.dedup or other.dedup,
-        tags=_union(kept.tags, other.tags),
-        files=_union(kept.files, other.files),
-        supersedes=_union(kept.supersedes, other.supersedes),
     )
-
-
-def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    return (*words, *(word for word in more if word not in words))
 
 
 def changed_fields(old: Memory, new: Memory) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
 from contextasm.text.memories.writer import memory_bullet
-from contextasm.text.similarity import find_similar, fold_text, is_same
+from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.editing.remember import MemoryPlace
@@ -92,9 +92,8 @@ def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict
         if text in names:
             alike[entry.id] = names[text]
             continue
-        similar = find_similar(text, texts) if compares_similar else ()
-        if same := next((texts[hit.at] for hit in similar if is_same(text, texts[hit.at])), None):
-            alike[entry.id] = names[same]
+        for at, _ in find_similar(text, texts)[:1] if compares_similar else ():
+            alike[entry.id] = names[texts[at]]
         names[text] = entry.id
         texts.append(text)
     return alike

@@ -16,7 +16,7 @@ from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
 from contextasm.text.memories.writer import field_text
-from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
+from contextasm.text.similarity import SAME, find_candidates, fold_text, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
 from contextasm.workspace.editing.files import locked, open_document, save_file, writable_path
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
@@ -72,9 +72,9 @@ class MemoryEditor:
     @cached_property
     def files(self) -> Mapping[str, MemoryFile]:
         """The files that can be read, as they were before any change, by path; all of them are opened."""
-        return {path: file for path in self._paths if (file := self.open(path))}
+        return {path: file for path in self._paths if (file := self.file(path))}
 
-    def open(self, path: str) -> MemoryFile | None:
+    def file(self, path: str) -> MemoryFile | None:
         """One of the files, as it was before any change; None for one that can't be read."""
         if path not in self._opened:
             self._opened[path] = None
@@ -124,7 +124,7 @@ class MemoryEditor:
         return next(memory for memory in self.memories(found.path) if memory.line == found.line)
 
     def _memories_as_named(self, path: str) -> tuple[Memory, ...]:
-        file = self.open(path)
+        file = self.file(path)
         return self._visible_memories(file) if file else ()
 
     def find_same(self, text: str, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
@@ -137,12 +137,12 @@ class MemoryEditor:
             for path, file in self._texts.items():
                 self._folded_texts += file.texts
                 self._paths_of_texts += [path] * len(file.texts)
-        similar = find_similar(text, self._folded_texts)
+        candidates = find_candidates(text, self._folded_texts)
         same = [
-            (memory, similarity(text, folded))
-            for path in dict.fromkeys(self._paths_of_texts[hit.at] for hit in similar)
+            (memory, share)
+            for path in dict.fromkeys(self._paths_of_texts[at] for at in candidates)
             for memory in self.memories(path)
-            if is_same(text, folded := fold_text(memory.text))
+            if (share := similarity(text, fold_text(memory.text))) >= SAME
             and memory.id not in excluded_ids
             and self._is_active(memory)
         ]
@@ -158,7 +158,7 @@ class MemoryEditor:
                 texts[path] = stored[path]
                 continue
             is_held = path in self._opened or read <= MANY
-            if file := self.open(path):
+            if file := self.file(path):
                 document = decode_document(path, file.data, AS_WRITTEN)
                 assert isinstance(document, Document)
                 texts[path] = FileTexts(memory_texts(document), "supersedes" in file.text)
@@ -214,7 +214,7 @@ class MemoryEditor:
             save_file(self._workspace, path, data)
 
     def _content(self, path: str) -> bytes:
-        file = self.open(path)
+        file = self.file(path)
         assert file
         edits = [file.set_fields(line, fields) for line, fields in self._fields.get(path, {}).items()]
         edits += [file.replace(line, bullet) for line, bullet in self._replaced.get(path, {}).items()]
@@ -224,7 +224,7 @@ class MemoryEditor:
     def _current(self, path: str) -> MemoryFile | None:
         """A file with its changes; None for one that can't be read."""
         if not any(path in changes for changes in (self._fields, self._replaced, self._appended)):
-            return self.open(path)
+            return self.file(path)
         document = decode_document(path, self._content(path))
         assert isinstance(document, Document)
         return MemoryFile(document)

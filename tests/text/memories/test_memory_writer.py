@@ -18,7 +18,7 @@ from contextasm.text.memories.writer import (
     is_type,
     is_value,
 )
-from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
+from contextasm.text.similarity import find_candidates, fold_text, is_same, memory_texts, similarity
 from tests.workspaces import law, memory_lists
 
 PIECES = (
@@ -181,7 +181,7 @@ def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict
     rough = memory_texts(found)
     for memory in parse_memories(found)[0]:
         words = fold_text(memory.text)
-        assert not words or any(rough[alike.at] == words for alike in find_similar(words, rough)), (words, rough)
+        assert not words or any(rough[at] == words for at in find_candidates(words, rough)), (words, rough)
 
 
 def test_a_heading_in_a_comment_is_not_the_last_of_its_file() -> None:
