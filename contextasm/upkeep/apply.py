@@ -38,19 +38,12 @@ from contextasm.workspace.editing.memory_file import Edit, edited
 _USUAL_MODE = 0o644
 
 
-class LeftOut(NamedTuple):
-    """An action that was not applied."""
-
-    action: Action
-    why: str
-    """Why, in words for a person, without the period."""
-
-
 class Applied(NamedTuple):
     """Result of an application: the actions that were carried out, and the others."""
 
     actions: tuple[Action, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[tuple[Action, str], ...] = ()
+    """Each with the reason, in words for a person, without the period."""
     journal: Journal | None = None
     """By which everything is taken back; None where nothing was changed."""
 
@@ -63,14 +56,11 @@ def apply_actions(root: str, actions: Sequence[Action], today: date, earlier: Jo
     """
     composition = _Composition(root, today)
     applied: list[Action] = []
-    left_out: list[LeftOut] = []
+    left_out: list[tuple[Action, str]] = []
     for action in actions:
-        if not action.changes_files:
-            left_out.append(LeftOut(action, "it is for a person to decide"))
-            continue
-        why = composition.add(action)
+        why = composition.add(action) if action.changes_files else "it is for a person to decide"
         if why:
-            left_out.append(LeftOut(action, why))
+            left_out.append((action, why))
         else:
             applied.append(action)
     changes = composition.changes()

@@ -159,10 +159,8 @@ class ArchiveSearch(NamedTuple):
     """Problems of files that can't be read."""
 
 
-class _Entry(NamedTuple):
-    words: IndexEntry
-    hit: ArchiveHit
-    is_heading: bool = False
+_Entry = tuple[IndexEntry, ArchiveHit | None]
+"""The words of a text in an archive, and the hit that it is; a heading is none."""
 
 
 def search_archives(workspace: Workspace, owners: Sequence[str], topic: str) -> ArchiveSearch:
@@ -172,15 +170,11 @@ def search_archives(workspace: Workspace, owners: Sequence[str], topic: str) -> 
     """
     problems: list[Problem] = []
     entries = [*_log_lines(workspace, owners, problems), *_texts(workspace, owners, problems)]
-    found = similarities(topic, build_index([entry.words for entry in entries])) if entries else {}
-    hits = [
-        entries[row].hit._replace(similarity=round(similarity, 4))
-        for row, similarity in found.items()
-        if not entries[row].is_heading
-    ]
+    found = similarities(topic, build_index([words for words, _ in entries])) if entries else {}
+    hits = [hit._replace(similarity=round(share, 4)) for row, share in found.items() if (hit := entries[row][1])]
     hits.sort(key=lambda hit: (hit.path, hit.line))
     hits.sort(key=lambda hit: (hit.similarity, hit.day), reverse=True)
-    return ArchiveSearch(tuple(hits), sum(not entry.is_heading for entry in entries), tuple(problems))
+    return ArchiveSearch(tuple(hits), sum(hit is not None for _, hit in entries), tuple(problems))
 
 
 def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -193,7 +187,7 @@ def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Probl
     problems += logs.problems
     for line in logs.active:
         entry = line_entry(line, log_day(line.path))
-        yield _Entry(entry, ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0), line.is_heading)
+        yield entry, None if line.is_heading else ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0)
 
 
 def _texts(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
@@ -204,6 +198,6 @@ def _texts(workspace: Workspace, owners: Sequence[str], problems: list[Problem])
                 place = f"{archived.path}:{archived.line}"
                 entry = IndexEntry(archived.text, archived.path, archived.day, kernel=0.5)
                 line = read.line - 1 + archived.place
-                yield _Entry(entry, ArchiveHit(path, line, archived.day, place, archived.text, 0.0))
+                yield entry, ArchiveHit(path, line, archived.day, place, archived.text, 0.0)
         elif read:
             problems.append(read)

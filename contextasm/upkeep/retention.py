@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +36,9 @@ from contextasm.upkeep.memories.states import Supersession
 from contextasm.workspace.editing.files import EditableFile
 from contextasm.workspace.editing.memory_file import Edit
 
+RETENTION_VERBS = ("shorten", "evict")
+"""Verbs of the actions of policies."""
+
 
 class RetainedItem(NamedTuple):
     """A file, or a memory in one, that a policy is about."""
@@ -56,15 +58,9 @@ class RetainedItem(NamedTuple):
     is_fixed: bool = False
     """Whether it is pinned whatever the policy says: it instructs an agent, or is a memory that may not leave."""
     followers: tuple[str, ...] = ()
-    """Ids of the memories that leave with it."""
-
-
-class EvictionChoice(NamedTuple):
-    """An item to evict, and why this one."""
-
-    item: RetainedItem
-    score: float
-    """0 to 1."""
+    """Ids of the memories that leave with it: the older ones that would be shown again without it."""
+    memory: Memory | None = None
+    """None for a file that holds no memories."""
 
 
 def pinned_ids(items: Sequence[RetainedItem], pin: PinPolicy | None) -> frozenset[str]:
@@ -78,7 +74,8 @@ def pinned_ids(items: Sequence[RetainedItem], pin: PinPolicy | None) -> frozense
         return frozenset(fixed)
     room = float("inf") if pin.max_kb is None else pin.max_kb * KILOBYTE
     pinned: set[str] = set()
-    candidates = sorted(item for item in items if item.id not in fixed and _holds(pin, item))
+    young = [item for item in items if pin.days is None or item.age <= pin.days]
+    candidates = sorted((item for item in young if item.id not in fixed), key=lambda item: item.id)
     paths = {item.path for item in candidates}
     for pattern in pin.files:
         fitting = set(matching_paths(paths, pattern))
@@ -87,10 +84,6 @@ def pinned_ids(items: Sequence[RetainedItem], pin: PinPolicy | None) -> frozense
                 room -= item.size
                 pinned.add(item.id)
     return frozenset(fixed | pinned)
-
-
-def _holds(pin: PinPolicy, item: RetainedItem) -> bool:
-    return pin.days is None or item.age <= pin.days
 
 
 def is_little_used(item: RetainedItem, compress: CompressPolicy) -> bool:
@@ -114,9 +107,10 @@ def eviction_scores(items: Sequence[RetainedItem], evict: EvictPolicy) -> Mappin
 
 def choose_evictions(
     items: Sequence[RetainedItem], pinned: Collection[str], sizes: Mapping[str, int], evict: EvictPolicy
-) -> Sequence[EvictionChoice]:
-    """The items to evict: the highest score first, equal ones by id, until all that stay keep to the limit.
+) -> list[tuple[RetainedItem, float]]:
+    """The items to evict, each with its score, 0 to 1, until all that stay keep to the limit.
 
+    The highest score goes first, equal ones by id.
     `sizes` has the bytes of items that are to be shortened, by id. Candidates are not pinned, and their uses are known;
     a policy that weighs no uses (`lru: 0`) needs to know none. Where they do not suffice, all of them are evicted. What
     leaves with one that was chosen is not chosen itself.
@@ -125,14 +119,14 @@ def choose_evictions(
     excess = sum(kept.values()) - evict.max_kb * KILOBYTE
     candidates = [item for item in items if item.id not in pinned and (item.uses.builds or not evict.lru)]
     scores = eviction_scores(candidates, evict)
-    chosen: list[EvictionChoice] = []
+    chosen: list[tuple[RetainedItem, float]] = []
     for item in sorted(candidates, key=lambda item: (-scores[item.id], item.id)):
         if excess <= 0:
             break
         if item.id not in kept:
             continue
         excess -= sum(kept.pop(name, 0) for name in (item.id, *item.followers))
-        chosen.append(EvictionChoice(item, scores[item.id]))
+        chosen.append((item, scores[item.id]))
     return chosen
 
 
@@ -185,115 +179,60 @@ def _forms(document: Document, written: Document, summarizer: Summarizer | None)
     yield from (form.text for form in detail_levels(written.text)[1:])
 
 
-class RetainedMemory(NamedTuple):
-    """A memory that is an item, and how it leaves."""
+class _Items:
+    """The items of policies; the memories are taken apart once."""
 
-    memory: Memory
-    edits: OwnerEdits
-    followers: tuple[Memory, ...]
-    """The older memories that would be shown again without it: they leave with it."""
-
-
-class PolicyItems(NamedTuple):
-    """The items of one policy, in the order of their ids."""
-
-    policy: RetentionPolicy
-    items: tuple[RetainedItem, ...]
-    memories: Mapping[str, RetainedMemory]
-    """The memories among them, by id."""
-
-
-class _Found(NamedTuple):
-    """An item, its type of memory, and the memory if it is one."""
-
-    item: RetainedItem
-    type: str
-    """Empty for a file that holds no memories."""
-    memory: RetainedMemory | None = None
-
-
-def collect_items(
-    upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str], earlier: Iterable[Action]
-) -> tuple[PolicyItems, ...]:
-    """The items of every policy of the settings; those of files in `fixed` are pinned whatever a policy says.
-
-    What the `earlier` actions of the plan archive is no item.
-    """
-    finder = _Finder(upkeep, uses, fixed, _Leaving(earlier))
-    taken: set[str] = set()
-    collected = []
-    for policy in upkeep.settings.retention:
-        found = {each.item.id: each for each in finder.find(policy) if each.item.id not in taken}
-        taken.update(found)
-        items = tuple(found[name].item for name in sorted(found))
-        memories = {name: each.memory for name, each in found.items() if each.memory}
-        collected.append(PolicyItems(policy, items, memories))
-    return tuple(collected)
-
-
-class _Leaving:
-    """The files and memories that earlier actions archive."""
-
-    def __init__(self, actions: Iterable[Action]) -> None:
-        actions = tuple(actions)
-        self.files = {move.path for action in actions for move in action.moves}
-        self._edits = {edit for action in actions for edit in action.edits if edit.is_archived}
-        self._edited_files = {edit.path for edit in self._edits}
-
-    def has(self, memory: Memory, edits: OwnerEdits) -> bool:
-        """Whether a memory leaves its place."""
-        if memory.path in self.files:
-            return True
-        if memory.path not in self._edited_files or not edits.can_archive(memory):
-            return False
-        return edits.file(memory).remove(memory.line) in self._edits
-
-
-class _Finder:
-    """Items by policy; the memories are taken apart once."""
-
-    def __init__(self, upkeep: UpkeepInput, uses: RecordedUses, fixed: frozenset[str], leaving: _Leaving) -> None:
+    def __init__(self, upkeep: UpkeepInput, uses: RecordedUses, earlier: Sequence[Action]) -> None:
+        """What the `earlier` actions of the plan archive is no item."""
         self._upkeep = upkeep
-        self._leaving = leaving
         self._uses = uses
-        self._fixed = fixed
-        self._memories = [found for owner in upkeep.memory_files.owners for found in self._memories_of(owner)]
-        self._memory_paths = {found.item.path for found in self._memories}
+        process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)  # no day is asked for
+        self._fixed = {*instructing_files(upkeep.workspace, Options(), process).paths, LOCK_FILE}
+        self._moved = {move.path for action in earlier for move in action.moves}
+        self._archived = {edit for action in earlier for edit in action.edits if edit.is_archived}
+        self._edited = {edit.path for edit in self._archived}
+        owners = upkeep.memory_files.owners
+        self.edits = {owner.folder: OwnerEdits(owner, upkeep.workspace) for owner in owners}
+        """By the folder of the memories."""
+        self._memories = [item for owner in owners for item in self._memories_of(owner)]
+        self._found: set[str] = set()
 
-    def find(self, policy: RetentionPolicy) -> Iterator[_Found]:
-        """The items that fit a policy, without regard to other policies."""
-        paths = self._memory_paths
+    def edits_of(self, memory: Memory) -> OwnerEdits:
+        """The files of the owner of a memory."""
+        return self.edits[memory.path.rpartition("/")[0]]
+
+    def of_policy(self, policy: RetentionPolicy) -> list[RetainedItem]:
+        """The items that fit a policy and none before it, in the order of their ids."""
+        fitting = [*self._fitting_memories(policy), *(() if policy.types else self._files(policy))]
+        items = sorted((item for item in fitting if item.id not in self._found), key=lambda item: item.id)
+        self._found |= {item.id for item in items}
+        return items
+
+    def _fitting_memories(self, policy: RetentionPolicy) -> Iterator[RetainedItem]:
+        paths = {item.path for item in self._memories}
         if policy.files:
             paths = {path for pattern in policy.files for path in matching_paths(paths, pattern)}
-        for found in self._memories:
-            has_type = not policy.types or any(wildcard_matches(name, found.type) for name in policy.types)
-            if found.item.path in paths and has_type:
-                yield found
-        if not policy.types:
-            yield from self._files(policy)
+        for item in self._memories:
+            assert item.memory
+            has_type = any(wildcard_matches(name, item.memory.type) for name in policy.types or ("*",))
+            if item.path in paths and has_type:
+                yield item
 
-    def _files(self, policy: RetentionPolicy) -> Iterator[_Found]:
+    def _files(self, policy: RetentionPolicy) -> Iterator[RetainedItem]:
         listed = {path for pattern in policy.files for path in self._upkeep.files.list(pattern)}
-        for path in sorted(listed - self._memory_paths):
-            if not may_be_item(path) or path in self._leaving.files or self._is_archived_by_age(path):
+        for path in sorted(listed - {item.path for item in self._memories}):
+            stamp = self._upkeep.workspace.stamp(path)  # None for a link, and for anything but a regular file
+            if not stamp or not may_be_item(path) or path in self._moved or self._is_archived_by_age(path):
                 continue
-            if item := self._file_item(path, bool(policy.evict and policy.evict.quality)):
-                yield _Found(item, "")
+            is_weighed = policy.evict and policy.evict.quality and path.endswith(".md")
+            read = self._upkeep.workspace.read(path) if is_weighed else None
+            quality = importance_of(read.front) if isinstance(read, Document) else 0.5
+            yield self._item(path, path, stamp.size, self._day_of_file(path), quality)
 
     def _is_archived_by_age(self, path: str) -> bool:
         """Whether a file is a log that is old enough for the archive, so that the planner of logs moves it."""
         day = dated_log_day(path)
-        ages = self._upkeep.settings.logs
-        return day is not None and is_due_for_archive(self._upkeep.today, day, ages)
-
-    def _file_item(self, path: str, needs_quality: bool) -> RetainedItem | None:
-        """The item of a file; None for a link, and for anything but a regular file."""
-        stamp = self._upkeep.workspace.stamp(path)
-        if stamp is None:
-            return None
-        read = self._upkeep.workspace.read(path) if needs_quality and path.endswith(".md") else None
-        quality = importance_of(read.front) if isinstance(read, Document) else 0.5
-        return self._item(path, path, stamp.size, self._day_of_file(path), quality)
+        return day is not None and is_due_for_archive(self._upkeep.today, day, self._upkeep.settings.logs)
 
     def _item(self, name: str, path: str, size: int, day: date, quality: float, fragment: str = "") -> RetainedItem:
         uses = self._uses.of(path, day, fragment)
@@ -308,21 +247,28 @@ class _Finder:
         stamp = self._upkeep.workspace.stamp(path)
         return datetime.fromtimestamp(stamp.modified / 1e9, UTC).date() if stamp else self._upkeep.today
 
-    def _memories_of(self, owner: OwnerMemories) -> Iterator[_Found]:
-        edits, supersession = OwnerEdits(owner, self._upkeep.workspace), Supersession(owner.memories)
-        leaving = {memory.id for memory in owner.memories if self._leaving.has(memory, edits)}
+    def _memories_of(self, owner: OwnerMemories) -> Iterator[RetainedItem]:
+        edits, supersession = self.edits[owner.folder], Supersession(owner.memories)
+        leaving = {memory.id for memory in owner.memories if self._leaves(memory, edits)}
         for memory in owner.memories:
             if memory.id in leaving or self._upkeep.workspace.stamp(memory.path) is None:
                 continue
-            is_shown = memory.status in ACTIVE_STATUSES
-            followers = tuple(supersession.followers(memory, leaving)) if is_shown else ()
+            followers = supersession.followers(memory, leaving) if memory.status in ACTIVE_STATUSES else []
             day = parse_date(memory.created) or self._day_of_file(memory.path)
             quality = (memory.importance + memory.confidence) / 2
-            name = _item_id(edits, memory)
-            item = self._item(name, memory.path, edits.file(memory).size(memory), day, quality, memory.id)
-            stays = item.is_fixed or not _may_leave(edits, memory, followers)
-            item = item._replace(is_fixed=stays, followers=tuple(_item_id(edits, each) for each in followers))
-            yield _Found(item, memory.type, RetainedMemory(memory, edits, followers))
+            size = edits.file(memory).size(memory)
+            item = self._item(_item_id(edits, memory), memory.path, size, day, quality, memory.id)
+            yield item._replace(
+                is_fixed=item.is_fixed or not _may_leave(edits, memory, followers),
+                followers=tuple(_item_id(edits, each) for each in followers),
+                memory=memory,
+            )
+
+    def _leaves(self, memory: Memory, edits: OwnerEdits) -> bool:
+        """Whether an earlier action archives a memory."""
+        if memory.path not in self._edited or not edits.can_archive(memory):
+            return memory.path in self._moved
+        return edits.file(memory).remove(memory.line) in self._archived
 
 
 def _item_id(edits: OwnerEdits, memory: Memory) -> str:
@@ -342,15 +288,7 @@ def may_be_item(path: str) -> bool:
     return ARCHIVE not in names[:-1] and not any(name.startswith(".") for name in names)
 
 
-RETENTION_VERBS = ("shorten", "evict")
-"""Verbs of the actions of policies."""
-
-
-class _Shortened(NamedTuple):
-    """The two forms of a file."""
-
-    full: bytes
-    short: bytes
+# --- The plan --------------------------------------------------------------------------------------------------------
 
 
 def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Iterator[Action]:
@@ -366,117 +304,104 @@ def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Itera
     for problem in uses.problems:
         reason = f"its uses are not counted: {problem.message}"
         yield Action("skip", (problem.path,), reason, needs_approval=False)
-    taken: set[str] = set()
-    for items in collect_items(upkeep, uses, _fixed_paths(upkeep), earlier):
-        yield from _PolicyPlan(upkeep, items, taken).actions()
+    items = _Items(upkeep, uses, earlier)
+    targets: set[str] = set()
+    for policy in upkeep.settings.retention:
+        yield from _plan_policy(upkeep, items, policy, targets)
 
 
-def _fixed_paths(upkeep: UpkeepInput) -> frozenset[str]:
-    """Files that no policy moves: those that instruct an agent, and the approval lock."""
-    process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)  # no day is asked for
-    return frozenset({*instructing_files(upkeep.workspace, Options(), process).paths, LOCK_FILE})
+def _plan_policy(upkeep: UpkeepInput, finder: _Items, policy: RetentionPolicy, targets: set[str]) -> Iterator[Action]:
+    """The files to shorten and not to evict, by id; then the items to evict, the highest score first.
 
-
-class _PolicyPlan:
-    """The actions of one policy."""
-
-    def __init__(self, upkeep: UpkeepInput, items: PolicyItems, taken: set[str]) -> None:
-        """`taken` has the targets of moves of all policies."""
-        self._upkeep = upkeep
-        self._policy = items.policy
-        self._items = items.items
-        self._memories = items.memories
-        self._taken = taken
-        self._pinned = pinned_ids(items.items, items.policy.pin)
-        self._kilobytes = sum(item.size for item in items.items) / KILOBYTE
-
-    def actions(self) -> Iterator[Action]:
-        """The files to shorten and not to evict, by id; then the items to evict, the highest score first."""
-        shortened = self._shortened()
-        sizes = {name: len(forms.short) for name, forms in shortened.items()}
-        evict = self._policy.evict
-        choices = choose_evictions(self._items, self._pinned, sizes, evict) if evict else ()
-        choices = _without_followers(choices)
-        evicted = {name for choice in choices for name in (choice.item.id, *choice.item.followers)}
-        for item in self._items:
-            if item.id in shortened and item.id not in evicted:
-                yield self._shorten(item, shortened[item.id])
-        for choice in choices:
-            assert evict
-            yield self._evict(choice, evict)
-
-    def _shortened(self) -> dict[str, _Shortened]:
-        """The forms of the files that are little used and have a shorter one, by id."""
-        compress = self._policy.compress
-        shortened: dict[str, _Shortened] = {}
-        for item in self._items if compress else ():
-            assert compress
-            if item.id in self._pinned or not is_little_used(item, compress) or not self._is_shortenable(item):
-                continue
-            read = self._upkeep.workspace.read(item.path)
-            if isinstance(read, Document) and (short := shortened_data(read, compress, self._upkeep.summarizer)):
-                shortened[item.id] = _Shortened(read.data, short)
-        return shortened
-
-    def _is_shortenable(self, item: RetainedItem) -> bool:
-        # Memories have fields that a shorter text would lose.
-        return item.id == item.path and item.path not in self._memory_paths
-
-    @cached_property
-    def _memory_paths(self) -> set[str]:
-        owners = self._upkeep.memory_files.owners
-        return {document.path for owner in owners for document in owner.documents}
-
-    def _shorten(self, item: RetainedItem, forms: _Shortened) -> Action:
-        share = 100 * len(forms.short) / len(forms.full)
-        uses = f"{item.uses.times} uses in {item.uses.builds} recorded builds"
-        reason = f"{item.age} days old, {uses}; {self._policy.name} keeps {share:.0f} % of it"
-        edit = Edit(item.path, 0, forms.full, forms.short, is_archived=True)
-        saved = _tokens(item.path, forms.full) - _tokens(item.path, forms.short)
-        return Action("shorten", (item.path,), reason, needs_approval=True, edits=(edit,), tokens_saved=saved)
-
-    def _evict(self, choice: EvictionChoice, evict: EvictPolicy) -> Action:
-        item = choice.item
+    `targets` gets those of the moves.
+    """
+    items = finder.of_policy(policy)
+    pinned = pinned_ids(items, policy.pin)
+    shortened = _shortened(upkeep, [item for item in items if item.id not in pinned], policy.compress)
+    sizes = {name: len(short) for name, (_, short) in shortened.items()}
+    choices = choose_evictions(items, pinned, sizes, policy.evict) if policy.evict else []
+    choices = _without_followers(choices)
+    evicted = {name for item, _ in choices for name in (item.id, *item.followers)}
+    for item in items:
+        if item.id in shortened and item.id not in evicted:
+            yield _shorten(policy, item, *shortened[item.id])
+    kilobytes = sum(item.size for item in items) / KILOBYTE
+    for item, score in choices:
+        assert policy.evict
+        evict = policy.evict
         idle = f"{item.idle} days without a use, " if evict.lru else ""
         reason = (
-            f"{self._policy.name} has {self._kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
-            f"score {choice.score:.2f}: {idle}quality {item.quality:.2f}"
+            f"{policy.name} has {kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
+            f"score {score:.2f}: {idle}quality {item.quality:.2f}"
         )
-        action = Action("evict", (item.id, *item.followers), reason, needs_approval=True)
-        if item.id == item.path:
-            target = self._archive_target(item.path, is_compressed=evict.to == "frozen")
-            action = action._replace(moves=(Move(item.path, target),))
-        if retained := self._memories.get(item.id):
-            whole = [retained.memory] if item.id != item.path else []
-            action = retained.edits.archive(action, [*whole, *retained.followers])
-        saved = sum(_tokens(edit.path, edit.removed) for edit in action.edits)
-        for move in action.moves:
-            read = self._upkeep.workspace.read(move.path)
-            saved += ESTIMATE.count(read.whole) if isinstance(read, Document) else 0
-        return action._replace(tokens_saved=saved)
-
-    def _archive_target(self, path: str, *, is_compressed: bool) -> str:
-        """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
-        archive, _, name = archived_path(path, dated_log_day(path)).rpartition("/")
-        stem, dot, ending = name.partition(".") if not name.startswith(".") else (name, "", "")
-        number = 1
-        target = f"{archive}/{name}"
-        while target in self._taken or any(map(self._upkeep.workspace.exists, (target, f"{target}.gz"))):
-            number += 1
-            target = f"{archive}/{stem}-{number}{dot}{ending}"
-        self._taken.add(target)
-        return f"{target}.gz" if is_compressed and not target.endswith(".gz") else target
+        yield _evict(upkeep, finder, item, reason, targets, is_compressed=evict.to == "frozen")
 
 
-def _without_followers(choices: Sequence[EvictionChoice]) -> Sequence[EvictionChoice]:
+def _shortened(
+    upkeep: UpkeepInput, items: Sequence[RetainedItem], compress: CompressPolicy | None
+) -> dict[str, tuple[bytes, bytes]]:
+    """The bytes of the files that are little used, full and shorter, by id, of those that have a shorter form."""
+    shortened: dict[str, tuple[bytes, bytes]] = {}
+    # Memories have fields that a shorter text would lose.
+    of_memories = {document.path for owner in upkeep.memory_files.owners for document in owner.documents}
+    for item in items if compress else ():
+        assert compress
+        if item.path not in of_memories and is_little_used(item, compress):
+            read = upkeep.workspace.read(item.path)
+            if isinstance(read, Document) and (short := shortened_data(read, compress, upkeep.summarizer)):
+                shortened[item.id] = read.data, short
+    return shortened
+
+
+def _shorten(policy: RetentionPolicy, item: RetainedItem, full: bytes, short: bytes) -> Action:
+    uses = f"{item.uses.times} uses in {item.uses.builds} recorded builds"
+    reason = f"{item.age} days old, {uses}; {policy.name} keeps {100 * len(short) / len(full):.0f} % of it"
+    edit = Edit(item.path, 0, full, short, is_archived=True)
+    saved = _tokens(item.path, full) - _tokens(item.path, short)
+    return Action("shorten", (item.path,), reason, needs_approval=True, edits=(edit,), tokens_saved=saved)
+
+
+def _evict(
+    upkeep: UpkeepInput, finder: _Items, item: RetainedItem, reason: str, targets: set[str], *, is_compressed: bool
+) -> Action:
+    action = Action("evict", (item.id, *item.followers), reason, needs_approval=True)
+    if item.id == item.path:
+        target = _archive_target(upkeep, item.path, targets, is_compressed=is_compressed)
+        action = action._replace(moves=(Move(item.path, target),))
+    if item.memory:
+        edits = finder.edits_of(item.memory)
+        by_id = {_item_id(edits, memory): memory for memory in edits.owner.memories}
+        leaving = (name for name in action.targets if name != item.path)
+        action = edits.archive(action, [by_id[name] for name in leaving])
+    saved = sum(_tokens(edit.path, edit.removed) for edit in action.edits)
+    for move in action.moves:
+        read = upkeep.workspace.read(move.path)
+        saved += ESTIMATE.count(read.whole) if isinstance(read, Document) else 0
+    return action._replace(tokens_saved=saved)
+
+
+def _archive_target(upkeep: UpkeepInput, path: str, targets: set[str], *, is_compressed: bool) -> str:
+    """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
+    archive, _, name = archived_path(path, dated_log_day(path)).rpartition("/")
+    stem, dot, ending = name.partition(".") if not name.startswith(".") else (name, "", "")
+    number = 1
+    target = f"{archive}/{name}"
+    while target in targets or any(map(upkeep.workspace.exists, (target, f"{target}.gz"))):
+        number += 1
+        target = f"{archive}/{stem}-{number}{dot}{ending}"
+    targets.add(target)
+    return f"{target}.gz" if is_compressed and not target.endswith(".gz") else target
+
+
+def _without_followers(choices: Sequence[tuple[RetainedItem, float]]) -> list[tuple[RetainedItem, float]]:
     """The choices but for those that leave with another one; of two that lead each other, the first stays."""
     led: set[str] = set()
     heads: set[str] = set()
-    for choice in sorted(choices, key=lambda each: -len(each.item.followers)):
-        if choice.item.id not in led:
-            heads.add(choice.item.id)
-            led.update(choice.item.followers)
-    return [choice for choice in choices if choice.item.id in heads]
+    for item, _ in sorted(choices, key=lambda choice: -len(choice[0].followers)):
+        if item.id not in led:
+            heads.add(item.id)
+            led.update(item.followers)
+    return [choice for choice in choices if choice[0].id in heads]
 
 
 def _tokens(path: str, data: bytes) -> int:

@@ -169,8 +169,7 @@ def forged(kept: bytes, key: str, value: object) -> bytes:
     [
         *(("entries", value) for value in (None, [None], [3])),
         *(("size", value) for value in ("1", -1, 99)),
-        *(("states", value) for value in (None, [3])),
-        *(("folders", 3), ("name", None), ("schema", "x"), ("path", 3), ("mode", None)),
+        *(("states", None), ("folders", 3), ("schema", "x"), ("mode", None)),
     ],
 )
 def test_a_journal_of_another_form_is_damaged(tmp_path: Path, key: str, value: object) -> None:

@@ -61,7 +61,7 @@ def test_what_no_round_can_do_is_left_out(tmp_path: Path, monkeypatch: pytest.Mo
     fill(tmp_path, {"a.md": b"One"})
     stale = action("a.md", b"Two", b"2")
     done = applied(tmp_path, monkeypatch, [stale], [stale], [stale])
-    assert [left.action for left in done.left_out] == [stale]
+    assert [action for action, _ in done.left_out] == [stale]
 
 
 def test_a_plan_that_fails_in_a_later_round_takes_back_the_earlier_ones(

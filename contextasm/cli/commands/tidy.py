@@ -141,14 +141,14 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
             applied = apply_named(upkeep, [*names])
         else:
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
-    planned = [*applied.actions, *(left_out.action for left_out in applied.left_out)]
+    planned = [*applied.actions, *(action for action, _ in applied.left_out)]
     _write_metrics(target, upkeep, planned, applied.actions)
     if flags.json:
         write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), **_applied_data(applied)}))
     elif not flags.quiet:
         write_receipt("".join(f"{_done(action)}\n" for action in applied.actions))
-    for left_out in applied.left_out:
-        write_stderr(f"ctxasm: {left_out.action.id} {left_out.action.verb}: left out: {left_out.why}")
+    for action, why in applied.left_out:
+        write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (flags.json or flags.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
@@ -216,7 +216,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _applied_data(applied: Applied) -> Mapping[str, object]:
-    left_out = [{**_action_data(left.action), "why": left.why} for left in applied.left_out]
+    left_out = [{**_action_data(action), "why": why} for action, why in applied.left_out]
     return {"applied": [_action_data(action) for action in applied.actions], "left_out": left_out}
 
 

@@ -8,7 +8,7 @@ is taken out: they stay in their files with the status `consolidated`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -24,7 +24,6 @@ from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, i
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
 from contextasm.upkeep.memories.states import (
-    Audience,
     can_merge,
     changed_fields,
     is_stale_task,
@@ -127,7 +126,7 @@ class SimilarMemories:
         self._class_of: dict[str, str] = {}
         self._members: dict[str, list[str]] = {}
         self._shares: dict[str, dict[str, float]] = {}
-        audiences: dict[Audience, list[Memory]] = {}
+        audiences: dict[tuple[bool, str], list[Memory]] = {}
         for memory in memories:
             audiences.setdefault(memory_audience(memory), []).append(memory)
             self._class_of[memory.id] = memory.id
@@ -204,7 +203,7 @@ def _groups_to_join(similar: SimilarMemories, name: str, firsts: Mapping[str, Se
             yield from firsts.get(other, ())[:MAX_EQUAL]
 
 
-def other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterator[str]:
+def _other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterator[str]:
     """Ids of memories that are like one of these and none of them, one of each text."""
     ids = {memory.id for memory in memories}
     classes = dict.fromkeys(other for memory in memories for other in similar.alike(similar.class_of(memory)))
@@ -244,20 +243,10 @@ MIN_MEMBERS = 3
 """Memories that are worth one of their own."""
 
 
-class Cluster(NamedTuple):
-    """Memories that are alike, duplicates of them included."""
-
-    members: tuple[Memory, ...]
-    merged: Memory
-    """The first one with the fields of all."""
-    texts: tuple[str, ...]
-    """What they say, without duplicates."""
-
-
 def find_clusters(
     edits: OwnerEdits, groups: Sequence[DuplicateGroup], similar: SimilarMemories
-) -> Iterator[tuple[Cluster, Sequence[DuplicateGroup]]]:
-    """The clusters, with the groups that each takes; a group is part of one at most."""
+) -> Iterator[tuple[Sequence[DuplicateGroup], Memory]]:
+    """The groups of each cluster, and its first memory with the fields of all; a group is part of one at most."""
     by_id = {group.kept.id: group for group in groups}
     results = {memory.superseded_by for memory in edits.owner.memories}
     by_class: dict[str, list[str]] = {}
@@ -275,16 +264,15 @@ def find_clusters(
         alike = [free[id_] for id_ in alike_of[leader.kept.id] if id_ in free]
         if leader.kept.id not in free or len(alike) < MIN_MEMBERS - 1:
             continue
-        taken, merged = [leader], leader.merged
+        cluster, merged = [leader], leader.merged
         for group in sorted(alike, key=lambda group: (group.kept.created, group.kept.path, group.kept.line)):
             if can_merge(merged, group.merged):
-                taken.append(group)
+                cluster.append(group)
                 merged = merge_memories(merged, group.merged)
-        if len(taken) >= MIN_MEMBERS:
-            for group in taken:
+        if len(cluster) >= MIN_MEMBERS:
+            for group in cluster:
                 del free[group.kept.id]
-            members = tuple(memory for group in taken for memory in group.memories)
-            yield Cluster(members, merged, tuple(group.kept.text for group in taken)), taken
+            yield cluster, merged
 
 
 def _can_consolidate(edits: OwnerEdits, group: DuplicateGroup) -> bool:
@@ -302,34 +290,35 @@ def _can_consolidate(edits: OwnerEdits, group: DuplicateGroup) -> bool:
 
 def consolidate(
     edits: OwnerEdits,
-    cluster: Cluster,
+    cluster: Sequence[DuplicateGroup],
+    merged: Memory,
+    similar: SimilarMemories,
     written: Mapping[str, Memory],
-    others: Iterable[Memory],
     summarizer: Summarizer | None,
     today: date,
 ) -> Action | None:
-    """The action that makes one memory of a cluster; None where no text for it can be had.
+    """The action that makes one memory of a cluster, with the fields of `merged`; None if there is no text for it.
 
-    `written` has the memories as they stand, and `others` are like a member and no members: a text that says the same
-    as one of them would be a duplicate.
+    `written` has the memories as they stand. A text that says the same as a memory which is like a member would be a
+    duplicate.
     """
-    others_folded = [fold_text(memory.text) for memory in others]
-    last = written[max(cluster.members, key=lambda memory: (memory.path, memory.line)).id]
-    for text, origin in _texts(cluster.texts, summarizer):
-        new = _new_memory(cluster, last.path, text, today)
+    members = [memory for group in cluster for memory in group.memories]
+    others_folded = [fold_text(written[name].text) for name in _other_texts(similar, members)]
+    last = written[max(members, key=lambda memory: (memory.path, memory.line)).id]
+    for text, origin in _texts([group.kept.text for group in cluster], summarizer):
+        new = _new_memory(members, merged, last.path, text, today)
         bullet = format_bullet(text, new.type, _bullet_fields(new, edits.file(last).document.front))
         if new.id in written or not _reads_back(bullet, new):
             continue
         if any(is_same(fold_text(text), folded) for folded in others_folded):
             continue
-        count = len(cluster.members)
-        reason = f"{count} memories like {quoted(cluster.members[0])} become one, its text {origin}"
-        action = change_action("consolidate", cluster.members, reason, needs_approval=True)
-        for known in cluster.members:
+        reason = f"{len(members)} memories like {quoted(members[0])} become one, its text {origin}"
+        action = change_action("consolidate", members, reason, needs_approval=True)
+        for known in members:
             memory = written[known.id]
             fields = _member_fields(memory, known, new.id)
             action = edits.set_fields(action, memory, fields, bullet if known.id == last.id else "")
-        return action._replace(tokens_saved=memory_tokens(cluster.members) - memory_tokens([new]))
+        return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
     return None
 
 
@@ -339,9 +328,8 @@ def _member_fields(written: Memory, known: Memory, successor: str) -> Mapping[st
     return {**changed_fields(written, changed), "id": known.id}
 
 
-def _new_memory(cluster: Cluster, path: str, text: str, today: date) -> Memory:
-    merged = cluster.merged
-    ids = tuple(dict.fromkeys([*(memory.id for memory in cluster.members), *merged.supersedes]))
+def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str, today: date) -> Memory:
+    ids = tuple(dict.fromkeys([*(memory.id for memory in members), *merged.supersedes]))
     return merged._replace(
         id=memory_id(path, text),
         path=path,

@@ -20,7 +20,6 @@ from contextasm.upkeep.memories.merging import (
     consolidate,
     find_clusters,
     group_duplicates,
-    other_texts,
     reinforce,
 )
 from contextasm.upkeep.memories.states import Supersession, changed_fields, known_fields, plan_closed, plan_retired
@@ -62,11 +61,10 @@ def _plan_similar(upkeep: UpkeepInput, edits: OwnerEdits, memories: Sequence[Mem
     groups = group_duplicates(edits, ordered, similar, upkeep.today)
     by_id = {group.kept.id: group for group in groups}
     if len(groups) > MAX_ACTIVE:
-        for cluster, cluster_groups in find_clusters(edits, groups, similar):
-            alike = [written[id_] for id_ in other_texts(similar, cluster.members)]
-            action = consolidate(edits, cluster, written, alike, upkeep.summarizer, upkeep.today)
+        for cluster, merged in find_clusters(edits, groups, similar):
+            action = consolidate(edits, cluster, merged, similar, written, upkeep.summarizer, upkeep.today)
             if action:
-                for group in cluster_groups:
+                for group in cluster:
                     del by_id[group.kept.id]
                 yield action
     yield from _plan_groups(edits, [*by_id.values()], written)

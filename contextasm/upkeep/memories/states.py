@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
@@ -136,16 +135,9 @@ def plan_closed(
         yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 
-class Audience(NamedTuple):
-    """Whom a memory is told, and until when: two memories that differ in it can't become one."""
-
-    is_private: bool
-    expires: str
-
-
-def memory_audience(memory: Memory) -> Audience:
-    """The audience of a memory."""
-    return Audience(memory.private or "private" in memory.tags, memory.expires)
+def memory_audience(memory: Memory) -> tuple[bool, str]:
+    """Whether a memory is private, and its last day: two memories that differ in these can't become one."""
+    return memory.private or "private" in memory.tags, memory.expires
 
 
 def can_merge(one: Memory, other: Memory) -> bool:

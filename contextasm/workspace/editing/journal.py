@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError
 from contextasm.text.json_reader import load_json
@@ -97,9 +97,6 @@ LAST = "last"
 _SCHEMA = "ctxasm.journal/1"
 _ANY_SIZE = 1 << 40
 
-_NO_FILE = ""
-"""Digest of the content of a file that does not exist."""
-
 
 class JournalEntry(NamedTuple):
     """A file that was changed, once or several times."""
@@ -124,7 +121,7 @@ class Journal(NamedTuple):
 
 def content_digest(content: bytes | None) -> str:
     """Digest of a content, in hexadecimal; empty for no file."""
-    return _NO_FILE if content is None else sha256(content).hexdigest()
+    return "" if content is None else sha256(content).hexdigest()
 
 
 def _mark(root: str) -> list[int] | None:
@@ -176,15 +173,15 @@ def load_journal(root: str, name: str) -> Journal | None:
     if not isinstance(data, bytes):
         raise _disbelieved(where, data.message)
     digest, _, body = data.partition(b"\n")
-    line, _, contents = body.partition(b"\n")
     if digest != content_digest(body).encode():
         raise _disbelieved(where, "is damaged")
+    line, _, contents = body.partition(b"\n")
     try:
-        header = load_json(line.decode(), path, takes_halves=True)
-        journal = _parsed(header, contents)
-    except (ContextasmError, ValueError, TypeError) as error:
+        header: Any = load_json(line.decode(), path, takes_halves=True)
+        journal = _parsed(header, contents) if header["mark"] == _mark(root) else None
+    except (ContextasmError, LookupError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
-    if not isinstance(header, dict) or header.get("mark") != _mark(root):
+    if journal is None:
         raise _disbelieved(
             where, f"is not believed: it came with a copy, or {FOLDER}/.gitignore has been touched since"
         )
@@ -196,42 +193,20 @@ def _disbelieved(where: str, what: str) -> ContextasmError:
     return ContextasmError(where, what, hint, code=1)
 
 
-def _parsed(header: object, contents: bytes) -> Journal:
-    """The journal of a header. Raises `ValueError` or `TypeError` for a header of another form."""
-    if not isinstance(header, dict) or header.get("schema") != _SCHEMA:
+def _parsed(header: Any, contents: bytes) -> Journal:
+    """The journal of a header, as `save_journal` wrote it. Raises `LookupError`, `ValueError` or `TypeError`."""
+    if header["schema"] != _SCHEMA:
         raise ValueError("another schema")
-    name, folders, listed = (header.get(key) for key in ("name", "folders", "entries"))
-    if not isinstance(name, str) or not isinstance(listed, list):
-        raise TypeError("no journal")
     entries: list[JournalEntry] = []
     at = 0
-    for values in listed:
-        entry = _parsed_entry(values, memoryview(contents)[at:])
-        entries.append(entry)
-        at += len(entry.before or b"")
-    if at != len(contents):
-        raise ValueError("more contents than entries")
-    return Journal(name, tuple(entries), _strings(folders))
-
-
-def _parsed_entry(values: object, contents: memoryview) -> JournalEntry:
-    """The entry whose content, if it has one, is at the beginning of `contents`."""
-    if not isinstance(values, dict):
-        raise TypeError("no entry")
-    path, size, mode = values.get("path"), values.get("size"), values.get("mode")
-    if not isinstance(path, str) or not isinstance(mode, int):
-        raise TypeError("no path or mode")
-    if size is None:
-        return JournalEntry(path, None, mode, _strings(values.get("states")))
-    if not isinstance(size, int) or not 0 <= size <= len(contents):
-        raise ValueError("a size that the contents do not have")
-    return JournalEntry(path, bytes(contents[:size]), mode, _strings(values.get("states")))
-
-
-def _strings(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError("no list of strings")
-    return tuple(values)
+    for values in header["entries"]:
+        size = values["size"]
+        before = None if size is None else contents[at : at + size]
+        if before is not None and len(before) != size:
+            raise ValueError("a size that the contents do not have")
+        at += len(before or b"")
+        entries.append(JournalEntry(str(values["path"]), before, int(values["mode"]), tuple(values["states"])))
+    return Journal(header["name"], tuple(entries), tuple(header["folders"]))
 
 
 class Recovery(NamedTuple):
