@@ -7,7 +7,7 @@ The first runs the command lines of `capture_commands.txt` and writes two files 
 code, standard output and the files that changed, in `OUT/messages` standard error. The second tells what differs.
 
 This is no test: nothing here says what is right. Clocks stand still, so times are not recorded. Left out are caches,
-the content of `.tidy/` and of `.ctxasm/lock` (numbers of files and processes), `watch`, a store with a server, and the
+the content of `.tidy/` and of locks (numbers of files and processes), `watch`, a store with a server, and the
 Python API.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import fcntl
 import hashlib
 import itertools
 import multiprocessing
@@ -29,7 +30,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -171,11 +172,8 @@ def _prepare(package: Path) -> None:
 
 
 def _run_case(case: Case) -> list[Result]:
-    """Every command of a case, in a folder whose path is as long as that of any other."""
-    with tempfile.TemporaryDirectory(prefix="ctxasm-capture-") as top:
-        base = Path(top).resolve()
-        for name in ("workspace", "home", "cache"):
-            (base / name).mkdir()
+    """Every command of a case."""
+    with _folder(case.number) as base:
         _write(base / "workspace", workspace(case.workspace))
         results, seen = [], Seen()
         for number, step in enumerate(map(str.strip, case.steps), start=1):
@@ -186,6 +184,23 @@ def _run_case(case: Case) -> list[Result]:
             words = re.sub(r"[^a-z0-9]+", "-", f"{case.workspace} {step.partition('<<')[0]}".lower())[:60].strip("-")
             results.append(result._replace(name=f"{case.number:03}-{number}-{words}.txt"))
         return results
+
+
+@contextmanager
+def _folder(number: int) -> Iterator[Path]:
+    """An empty folder, at the same path in every run: digests are made of paths, too. Another run waits for it."""
+    base = Path(tempfile.gettempdir(), f"ctxasm-capture-{os.getuid()}", f"{number:03}").resolve()
+    base.mkdir(parents=True, exist_ok=True)
+    handle = os.open(f"{base}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        shutil.rmtree(base, ignore_errors=True)
+        for name in ("workspace", "home", "cache"):
+            (base / name).mkdir(parents=True)
+        yield base
+        shutil.rmtree(base)
+    finally:
+        os.close(handle)
 
 
 def _write(root: Path, files: Files) -> None:
@@ -264,7 +279,7 @@ def _files(root: Path) -> Mapping[str, tuple[int, bytes]]:
         folders[:] = [name for name in folders if name != ".git" and f"{place}/{name}" != ".ctxasm/memories"]
         for name in names:
             path = Path(folder, name)
-            is_own = place.startswith(".tidy") or f"{place}/{name}" == ".ctxasm/lock"
+            is_own = place.startswith(".tidy") or (place == ".ctxasm" and name.endswith("lock"))
             content = b"" if is_own else path.read_bytes()
             found[os.path.relpath(path, root)] = (path.lstat().st_mode & 0o777, content)
     return found
@@ -297,7 +312,7 @@ def _shown(data: bytes, base: Path) -> str:
     text = data.decode("utf-8", "backslashreplace").replace("\r", "\\r")
     for path, word in ((base / "workspace", "WORKSPACE"), (base, "BASE"), (os.environ["PYTHONPATH"], "PACKAGE")):
         text = text.replace(str(path), word)
-    return text.replace(base.name, "BASE")
+    return text
 
 
 def compare(one: Path, other: Path, most: int) -> int:
