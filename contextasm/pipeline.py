@@ -18,10 +18,8 @@ from contextasm.model import (
     RetrievalResult,
     Selection,
 )
-from contextasm.ranking.conflicts import resolve_conflicts
-from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, with_twins
-from contextasm.ranking.filters import apply_filters, drop_secrets
-from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
+from contextasm.ranking.deduplicate import Copy, deduplicate, resolve_conflicts, unshown_copies, with_twins
+from contextasm.ranking.order import apply_filters, drop_secrets, keep_top_k, low_quality_problems, rank
 from contextasm.rendering.frame import render_document, section_format
 from contextasm.rendering.placement import place
 from contextasm.retrieval.reading.files import with_cleaning

@@ -6,7 +6,7 @@ A layer is the same however it was configured: files and flags are read in `conf
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from contextasm.model.errors import Problem
+from contextasm.model.document import Problem
 from contextasm.model.fragment import MIN_MATCH, Reason, RetrievalResult
 
 
