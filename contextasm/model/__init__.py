@@ -64,7 +64,6 @@ from contextasm.model.fragment import least_similarity as least_similarity
 from contextasm.model.fragment import memory_score as memory_score
 from contextasm.model.fragment import recency as recency
 from contextasm.model.fragment import weighted_total as weighted_total
-from contextasm.model.profile import AfterRules as AfterRules
 from contextasm.model.profile import Condition as Condition
 from contextasm.model.profile import Conflicts as Conflicts
 from contextasm.model.profile import Effect as Effect

@@ -126,14 +126,6 @@ class Twin(NamedTuple):
     method: str
 
 
-class Deduplicated(NamedTuple):
-    """Fragments with the duplicates among them excluded, and each duplicate with its other copy."""
-
-    candidates: Mapping[str, Sequence[Fragment]]
-    """By layer id."""
-    twins: tuple[Twin, ...] = ()
-
-
 class _Candidate(NamedTuple):
     layer: Layer
     rank: tuple[int, int]
@@ -165,13 +157,13 @@ class _Candidate(NamedTuple):
 
 def deduplicate(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], unshown: Collection[Copy] = ()
-) -> Deduplicated:
+) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Twin]]:
     """The ranked fragments in `pools` (by layer id), with each duplicate of another one excluded.
 
     The copies `unshown` stand for no other.
     """
     if not profile.merge:
-        return Deduplicated(pools)
+        return pools, ()
     candidates = [
         _Candidate(layer, (number, place), fragment)
         for number, layer in enumerate(profile.layers)
@@ -188,7 +180,7 @@ def deduplicate(
         layer.id: tuple(chain.from_iterable(_without_twins(fragment, layer, twins) for fragment in pools[layer.id]))
         for layer in profile.layers
     }
-    return Deduplicated(deduplicated, tuple(twins.values()))
+    return deduplicated, [*twins.values()]
 
 
 class _Search:
@@ -361,14 +353,6 @@ MINOR = 0.3
 """Severity below which a conflict is minor."""
 
 
-class ResolvedConflicts(NamedTuple):
-    """Fragments after their conflicts are resolved, with the problems of those that are not."""
-
-    candidates: Mapping[str, Sequence[Fragment]]
-    """By layer id."""
-    problems: tuple[Problem, ...]
-
-
 class _Claim(NamedTuple):
     """A fragment that declares a key."""
 
@@ -380,13 +364,13 @@ class _Claim(NamedTuple):
 
 def resolve_conflicts(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
-) -> ResolvedConflicts:
+) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
     """The ranked fragments in `pools` (by layer id), without those that another one of their key overrules.
 
     `prefer` are ids of fragments that win whatever the table says.
     """
     if profile.conflicts is None:
-        return ResolvedConflicts(pools, ())
+        return pools, ()
     reasons: dict[tuple[str, str], Reason] = {}
     problems: list[Problem] = []
     for key, claims in _conflicting_claims(profile, pools):
@@ -410,7 +394,7 @@ def resolve_conflicts(
         layer: tuple(_exclude_for(fragment, reasons.get((layer, fragment.id))) for fragment in fragments)
         for layer, fragments in pools.items()
     }
-    return ResolvedConflicts(candidates, tuple(problems))
+    return candidates, problems
 
 
 def _winner(profile: Profile, claims: Sequence[_Claim], prefer: Sequence[str]) -> _Claim | None:

@@ -16,7 +16,6 @@ from contextasm.model import (
     Profile,
     Reason,
     RetrievalResult,
-    least_similarity,
     weighted_total,
 )
 from contextasm.text.cleaning.secrets.scanner import count_masks
@@ -59,38 +58,6 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
     if total >= min_score:
         return fragment
     return fragment.exclude(Reason.of("below-floor", score=round(total, 2), least=min_score))
-
-
-def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
-    """A layer's ranked fragments; those after the first `ranking.top` are excluded, unless they are pinned.
-
-    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others.
-    """
-    top = layer.ranking.top
-    if not top:
-        return tuple(fragments)
-    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
-    ranked: list[Fragment] = []
-    for fragment in fragments:
-        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
-        if number > top and not fragment.verdict.pinned_by:
-            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
-        else:
-            ranked.append(fragment)
-    return tuple(ranked)
-
-
-def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
-    # By id, from 1. A fragment without a similarity keeps its place.
-    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
-    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
-    in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
-    return {name: number for number, name in enumerate(in_order, 1)}
-
-
-def _whole(fragment: Fragment) -> str:
-    # Parts of one fragment count as one.
-    return fragment.part_of or fragment.id
 
 
 def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
@@ -198,7 +165,7 @@ def apply_filters(
     return filtered
 
 
-def drop_secrets(fragments: Sequence[Fragment], layer: Layer, documents: Mapping[str, Document]) -> Sequence[Fragment]:
+def drop_secrets(fragments: list[Fragment], layer: Layer, documents: Mapping[str, Document]) -> list[Fragment]:
     """The fragments of a layer, those with a masked secret excluded, but for a required layer.
 
     `documents` are the files that were opened, by path. A text that shows a mask in a file without secrets has none.

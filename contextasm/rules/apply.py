@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from contextasm.model import (
-    AfterRules,
     Document,
     Effect,
     Fragment,
@@ -211,7 +210,7 @@ _LostEffect = tuple[str, Reason]
 
 def apply_rules(
     evaluation: RuleEvaluation, profile: Profile, results: Mapping[str, RetrievalResult], workspace: Workspace
-) -> AfterRules:
+) -> tuple[Profile, Mapping[str, RetrievalResult], tuple[RuleTrace, ...], tuple[Problem, ...]]:
     """The layers and their fragments (`results`, by layer id) after the effects of all rules, and a trace of each rule.
 
     Files that rules include and no layer reads come from `workspace`.
@@ -219,7 +218,7 @@ def apply_rules(
     lost = _overridden_effects(evaluation.effects)
     own_problems = tuple(_undecided_problems(evaluation))
     if not evaluation.effects:
-        return AfterRules(profile, results, _traces(evaluation, lost), own_problems)
+        return profile, results, _traces(evaluation, lost), own_problems
     layers = tuple(_apply_to_layer(layer, evaluation, lost) for layer in profile.layers)
     after: dict[str, RetrievalResult] = {}
     for layer in layers:
@@ -234,7 +233,7 @@ def apply_rules(
     if pins.fragments:
         layers = (*(_changed(layer) for layer in layers), PINS)
         after[PINS.id] = pins
-    return AfterRules(profile._replace(layers=layers), after, _traces(evaluation, lost), (*own_problems, *problems))
+    return profile._replace(layers=layers), after, _traces(evaluation, lost), (*own_problems, *problems)
 
 
 def _overridden_effects(effects: Iterable[Effect]) -> list[_LostEffect]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, SourceQuery, Workspace
+from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, Request, SourceQuery, Workspace
 from contextasm.text.cleaning.decode import decode_document, parse_data
 from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import matching_paths
-from contextasm.text.names.templates import layer_paths
+from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
 
 FEEDBACK_FILES = "feedback/*.jsonl"
 """Pattern of the files with feedback on builds: one for each month, older ones first."""
@@ -51,20 +51,38 @@ def with_cleaning(build: Build, hidden: str = "strip") -> Build:
     return build if cleaning == CLEAN else build._replace(workspace=CleanedWorkspace(build.workspace, cleaning))
 
 
-def query_paths(query: SourceQuery) -> Iterator[str]:
-    """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
-    return iter(dict.fromkeys(path for template in query.layer.query.paths for path in template_paths(query, template)))
+def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
+    """The files that a layer's path names; none where the path needs a name that the request does not give.
 
-
-def template_paths(query: SourceQuery, template: str) -> Iterator[str]:
-    """The files that one path of the layer names, without those that its `except` leaves out."""
-    paths = layer_paths(query.build.workspace, template, query.build.request)
-    if not query.layer.query.except_paths:
-        yield from paths
+    `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
+    back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
+    """
+    if template in {"{open}", "{changed}"}:
+        yield from request.open if template == "{open}" else request.changed
         return
-    listed = [*paths]
-    left_out = {path for pattern in query.layer.query.except_paths for path in matching_paths(listed, pattern)}
-    yield from (path for path in listed if path not in left_out)
+    names = {"agent": request.agent, "team": request.team}
+    if not all(names.get(name, " ") for name in placeholders(template)):
+        return
+    path = fill_template(template, names)
+    if not is_pattern(path):
+        yield path
+    elif ARCHIVE in path.split("/"):
+        yield from workspace.list(path)
+    else:
+        yield from (found for found in workspace.list(path) if ARCHIVE not in found.split("/")[:-1])
+
+
+def paths_by_template(query: SourceQuery) -> list[Sequence[str]]:
+    """The files that each path of the layer names, without those that its `except` leaves out."""
+    request, own = query.build.request, query.layer.query
+    listed = [[*layer_paths(query.build.workspace, template, request)] for template in own.paths]
+    left_out = {path for paths in listed for pattern in own.except_paths for path in matching_paths(paths, pattern)}
+    return [[path for path in paths if path not in left_out] for paths in listed]
+
+
+def query_paths(query: SourceQuery) -> list[str]:
+    """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
+    return [*dict.fromkeys(path for paths in paths_by_template(query) for path in paths)]
 
 
 def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
@@ -118,8 +136,8 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
     logs: list[DatedLog] = []
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
     own, today = query.layer.query, query.build.request.date.toordinal()
-    for number, template in enumerate(own.paths):
-        for path in template_paths(query, template):
+    for number, paths in enumerate(paths_by_template(query)):
+        for path in paths:
             written, day, rest = dated_parts(path, own.dates)
             if day:
                 ordinal = day.toordinal()

@@ -6,8 +6,6 @@ file each, with a `status` in its front matter; those that are not active are ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from contextasm.model import (
     ContextasmError,
     Document,
@@ -22,7 +20,7 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order, read_documents, template_paths
+from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order, paths_by_template, read_documents
 from contextasm.text.markdown.blocks import passage, trimmed
 from contextasm.text.names.dates import leading_iso_day
 from contextasm.text.names.templates import fill_template
@@ -36,21 +34,19 @@ def documents(query: SourceQuery) -> RetrievalResult:
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for heading, path in _headings_and_paths(query):
+    layer, paths_of = query.layer, paths_by_template(query)
+    headings = layer.heading * len(paths_of) if len(layer.heading) == 1 else layer.heading
+    for heading, path in ((heading, path) for heading, paths in zip(headings, paths_of, strict=True) for path in paths):
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_document_fragment(read, heading, query.layer, (len(fragments),)))
-            if fragments[-1].verdict.excluded and query.layer.limits.required:
+            fragments.append(_document_fragment(read, heading, layer, (len(fragments),)))
+            if fragments[-1].verdict.excluded and layer.limits.required:
                 what = "private, so a shared context lacks it" if read.lacks_private else "empty"
-                problems.append(
-                    Problem("required-empty", path, 0, f"is {what}, and {query.layer.id} is a required layer")
-                )
+                problems.append(Problem("required-empty", path, 0, f"is {what}, and {layer.id} is a required layer"))
         elif isinstance(read, Problem):
-            if query.layer.limits.required:
-                raise ContextasmError(
-                    path, read.message, f"{query.layer.id} is never left out, so this has to be put right"
-                )
+            if layer.limits.required:
+                raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be put right")
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
@@ -69,15 +65,6 @@ def first_document(query: SourceQuery) -> RetrievalResult:
     is_same = texts[first.location.path].__eq__
     rest = (other.exclude(second)._replace(text="") for other in others if not is_same(texts[other.location.path]))
     return result._replace(fragments=(first, *rest))
-
-
-def _headings_and_paths(query: SourceQuery) -> Iterator[tuple[str, str]]:
-    headings = (
-        query.layer.heading * len(query.layer.query.paths) if len(query.layer.heading) == 1 else query.layer.heading
-    )
-    for heading, template in zip(headings, query.layer.query.paths, strict=True):
-        for path in template_paths(query, template):
-            yield heading, path
 
 
 def _document_fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:

@@ -23,10 +23,11 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
+from contextasm.retrieval.reading.files import layer_paths
 from contextasm.text.markdown.blocks import passage, trimmed
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
-from contextasm.text.names.templates import fill_template, is_pattern, layer_paths, one_line
+from contextasm.text.names.templates import fill_template, is_pattern, one_line
 
 MAX_DEPTH = 5
 """Imports that may lead from a file to another one, as in Claude Code."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contextasm.model import (
     PIN_FIELD,
@@ -28,7 +28,7 @@ from contextasm.model import (
     Verdict,
     memory_score,
 )
-from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool, score_inputs
+from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool
 from contextasm.retrieval.pools.memory_search import all_rows, search_pool, topic_scores
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.markdown.blocks import heading
@@ -44,21 +44,16 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
 
+Place = tuple[int, ...]
+"""Place of a memory in its layer; empty if rank alone decides."""
+
 NO_KEY = "root/other"
 """Key of a memory that has none."""
 
 
-class GroupedMemory(NamedTuple):
-    """A memory with its place in a layer."""
-
-    memory: Memory
-    place: tuple[int, ...]
-    """Empty where rank alone decides."""
-
-
 def group_memories(
     memories: Sequence[Memory], layer: Layer, exclusions: Mapping[str, object], merge: Sequence[str] = ()
-) -> tuple[list[GroupedMemory], list[Problem]]:
+) -> tuple[list[tuple[Memory, Place]], list[Problem]]:
     """The layer's memories with their places, and the problems of all memories.
 
     `exclusions` holds the ids of excluded memories, which take no part in a quota. Of memories that are the same by
@@ -71,9 +66,9 @@ def group_memories(
         active = [memory for memory in members if memory.id not in exclusions]
         return [*_within_quota(_surest_of_twins(active, layer, merge), layer)], problems
     if not layer.display.group_template:
-        return [GroupedMemory(memory, ()) for memory in members], problems
+        return [(memory, ()) for memory in members], problems
     order = _group_places({memory_key(memory) for memory in members}, layer)
-    return [GroupedMemory(memory, (order[memory_key(memory)],)) for memory in members], problems
+    return [(memory, (order[memory_key(memory)],)) for memory in members], problems
 
 
 def memory_key(memory: Memory) -> str:
@@ -100,6 +95,8 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
     if memory.tier and tiers and memory.tier not in tiers:
         message = f"tier {memory.tier} is none of {', '.join(tiers)}, so no layer shows it"
         yield Problem("unknown-tier", memory.path, memory.line, message)
+    if not layer.memories.field_limits:
+        return
     first_line = memory.text.partition("\n")[0]
     level_and_title = heading(first_line)
     title = level_and_title[1] if level_and_title else first_line
@@ -109,8 +106,7 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
             unit = "characters" if name in {"title", "text"} else name
             message = f"{name} has {sizes[name]} {unit}, over the limit of {limit}"
             yield Problem("over-limit", memory.path, memory.line, message)
-    if layer.memories.field_limits:
-        yield from _form_problems(memory)
+    yield from _form_problems(memory)
 
 
 def _form_problems(memory: Memory) -> Iterator[Problem]:
@@ -143,7 +139,7 @@ def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[s
     return distinct
 
 
-def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedMemory]:
+def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[tuple[Memory, Place]]:
     # The most important first; each memory is taken once, by the first pattern with room for it.
     best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
     taken: set[str] = set()
@@ -153,7 +149,7 @@ def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[GroupedM
         ]
         for number, memory in enumerate(matching[:count]):
             taken.add(memory.id)
-            yield GroupedMemory(memory, (place, number))
+            yield memory, (place, number)
 
 
 def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
@@ -181,7 +177,7 @@ def search_memories(query: SourceQuery) -> RetrievalResult:
 
 
 def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reason | None) -> Fragment:
-    return memory_fragment(GroupedMemory(memory, ()), layer, exclusion)._replace(score=score)
+    return memory_fragment(memory, (), layer, exclusion)._replace(score=score)
 
 
 def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
@@ -220,7 +216,7 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
-    result, memories = _pool_fragments(query, read_pool(query.build.workspace, [*query_paths(query)]))
+    result, memories = _pool_fragments(query, read_pool(query.build.workspace, query_paths(query)))
     feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
@@ -240,8 +236,7 @@ def _feedback(query: SourceQuery) -> WorkspaceFeedback | None:
 
 
 def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
-    inputs = score_inputs(memory)
-    return memory_score(similarity, inputs.importance, inputs.last, query.build.request.date)
+    return memory_score(similarity, memory.importance, memory.accessed or memory.created, query.build.request.date)
 
 
 def _weighted_parts(memory: Memory, query: SourceQuery, feedback: WorkspaceFeedback | None) -> Score:
@@ -271,14 +266,15 @@ def _pool_fragments(query: SourceQuery, pool: ReadMemories) -> tuple[RetrievalRe
     )
     exclusions = {name: reason for name, reason in reasons if reason}
     members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
-    fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
+    fragments = tuple(
+        memory_fragment(memory, place, query.layer, exclusions.get(memory.id)) for memory, place in members
+    )
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
-    return result, tuple(member.memory for member in members)
+    return result, tuple(memory for memory, _ in members)
 
 
-def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | None) -> Fragment:
+def memory_fragment(memory: Memory, place: Place, layer: Layer, exclusion: Reason | None) -> Fragment:
     """A memory as the layer shows it; with an `exclusion`, it is excluded."""
-    memory = member.memory
     template = layer.display.item_template
     text = fill_item(template, _item_values(memory), _LINES) if template else memory.text
     key = memory_key(memory)
@@ -289,7 +285,7 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
         FragmentDisplay(
             layer.heading[0],
             group=fill_template(layer.display.group_template, {"key": key, "name": group_name(key)}),
-            place=member.place,
+            place=place,
             keep=layer.overflow.keep,
         ),
         statement=memory.text,

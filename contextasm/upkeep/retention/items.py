@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy, RetentionPolicy
 from contextasm.model import AS_WRITTEN, Document, Memory, Summarizer
 from contextasm.records.uses import ItemUses, RecordedUses
-from contextasm.selection.detail import detail_levels
+from contextasm.selection.sections import detail_levels
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.cleaning.private_parts import withhold
 from contextasm.text.memories.fields import importance_of
