@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import isfinite, prod
+from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Effect, Facts, Reason, Rule, RuleEvaluation, Target
@@ -231,15 +232,36 @@ def _field_values(facts: Facts, field: str) -> tuple[str, ...]:
 # --- Conflicts between effects ---------------------------------------------------------------------------------------
 
 
+class EffectKind(NamedTuple):
+    """A kind of effect."""
+
+    asked: Callable[[Rule], Iterable[tuple[Target, float]]]
+    """Gives the targets that a rule names for it, each with its value; 1 for an effect without a value."""
+    words: str = "{target}"
+    """Form of one such target in a list of rules."""
+    merged: str = "first"
+    """Value if several rules name a target: that of the `first`, the `least`, or the `product` of all."""
+
+
+def _layers(numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[Target, float]]:
+    return ((Target("layer", layer), number) for layer, number in numbers)
+
+
+EFFECTS: Mapping[str, EffectKind] = {
+    # Inclusions come first: a rule that excludes a folder may spare a file of it.
+    "always_include": EffectKind(lambda rule: ((target, 1) for target in rule.include)),
+    "exclude": EffectKind(lambda rule: ((target, 1) for target in rule.exclude)),
+    "boost": EffectKind(lambda rule: rule.boost, "{target} x {value:g}", merged="product"),
+    "cap": EffectKind(lambda rule: _layers(rule.cap), "{target} = {value}", merged="least"),
+    "set_priority": EffectKind(lambda rule: _layers(rule.set_priority), "{target} = {value}"),
+}
+"""The effects that rules may have, by the word for each in a rule file."""
+
+
 def effects_of_rule(rule: Rule) -> Iterator[Effect]:
     """The effects that a rule asks for, in its order."""
-    # Inclusions come first: a rule that excludes a folder may spare a file of it.
-    rules = (rule.name,)
-    yield from (Effect("always_include", target, 1, rules) for target in rule.include)
-    yield from (Effect("exclude", target, 1, rules) for target in rule.exclude)
-    yield from (Effect("boost", target, factor, rules) for target, factor in rule.boost)
-    yield from (Effect("cap", Target("layer", layer), tokens, rules) for layer, tokens in rule.cap)
-    yield from (Effect("set_priority", Target("layer", layer), rank, rules) for layer, rank in rule.set_priority)
+    for action, kind in EFFECTS.items():
+        yield from (Effect(action, target, value, (rule.name,)) for target, value in kind.asked(rule))
 
 
 def _merge_by_target(rules: Iterable[Rule]) -> Iterable[Effect]:
@@ -252,9 +274,10 @@ def _merge_by_target(rules: Iterable[Rule]) -> Iterable[Effect]:
 
 def _merge(earlier: Effect, later: Effect) -> Effect:
     # Boosts multiply, the smaller cap wins, and of other actions the first (digest, 002-7).
-    if earlier.action == "boost":
+    merged = EFFECTS[earlier.action].merged
+    if merged == "product":
         return earlier._replace(value=boost_factor((earlier, later)), rules=earlier.rules + later.rules)
-    if earlier.action == "cap" and later.value < earlier.value:
+    if merged == "least" and later.value < earlier.value:
         return _override(later, earlier)
     return _override(earlier, later)
 
