@@ -18,7 +18,7 @@ from contextasm.config.input.settings import LOCK_FILE
 from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy, RetentionPolicy
 from contextasm.model import AS_WRITTEN, Document, Memory, Summarizer
 from contextasm.records.uses import ItemUses, RecordedUses, count_uses
-from contextasm.selection.detail import detail_levels
+from contextasm.selection.sections import detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.cleaning.private_parts import withhold

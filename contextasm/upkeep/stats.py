@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Context, Document, Memory, Problem, TokenCounter
-from contextasm.retrieval.search.analyzer import SPEAKER_MARK, leading_name
+from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
 from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
