@@ -45,11 +45,15 @@ class Section(NamedTuple):
     """A heading and the text under it, as emitted."""
 
     layer: str
+    """Id of the layer that it belongs to."""
     heading: str
+    """The heading, without its marks."""
     text: str
+    """The text under the heading, with the markers of cuts."""
     tokens: int
     """Tokens, with heading, markers and the blank line behind the section."""
     truncated: bool
+    """Whether something of it is missing."""
     stable: bool
     """Whether neither the date nor the topic can change the text, so that a provider's cache pays."""
 
@@ -58,11 +62,13 @@ class LayerUsage(NamedTuple):
     """Limit, demand and use of a layer, in tokens."""
 
     layer: str
+    """Id of the layer."""
     limit: int | None
     """None where the layer has no limit."""
     wanted: int
     """Tokens of all candidate fragments, whole."""
     used: int
+    """Tokens that it takes."""
 
 
 class Selection(NamedTuple):
