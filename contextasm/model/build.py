@@ -172,15 +172,6 @@ class LayerUsage(NamedTuple):
     used: int
 
 
-class Selection(NamedTuple):
-    """Result of `select`: sections, decisions, use of each layer, and problems."""
-
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
-
-
 class Context(NamedTuple):
     """The finished context, with the decisions and files behind it."""
 
@@ -195,7 +186,7 @@ class Context(NamedTuple):
     decisions: tuple[Decision, ...]
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...] = ()
     """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
     """Trace of each rule, in order of precedence."""
@@ -221,10 +212,5 @@ class Omission(NamedTuple):
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-
-class SectionFormat(NamedTuple):
-    """Functions of a format that write a section, and the line in place of omitted text."""
-
-    section: Callable[[str, str, str], str]
-    """Takes a layer's id, a heading and the text under it; gives the section with a blank line behind it."""
-    marker: Marker
+FormatSection = Callable[[str, str, str], str]
+"""Takes a layer's id, a heading and the text under it; gives the section with a blank line after it."""

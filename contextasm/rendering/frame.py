@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from contextasm.model import Omission, Section, SectionFormat
+from contextasm.model import FormatSection, Marker, Omission, Section
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.templates import one_line
 
@@ -51,7 +51,7 @@ def _omitted_words(omission: Omission, count: Callable[[str], int]) -> str:
     return f"{path}:{omission.line}, {count(text)} tokens left out{more}{rest}"
 
 
-SECTIONS: Mapping[str, Callable[[str, str, str], str]] = {
+SECTIONS: Mapping[str, FormatSection] = {
     "markdown": _markdown,
     "xml": _xml,
     "json": _markdown,
@@ -59,16 +59,19 @@ SECTIONS: Mapping[str, Callable[[str, str, str], str]] = {
 }
 """Functions that write a section, by format. In `json` and `messages` the budget is held on the text inside."""
 
-MARKERS: Mapping[str, Callable[[Callable[[str], int]], Callable[[Omission], str]]] = {
+MARKERS: Mapping[str, Callable[[Callable[[str], int]], Marker]] = {
     "plain": lambda _count: lambda _omission: MARKER,
     "detailed": _detailed_marker,
 }
 """Functions that make the marker of omitted text from a token counter, by a profile's `marker`."""
 
 
-def section_format(form: str, marker: str, count: Callable[[str], int]) -> SectionFormat:
-    """Section format of an output format and a profile's marker; `count` gives the tokens of a text."""
-    return SectionFormat(SECTIONS[form], MARKERS[marker](count))
+def section_format(form: str, marker: str, count: Callable[[str], int]) -> tuple[FormatSection, Marker]:
+    """The functions of an output format and a profile's marker that write a section, and a line for omitted text.
+
+    `count` gives the tokens of a text.
+    """
+    return SECTIONS[form], MARKERS[marker](count)
 
 
 def render_document(sections: Sequence[Section], form: str) -> str:

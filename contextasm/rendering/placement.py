@@ -5,7 +5,7 @@ Their headings go below the section's, comments go where the layer strips them, 
 
 from __future__ import annotations
 
-from contextasm.model import Fragment, Layer, Nesting, Reason
+from contextasm.model import Fragment, Layer, Reason
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
 from contextasm.text.markdown.outline import nest
@@ -37,9 +37,9 @@ def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
     return fragment if display == fragment.display else fragment._replace(display=display)
 
 
-def _nesting(group: str, layer: Layer) -> Nesting:
+def _nesting(group: str, layer: Layer) -> tuple[int, bool]:
     title = heading(group)
-    return Nesting(max(SECTION_LEVEL, title[0] if title else 0), layer.limits.required)
+    return max(SECTION_LEVEL, title[0] if title else 0), layer.limits.required
 
 
 def _group_line(group: str, template: str) -> str:

@@ -12,14 +12,14 @@ from contextasm.model import (
     PIN_FIELD,
     Decision,
     Fact,
+    FormatSection,
     Fragment,
     LayerUsage,
+    Marker,
     Problem,
     Profile,
     Reason,
     Section,
-    SectionFormat,
-    Selection,
     Summarizer,
     TokenCounter,
     Verdict,
@@ -146,10 +146,13 @@ def select(
     budget: int,
     spare: int,
     counter: TokenCounter,
-    section_format: SectionFormat,
+    format_section: FormatSection,
+    marker: Marker,
     summarizer: Summarizer | None = None,
-) -> Selection:
+) -> tuple[tuple[Section, ...], tuple[Decision, ...], tuple[LayerUsage, ...], tuple[Problem, ...]]:
     """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
+
+    With the limit, demand and use of each layer, and the problems of selection.
 
     Required layers are whole whatever the budget says; all others share the room that they leave. `spare` are the
     tokens of the budget that must stay free: exact counts of the parts may add up to less than the whole's.
@@ -157,7 +160,7 @@ def select(
     demands = []
     ids = {layer.id for layer in profile.layers}
     for layer in profile.layers:
-        empty = Demand(layer, counter, section_format, summarizer, is_stable(layer, profile))
+        empty = Demand(layer, counter, format_section, marker, summarizer, is_stable(layer, profile))
         # Of a layer within another, the first are known once it is known what that one shows.
         is_within = layer.limits.within in ids
         demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], 0 if is_within else layer.ranking.top)))
@@ -167,11 +170,11 @@ def select(
     is_over_budget = required > budget * counter.units_per_token + last_line_end
     ordered, pin_problems = allocate(profile, demands, total, required)
     problems = [over_budget_problem(required - last_line_end, budget, counter)] if is_over_budget else []
-    return Selection(
-        sections=tuple(section for result in ordered for section in emitted_sections(result)),
-        decisions=tuple(decision for result in ordered for decision in layer_decisions(result)),
-        allowances=tuple(layer_usage(result, budget) for result in ordered),
-        problems=(*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
+    return (
+        tuple(section for result in ordered for section in emitted_sections(result)),
+        tuple(decision for result in ordered for decision in layer_decisions(result)),
+        tuple(layer_usage(result, budget) for result in ordered),
+        (*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
     )
 
 
