@@ -17,7 +17,7 @@ from typing import NamedTuple
 from contextasm.model import Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import SAME_PERCENT, Fingerprint, fingerprint, fold_text
+from contextasm.text.similarity import Fingerprint, fingerprint, fold_text, most_similar
 
 LEAST_CHARACTERS = 16
 """Length of the shortest paragraph that is compared."""
@@ -246,7 +246,9 @@ class _Search:
                 continue
             text = fingerprint(candidate.fragment)
             others = shown.setdefault((text.figures, text.polarity), {})
-            match = None if candidate.is_protected else _most_similar(text, copy, others)
+            match = None if candidate.is_protected else most_similar(text.folded, [*others])
+            if match and (others[match].copy.path, others[match].copy.line) == (copy.path, copy.line):
+                match = None
             if match and candidate.precedence >= others[match].precedence:
                 self._twins[copy] = others[match].copy, "near"
                 continue
@@ -269,18 +271,6 @@ class _Search:
 def _is_divisible(candidate: _Candidate) -> bool:
     is_item = candidate.layer.display.item_template or candidate.fragment.location.rows
     return not (candidate.is_protected or is_item)
-
-
-def _most_similar(text: Fingerprint, copy: Copy, others: Mapping[str, _Candidate]) -> str | None:
-    """The most similar text among candidates with the same figures and polarity, the earliest among equals; or None."""
-    if not others or not text.folded:
-        return None
-    from rapidfuzz import fuzz, process  # here: most profiles compare nothing
-
-    match = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=SAME_PERCENT)
-    if not match or (others[match[0]].copy.path, others[match[0]].copy.line) == (copy.path, copy.line):
-        return None
-    return str(match[0])
 
 
 def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[Fragment]:
