@@ -93,7 +93,7 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
 def _searched(build: Build) -> Build:
     """The build without an index where filters choose among memories, and with what rules mean among its entries.
 
-    An index knows the best ones alone.
+    An index knows only the best ones.
     """
     filters = build.request.filters
     request = build.request
@@ -139,7 +139,7 @@ def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[s
         )
         text = render_document(sections, request.format)
         tokens = counter.tokens(counter.units(text))
-        # Of required sections alone, a smaller budget takes nothing away.
+        # If only required sections are left, a smaller budget takes nothing away.
         if tokens <= request.budget or required.issuperset(section.layer for section in sections):
             etag = sha256(text.encode()).hexdigest()
             return Context(text, tokens, etag, profile.name, request, sections, decisions, allowances, problems)

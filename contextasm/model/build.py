@@ -155,7 +155,7 @@ class Section(NamedTuple):
     heading: str
     text: str
     tokens: int
-    """Tokens, with heading, markers and the blank line behind the section."""
+    """Tokens, with heading, markers and the blank line after the section."""
     truncated: bool
     stable: bool
     """Whether neither the date nor the topic can change the text, so that a provider's cache pays."""
@@ -206,7 +206,7 @@ class Omission(NamedTuple):
     texts: tuple[str, ...]
     """Missing lines; empty where fragments are shortened and nothing else is missing."""
     shortened: int = 0
-    """Number of the section's fragments that are shown in a shorter form; set at the end of the section alone."""
+    """Number of the section's fragments that are shown in a shorter form; set only at the end of the section."""
 
 
 Marker = Callable[[Omission], str]

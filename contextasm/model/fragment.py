@@ -63,7 +63,7 @@ def weighted_total(score: Score, weights: Iterable[tuple[str, float]]) -> float:
 def least_similarity(similarities: Iterable[float], top: int) -> float:
     """Least similarity of a candidate for the `top` places: that of `REACH`, or of the last of the `top` most similar.
 
-    Importance and recency decide among the candidates alone. 0 where `top` is 0 and all matches are shown.
+    Importance and recency decide only among the candidates. 0 if `top` is 0 and all matches are shown.
     """
     most_similar = nlargest(top, similarities)
     return min(REACH**CONTRAST, most_similar[-1]) if len(most_similar) == top > 0 else 0.0

@@ -1,6 +1,6 @@
 """Fragments of several layers that say the same are shown once; of those that contradict each other, one may win.
 
-By content, by a declared hint, or by similarity, as the profile sets; paragraphs by content alone. Two texts that
+By content, by a declared hint, or by similarity, as the profile sets; paragraphs only by content. Two texts that
 differ in a number or in a negation are never the same; by similarity, nor are two that differ in another word that
 turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document, else the
 surest. If it is not shown in the end, the next one stands in.

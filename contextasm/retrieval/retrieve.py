@@ -74,7 +74,7 @@ def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:
 
 
 def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
-    """The profile without the layers within others, where there is no topic: these then have their room alone."""
+    """The profile without the layers within others, if there is no topic: these then have their room to themselves."""
     if topic.strip():
         return profile
     return profile._replace(layers=tuple(layer for layer in profile.layers if not layer.limits.within))
@@ -307,7 +307,7 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
 
 
 def _is_for_open_file(found: str, path: str) -> bool:
-    """Whether a file of instructions may be there for an open file: it lies above it, or names files by patterns."""
+    """Whether a file of instructions may be there for an open file: it is above it, or names files by patterns."""
     folder = found.rpartition("/")[0]
     return bool(folder) and (path.startswith(f"{folder}/") or folder.startswith("."))
 

@@ -270,7 +270,7 @@ def _fenced(excerpt: Excerpt) -> list[str | Omission]:
 
 
 def _pieces(excerpt: Excerpt) -> list[str | Omission]:
-    """The shown text of a fragment, with each omission where it is. Nothing that a piece opens is open behind it."""
+    """The shown text of a fragment, with each omission where it is. Nothing that a piece opens is open after it."""
     pieces = _bare_pieces(excerpt)
     if excerpt.fragment.display.fence:
         return pieces

@@ -105,8 +105,8 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
 def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     """The layer's limit and use, in tokens, of a `budget`.
 
-    A section is counted with the blank line behind it, which the last one does not have: that one may be a token above
-    the budget where the document is not.
+    A section is counted with the blank line after it, which the last one does not have: that one may be a token above
+    the budget if the document is not.
     """
     layer, counter = result.demand.layer, result.demand.counter
     wanted, used = counter.tokens(result.demand.units), counter.tokens(result.used)
@@ -179,5 +179,5 @@ def select(
 
 
 def _last_line_end(counter: TokenCounter) -> int:
-    """Units by which the document is smaller than its sections: the blank line behind the last one goes."""
+    """Units by which the document is smaller than its sections: the blank line after the last one goes."""
     return counter.units("\n\n") - counter.units("\n")

@@ -50,7 +50,7 @@ class CommandSummarizer:
     ) -> None:
         """Run the program and arguments `words`, for `timeout` seconds in one build; `ctxasm.yaml` has them in `line`.
 
-        Of a workspace at `root`; summaries are remembered in the folder `cache`, None for this process alone.
+        Of a workspace at `root`; summaries are remembered in the folder `cache`, None for only this process.
         """
         self._words = words
         self._timeout = timeout

@@ -66,7 +66,7 @@ _TYPO_RATIO_ENDING: Final = 80
 MAX_CORRECTED: Final = 32
 """Words of a query, the first ones, that are corrected where no entry holds them: each is compared with every term."""
 
-# Cues, as parts of the value of a word that one entry alone holds.
+# Cues, as parts of the value of a word that only one entry holds.
 _DAY: Final = 1.0
 _AUTHOR: Final = 0.6
 # A leading word is a name where so many entries, and this share of all, begin with it.
@@ -134,7 +134,7 @@ def _named_authors_and_terms(query: str, dates: Sequence[NamedDate], index: Inde
 def _named_authors(query: str, words: frozenset[str], index: Index) -> frozenset[int]:
     """Places of the leading names in a query that enough entries begin with.
 
-    A verb or a label begins entries, too: a name has a capital in the query, or a colon behind it in the entries.
+    A verb or a label begins entries, too: a name has a capital in the query, or a colon after it in the entries.
     """
     places_of: dict[str, list[int]] = {}
     for place, author in enumerate(index.authors):
@@ -305,7 +305,7 @@ def fuse(
 ) -> dict[int, Score]:
     """Hits by words and by embeddings together, by row: similarity, and its two halves, each from 0 to 1.
 
-    `word_hits` are hits by words alone, and stay hits; `word_similarities` those without a minimum; `nearness` is the
+    `word_hits` are hits only by words, and stay hits; `word_similarities` those without a minimum; `nearness` is the
     nearness of each row by embeddings, above 0 where it makes a hit by itself. Any other row that shares a word with
     the query or is near is a hit where the sum of its halves is at least `min_match` of the best sum.
     """

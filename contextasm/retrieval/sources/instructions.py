@@ -214,7 +214,7 @@ class _Reading:
 
 
 def instructions(query: SourceQuery) -> RetrievalResult:
-    """The layer's files as fragments: the root's first, the nearest to an open file last, imports behind the importer.
+    """The layer's files as fragments: the root's first, the nearest to an open file last, imports after the importer.
 
     A rule for files of which none is open is an excluded fragment.
     """

@@ -1,6 +1,6 @@
 """Source `knowledge`: sections of pages that match the topic.
 
-Pages are split at their headings. Searches by words alone.
+Pages are split at their headings. Searches only by words.
 """
 
 from __future__ import annotations

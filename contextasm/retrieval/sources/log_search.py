@@ -58,7 +58,7 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     past = [log.path for log in logs if log.age >= 0]
     use = partial(_pool_result, query, placed)
     days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
-    # An index knows the day of a log by its name alone.
+    # An index knows the day of a log only by its name.
     indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
     found = query_pool(indexed, "log-lines", past, partial(read_logs_up_to, query.build.workspace, days), use, use)
     return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))

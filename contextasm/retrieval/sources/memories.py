@@ -56,7 +56,7 @@ def group_memories(
     """The layer's memories with their places, and the problems of all memories.
 
     `exclusions` holds the ids of excluded memories, which take no part in a quota. Of memories that are the same by
-    the methods `merge` of the profile, a quota takes the surest alone.
+    the methods `merge` of the profile, a quota takes only the surest.
     """
     problems = [problem for memory in memories for problem in _memory_problems(memory, layer)]
     tier = layer.memories.tier
@@ -139,20 +139,20 @@ def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[s
 
 
 def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[tuple[Memory, Place]]:
-    # The most important first; each memory is taken once, by the first pattern with room for it.
+    # The most important first; each memory is chosen once, by the first pattern with room for it.
     best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
-    taken: set[str] = set()
+    chosen: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
         matching = [
-            memory for memory in best_first if memory.id not in taken and wildcard_matches(pattern, memory_key(memory))
+            memory for memory in best_first if memory.id not in chosen and wildcard_matches(pattern, memory_key(memory))
         ]
         for number, memory in enumerate(matching[:count]):
-            taken.add(memory.id)
+            chosen.add(memory.id)
             yield memory, (place, number)
 
 
 def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
-    # In the layer's order; keys that the layer does not name are behind it, by name.
+    # In the layer's order; keys that the layer does not name come after them, by name.
 
     def sort_key(key: str) -> tuple[int, str]:
         patterns = (
