@@ -8,6 +8,7 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Filters,
     Fragment,
     Problem,
     Profile,
@@ -42,7 +43,8 @@ def _assemble(build: Build) -> Context:
     profile = with_layers_for_topic(build.profile, build.request.topic)
     build, results = _retrieve_for_audience(build._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
-    results = apply_filters(profile, results, build.request.filters)
+    if build.request.filters != Filters():
+        results = apply_filters(profile, results, build.request.filters)
     unmatched = (*build.problems, *unmatched_problems(build, results))
     traces: tuple[RuleTrace, ...] = ()
     rule_problems: tuple[Problem, ...] = ()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from contextasm.model import PIN_FIELD, Fragment, Layer, Problem, Profile, Reason, least_similarity
 from contextasm.selection.overflow import expand, overflow
-from contextasm.selection.sections import Demand, Selected, units_of
+from contextasm.selection.sections import Demand, Selected
 
 
 class Allowance(NamedTuple):
@@ -26,9 +26,12 @@ class LayerResult(NamedTuple):
     demand: Demand
     allowance: Allowance
     selected: Selected
-    used: int
-    """Units of the selected sections."""
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def used(self) -> int:
+        """Units of the selected sections."""
+        return sum(section.units for section in self.selected.values())
 
     @property
     def is_starved(self) -> bool:
@@ -278,8 +281,7 @@ def allocate(
 
 def _filled(demand: Demand, allowance: Allowance) -> LayerResult:
     """A layer within its allowance."""
-    selected, problems = overflow(demand, allowance.units)
-    return LayerResult(demand, allowance, selected, units_of(selected), problems)
+    return LayerResult(demand, allowance, *overflow(demand, allowance.units))
 
 
 def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict[str, LayerResult]:
@@ -288,9 +290,9 @@ def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict
     selected = {name: result.selected for name, result in results.items()}
     expanded = {}
     for name, sections in expand(demands, selected, _expansion_limits(results, total), goal, total).items():
-        used, allowance = units_of(sections), results[name].allowance
-        larger = allowance._replace(units=max(allowance.units, used))
-        expanded[name] = results[name]._replace(selected=sections, used=used, allowance=larger)
+        larger = results[name]._replace(selected=sections)
+        room = larger.allowance._replace(units=max(larger.allowance.units, larger.used))
+        expanded[name] = larger._replace(allowance=room)
     return expanded
 
 

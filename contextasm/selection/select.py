@@ -60,17 +60,19 @@ def layer_decisions(result: LayerResult) -> list[Decision]:
 def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) -> Decision:
     counter = result.demand.counter
     is_whole = excerpt is not None and excerpt.whole
+    lines = source_span(fragment) if fragment.location.line else (0, 0)
+    kept = excerpt.spans if excerpt else ()
     before = None if fragment.verdict.excluded else counter.units(shown_text(whole_excerpt(fragment)))
     after = 0 if excerpt is None else before if is_whole and before else counter.units(shown_text(excerpt))
     return Decision(
         fragment=fragment.id,
         layer=result.demand.layer.id,
         path=fragment.location.path,
-        lines=source_span(fragment) if fragment.location.line else (0, 0),
+        lines=lines,
         reason=fragment.verdict.excluded or _reason(result, excerpt, is_whole=is_whole),
         tokens_before=None if before is None else counter.tokens(before),
         tokens_after=counter.tokens(after),
-        kept=excerpt.spans if excerpt else (),
+        kept=kept,
         score=fragment.score,
         boosted_by=fragment.verdict.boosted_by,
     )
