@@ -158,7 +158,7 @@ class Section(NamedTuple):
     text: str
     """The text under the heading, with the markers of cuts."""
     tokens: int
-    """Tokens, with heading, markers and the blank line behind the section."""
+    """Tokens, with heading, markers and the blank line after the section."""
     truncated: bool
     """Whether something of it is missing."""
     stable: bool
@@ -178,15 +178,6 @@ class LayerUsage(NamedTuple):
     """Tokens that it takes."""
 
 
-class Selection(NamedTuple):
-    """Result of `select`: sections, decisions, use of each layer, and problems."""
-
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
-
-
 class Context(NamedTuple):
     """The finished context, with the decisions and files behind it."""
 
@@ -201,7 +192,7 @@ class Context(NamedTuple):
     decisions: tuple[Decision, ...]
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...] = ()
     """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
     """Trace of each rule, in order of precedence."""
@@ -221,16 +212,11 @@ class Omission(NamedTuple):
     texts: tuple[str, ...]
     """Missing lines; empty where fragments are shortened and nothing else is missing."""
     shortened: int = 0
-    """Number of the section's fragments that are shown in a shorter form; set at the end of the section alone."""
+    """Number of the section's fragments that are shown in a shorter form; set only at the end of the section."""
 
 
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-
-class SectionFormat(NamedTuple):
-    """Functions of a format that write a section, and the line in place of omitted text."""
-
-    section: Callable[[str, str, str], str]
-    """Takes a layer's id, a heading and the text under it; gives the section with a blank line behind it."""
-    marker: Marker
+FormatSection = Callable[[str, str, str], str]
+"""Takes a layer's id, a heading and the text under it; gives the section with a blank line after it."""
