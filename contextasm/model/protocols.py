@@ -67,17 +67,6 @@ class EmbedderConfig(NamedTuple):
     """
 
 
-class SummarizerConfig(NamedTuple):
-    """A program that reads a text on standard input and prints a shorter one."""
-
-    words: tuple[str, ...]
-    """Program and arguments; run without a shell."""
-    line: int
-    """Line of `ctxasm.yaml`, counted from 1."""
-    timeout: float = 20.0
-    """Seconds that all summaries of one build may take together."""
-
-
 class Summarizer(Protocol):
     """A model or a program of the user's that summarizes texts."""
 

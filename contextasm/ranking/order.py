@@ -155,8 +155,6 @@ def apply_filters(
     profile: Profile, results: Mapping[str, RetrievalResult], filters: Filters
 ) -> Mapping[str, RetrievalResult]:
     """The results of each layer, by id, with the fragments excluded that do not pass the filters."""
-    if filters == Filters():
-        return results
     filtered = {}
     for layer in profile.layers:
         result = results[layer.id]

@@ -144,7 +144,7 @@ _WORD_OF_QUERY: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 def leading_name(text: str) -> str:
     """The first word of a text, folded, where it may be a name: it has a capital and is no stop word; else empty.
 
-    With `SPEAKER_MARK` behind it where a colon follows it.
+    With `SPEAKER_MARK` after it if a colon follows it.
     """
     match = _LEADING_WORD.match(unicodedata.normalize("NFC", text[:_LEADING_LENGTH]))
     if match is None or not match[1][0].isupper():
@@ -219,7 +219,7 @@ def _stem() -> Callable[[str], str]:
     return stem
 
 
-# Greatest distance of neighbours, and number of zeros behind the column of sections.
+# Greatest distance of neighbours, and number of zeros after the column of sections.
 PADDING: Final = 3
 
 # Flags of an entry: it ends in a question, names a time, names a number.
