@@ -95,7 +95,7 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
 def _searched(build: Build) -> Build:
     """The build without an index where filters choose among memories, and with what rules mean among its entries.
 
-    An index knows only the best ones.
+    An index knows the best ones alone.
     """
     filters = build.request.filters
     request = build.request

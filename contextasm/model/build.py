@@ -116,6 +116,9 @@ class SourceQuery(NamedTuple):
     """Results of the layers that this one starts from, by layer id."""
 
 
+# --- The finished context --------------------------------------------------------------------------------------------
+
+
 INCOMPLETE = {"shortened", "truncated", "dropped"}
 """Outcomes of candidate fragments that are not shown whole."""
 

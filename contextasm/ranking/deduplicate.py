@@ -333,6 +333,9 @@ def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]
     return {copy: number for copy, number in numbers if number is not None}
 
 
+# --- Conflicts -------------------------------------------------------------------------------------------------------
+
+
 MINOR = 0.3
 """Severity below which a conflict is minor."""
 

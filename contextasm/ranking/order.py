@@ -139,6 +139,9 @@ def _rank_key(fragment: Fragment, layer: Layer) -> tuple[float, str, str]:
     return -weighted_total(fragment.score, layer.ranking.weights), fragment.text, fragment.id
 
 
+# --- Filters of a request --------------------------------------------------------------------------------------------
+
+
 TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
 """The filter of types that applies to the fragments of a source."""
 

@@ -87,6 +87,9 @@ def render_document(sections: Sequence[Section], form: str) -> str:
     return text.rstrip("\n") + "\n" if text else ""
 
 
+# --- Placement -------------------------------------------------------------------------------------------------------
+
+
 SECTION_LEVEL = 2
 """Level of a section's heading."""
 

@@ -151,6 +151,9 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
     )
 
 
+# --- Options that match nothing --------------------------------------------------------------------------------------
+
+
 Results = Mapping[str, RetrievalResult]
 """Results of retrieval, by layer id."""
 

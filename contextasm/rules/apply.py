@@ -204,6 +204,9 @@ def _pinned(part: Fragment, effect: Effect, evaluation: RuleEvaluation) -> Fragm
     return part._replace(verdict=Verdict(pinned_by=name, pin_rank=rank))
 
 
+# --- Effects on layers and fragments ---------------------------------------------------------------------------------
+
+
 _LostEffect = tuple[str, Reason]
 """Name of a rule, and the reason why an effect of it came to nothing."""
 

@@ -145,6 +145,9 @@ def _opening(lines: Sequence[str], longest: int) -> list[tuple[int, str]]:
     return [*title, *paragraph]
 
 
+# --- Layout ----------------------------------------------------------------------------------------------------------
+
+
 class LineRange(NamedTuple):
     """Lines of a fragment that are shown in one piece."""
 
@@ -325,6 +328,9 @@ def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment],
         parts += ["\n", omissions[0]._replace(shortened=shortened)]
     elif shortened:
         parts += ["\n", Omission("", 0, (), shortened)]
+
+
+# --- Sections of a layer ---------------------------------------------------------------------------------------------
 
 
 class LaidOutSection(NamedTuple):

@@ -292,6 +292,9 @@ def _rows_with_same_words(query: str, index: Index) -> list[int]:
     return sorted(same or ())
 
 
+# --- With embeddings -------------------------------------------------------------------------------------------------
+
+
 _NEARNESS_SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
 """Shares of an entry's nearness that the entries around it get, by distance (measured)."""
 

@@ -107,6 +107,9 @@ COUNTS: Final = frozenset(
 )
 
 
+# --- Texts to terms --------------------------------------------------------------------------------------------------
+
+
 # Scripts that put no space between words: Thai to Myanmar, Khmer, kana, Han, Hangul.
 _DENSE: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -217,6 +220,9 @@ def _stem() -> Callable[[str], str]:
 
     stem: Callable[[str], str] = Stemmer("english").stemWord
     return stem
+
+
+# --- The index -------------------------------------------------------------------------------------------------------
 
 
 # Greatest distance of neighbours, and number of zeros after the column of sections.

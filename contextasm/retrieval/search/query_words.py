@@ -50,6 +50,9 @@ def _common_letters(length: int, places: dict[str, int], other: str) -> int:
     return length - (row & everything).bit_count()
 
 
+# --- Compounds -------------------------------------------------------------------------------------------------------
+
+
 # Letters of the shortest word that is looked for in others, and of the shortest that may stand in the middle of one.
 _LEAST_LENGTH: Final = 4
 _LEAST_LENGTH_WITHIN: Final = 5
@@ -91,6 +94,9 @@ def _weight_of_longer(word: str, known_term: str) -> float:
         if is_within or known_term.endswith(word):
             return _COMPOUND_WEIGHT
     return _STEM_WEIGHT if len(word) == _STEM_LENGTH and known_term.startswith(word) else 0.0
+
+
+# --- Dates -----------------------------------------------------------------------------------------------------------
 
 
 _MONTH_NAMES: Final = (

@@ -160,6 +160,9 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
     return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}
 
 
+# --- The sources -----------------------------------------------------------------------------------------------------
+
+
 def recent_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments; each excluded one has its reason."""
     return search_pool(query, lambda pool: _pool_fragments(query, pool)[0], all_rows, _scored_fragment)
