@@ -7,17 +7,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests import command
 
 if TYPE_CHECKING:
     from tests.postgres import Database, Server
 
-# `law(250)` draws 250 examples in `full` and 40 per cent of them in `ci`. Each profile draws the same ones every time.
-settings.register_profile("full", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("ci", settings.get_profile("full"), max_examples=40)
-settings.load_profile("ci")
+# Number of examples of each law. All profiles draw the same ones every time, as far as they go.
+for profile, examples in {"quick": 25, "ci": 500, "full": 1500}.items():
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+settings.load_profile("quick")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,7 +21,7 @@ from contextasm.rendering.wording import problem_line, receipt
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems
-from tests.workspaces import DEFAULT, Content, Files, budgets, law, request
+from tests.workspaces import DEFAULT, Content, Files, budgets, request
 
 MARK = "zanzibar"
 """A word of every private sentence, and of no other."""
@@ -122,7 +122,6 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
     yield encode_record(make_record(context, making, recording)).data.decode()
 
 
-@law(300)
 @given(
     with_private_parts(),
     budgets,
@@ -140,7 +139,6 @@ def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
         assert MARK not in text.replace(json.dumps(topic)[1:-1] or "\0", "").casefold()
 
 
-@law(100)
 @given(with_private_parts())
 def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
     files = Files({path: text for path, text in drawn.files.items() if path.endswith(".md")})
@@ -154,7 +152,6 @@ def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
                 assert trace.decision.reason.code in {"private", "outside-window", "future"}
 
 
-@law(60)
 @given(systems(), budgets, st.sampled_from(("", "harbour")))
 def test_an_audience_changes_nothing_where_nothing_is_private(
     files: dict[str, Content], budget: int, topic: str

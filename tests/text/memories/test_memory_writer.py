@@ -20,7 +20,7 @@ from contextasm.text.memories.writer import (
     with_fields,
 )
 from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
-from tests.workspaces import law, memory_lists
+from tests.workspaces import memory_lists
 
 PIECES = (
     *(
@@ -99,7 +99,6 @@ def read(text: str) -> tuple[Memory, ...]:
     return parse_memories(found)[0]
 
 
-@law(400)
 @given(
     memory_lists.filter(lambda text: "type:" not in text), st.lists(st.tuples(texts, fields), min_size=1, max_size=3)
 )
@@ -117,7 +116,6 @@ def test_each_bullet_reads_back_as_its_text_and_no_other_memory_changes(
         assert ",".join(memory.tags) == stated.get("tags", "")
 
 
-@law(200)
 @given(memory_lists, st.lists(texts, max_size=3), st.sampled_from(("\n", "\r\n")), st.data())
 def test_other_fields_change_one_memory_and_nothing_else(
     old: str, new: list[str], end: str, data: st.DataObject
@@ -208,7 +206,6 @@ def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
     assert fold_text("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == fold_text("full width fine STRASSE")
 
 
-@law(200)
 @given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
 def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
     text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
