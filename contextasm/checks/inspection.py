@@ -28,34 +28,12 @@ from contextasm.model import Context, ContextasmError, Document, Layer, Memory, 
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.archived_paths import list_with_archived
 from contextasm.text.names.glob import matching_paths
+from contextasm.text.names.places import AGENT_FILES, LOG_FOLDERS, MEMORY_FILES, WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.revision import GitWorkspace
 from contextasm.workspace.inputs import InputFiles, InputPattern
 from contextasm.workspace.recording import InspectedWorkspace
-
-WORKSPACE_PATTERNS = (
-    "ctxasm.yaml",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "PROJECT.md",
-    "agents/**/*.md",
-    "teams/**/*.md",
-    "patterns.yaml",
-    "tasks.yaml",
-    "graph/*.yaml",
-    "knowledge/**/*.md",
-    "memories/*.md",
-    "profiles/*.yaml",
-    "rules/*.yaml",
-    "sessions/*.jsonl",
-    "threads/*.md",
-    "tools/*.json",
-)
-"""Patterns of the files of a workspace (man/ctxasm.yaml.5, WORKSPACE), without those that the profile names."""
-
-AGENT_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
-"""Files that every agent has."""
 
 
 class Inspection(NamedTuple):
@@ -193,15 +171,10 @@ def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
     return shown | {document.path for context in contexts for document in context.documents}
 
 
-def any_owner_pattern(template: str) -> str:
-    """The path of a layer as a pattern: for every agent and every team."""
-    return fill_template(template, {"agent": "*", "team": "*"})
-
-
 def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
-    patterns = ["agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md"]
+    patterns = [*MEMORY_FILES]
     for layer in layers:
-        if {"recent", "search", "memories"} & {*layer.query.sources}:
+        if any(source.holds_memories for source in layer.query.traits):
             patterns += [any_owner_pattern(path) for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
@@ -209,10 +182,10 @@ def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
     """The files in the places of logs, in path order, with the forms of their dates; empty for YYYY-MM-DD."""
     forms: dict[str, tuple[str, ...]] = {}
-    for pattern in ("agents/*/daily/*.md", "teams/*/daily/*.md"):
-        forms |= dict.fromkeys(list_with_archived(workspace, pattern), ())
+    for folder in LOG_FOLDERS:
+        forms |= dict.fromkeys(list_with_archived(workspace, f"{folder}/*.md"), ())
     for layer in layers:
-        if "daily" in layer.query.sources:
+        if any(source.is_log and source.is_running_text for source in layer.query.traits):
             patterns = map(any_owner_pattern, layer.query.paths)
             listed = [path for pattern in patterns for path in list_with_archived(workspace, pattern)]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import AGENT_FILES, Inspection, any_owner_pattern, warning_finding
+from contextasm.checks.inspection import Inspection, warning_finding
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import Layer
 from contextasm.text.names.dates import split_dated_name
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
+from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.text.names.templates import is_pattern
 
 PROGRAM_PATTERNS = (FILE, "rules/*.yaml")

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import FILE, LOCK_FILE, RULE_FILES, load_settings_file, resolve_settings
+from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.overrides import with_detected_profile
 from contextasm.config.profiles.workspace_profiles import workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.reading.instruction_files import read_all_instruction_files, read_instruction_files
-from contextasm.retrieval.registry import OPEN_SOURCES
 from contextasm.text.data.lock_file import parse_lock, quoted_path
 from contextasm.text.names.glob import matching_paths
+from contextasm.text.names.places import RULE_FILES, any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, placeholders
 from contextasm.workspace.recording import ChangedInput, answer_digest
 
@@ -84,10 +84,10 @@ def instructing_files(
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
     locked = [layer for layer in layers if is_locked(layer)]
     templates = (template for layer in locked for template in _templates(layer))
-    patterns = {FILE, RULE_FILES, *(fill_template(template, {"agent": "*", "team": "*"}) for template in templates)}
+    patterns = {FILE, RULE_FILES, *map(any_owner_pattern, templates)}
     paths = {path for pattern in patterns for path in workspace.list(pattern)}
     for layer in locked:
-        if OPEN_SOURCES.intersection(layer.query.sources):
+        if any(source.uses_open for source in layer.query.traits):
             read = read_all_instruction_files(workspace, _templates(layer))
             paths |= {file.document.path for file in read.files}
     instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
@@ -104,7 +104,7 @@ def is_locked(layer: Layer) -> bool:
     """Whether a layer's files instruct the agent: as the layer says, else if it is required and shows whole files."""
     if layer.locked is not None:
         return layer.locked
-    return layer.limits.required and layer.query.sources == ("document",)
+    return layer.limits.required and all(source.is_document for source in layer.query.traits)
 
 
 def _templates(layer: Layer) -> Iterator[str]:
@@ -136,7 +136,7 @@ def refuse_document_drift(
     reads = recording.reads.copy()  # A source that is late may still be reading.
     digests: dict[str, str] = {}
     for layer in layers:
-        if is_locked(layer) and OPEN_SOURCES.intersection(layer.query.sources):
+        if is_locked(layer) and any(source.uses_open for source in layer.query.traits):
             # Nested and imported files are named by no path of the layer. All of them are in the recording already.
             paths = read_instruction_files(recording, layer, request).paths
             digests |= {path: answer_digest(recording.read(path)) for path in paths}

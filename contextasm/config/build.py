@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
-from contextasm.config.input.settings import FILE, RULE_FILES, Setting
+from contextasm.config.input.settings import FILE, Setting
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
@@ -27,6 +27,7 @@ from contextasm.model import (
 from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import SOURCE_SHARE
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_counter
+from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import RecordingWorkspace

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.settings import FILE, LOCK_FILE, RULE_FILES
+from contextasm.config.input.settings import FILE, LOCK_FILE
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.loader import load_profile, profile_files
 from contextasm.model import ContextasmError, Layer, Profile, Request
-from contextasm.retrieval.reading.files import FEEDBACK_FILES
-from contextasm.retrieval.registry import OPEN_SOURCES, TEXT_SOURCES
+from contextasm.text.names.places import AGENT_FILES, FEEDBACK_FILES, RULE_FILES
 from contextasm.text.names.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
@@ -36,9 +35,6 @@ _GIT = "git stores data of its own here"
 
 _OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", ".gitignore")
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
-
-_OWNER_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
-"""Files that every build for an agent looks for."""
 
 
 class _ProfileName(NamedTuple):
@@ -109,13 +105,13 @@ def _changed_layers(profile: Profile, settings_file: YamlMapping) -> Sequence[La
 
 def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
     for layer in layers:
-        is_text = TEXT_SOURCES.issuperset(layer.query.sources)
+        is_text = all(source.shows_text for source in layer.query.traits)
         what = f"a context is made of this file, too: layer {layer.id} reads it"
         for template in layer.query.paths:
             for path in _paths(template, request):
                 yield InputPattern(path, what, is_text, is_text and not is_pattern(template))
             if "{agent}" in template:
-                for owner_file in _OWNER_FILES:
+                for owner_file in AGENT_FILES:
                     what_else = "a context is made of this file, too: each agent has one"
                     for path in _paths(owner_file, request):
                         yield InputPattern(path, what_else, takes_block=True, takes_new_file=True)
@@ -125,7 +121,7 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
     """The files that the layers of instructions read: nested and imported ones are named by no path."""
     build = prepared.build
     for layer in build.profile.layers:
-        if OPEN_SOURCES.intersection(layer.query.sources):
+        if any(source.uses_open for source in layer.query.traits):
             from contextasm.retrieval.reading.instruction_files import (
                 read_instruction_files,  # here: few profiles have any
             )

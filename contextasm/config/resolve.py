@@ -248,7 +248,8 @@ def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...
 
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse, request: Request) -> str:
     """The goal of the current task as the request's audience may see it; empty where no layer shows it."""
-    paths = [path for layer in profile.layers if "current-goal" in layer.query.sources for path in layer.query.paths]
+    layers = [layer for layer in profile.layers if any(source.gives_topic for source in layer.query.traits)]
+    paths = [path for layer in layers for path in layer.query.paths]
     if not paths:
         return ""
     from contextasm.retrieval.reading.audience import visible_workspace

@@ -644,6 +644,15 @@ def test_one_fault_does_not_hide_another(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("source", ["recent", "weighed", "[search, recent]"])
+def test_memories_are_checked_wherever_a_layer_reads_them(tmp_path: Path, source: str) -> None:
+    layer = f"- id: N\n    heading: Notes\n    source: {source}\n    path: notes/*.md\n"
+    settings = "date: 2025-03-14\nprofile: own.yaml\n"
+    files = {"ctxasm.yaml": settings, "own.yaml": f"extends: default\nlayers:\n  {layer}"}
+    told = found(tmp_path, {**files, "notes/n.md": "- [fact] One thing {status=activ importance=7}\n"})
+    assert [(each.id, each.path) for each in told] == [("memory", "notes/n.md")] * 2
+
+
 def test_every_agent_is_built_with_every_team(tmp_path: Path) -> None:
     files = {
         **{path.replace("/a/", "/b/"): text for path, text in SMALL.items()},

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git.revision import GitWorkspace
 
-DAILY_SOURCES = frozenset({"daily", "log-search"})
-
 
 class DailyFolder(NamedTuple):
     """Place of the daily logs of a program."""
@@ -49,7 +47,7 @@ def _set_layer(layer: Layer, daily: DailyFolder | None) -> Layer:
     if not daily:
         return layer
     patterns = form_patterns(daily.folder, daily.form)
-    if DAILY_SOURCES.issuperset(layer.query.sources):
+    if all(source.is_log for source in layer.query.traits):
         return layer._replace(query=layer.query._replace(paths=patterns, dates=(daily.form,)))
     if isinstance(read_form(daily.form), str):
         return layer

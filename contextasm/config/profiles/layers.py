@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping
-from contextasm.model import ContextasmError, Layer, Limits, Profile
+from contextasm.model import SOURCE_TRAITS, ContextasmError, Layer, Limits, Profile
 from contextasm.ranking.order import ORDERS
-from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
 from contextasm.selection.detail import LEVELS
 from contextasm.selection.overflow import STEPS
 from contextasm.text.names.templates import placeholders
@@ -40,7 +39,7 @@ def _parse_date_forms(value: object, where: str) -> tuple[str, ...]:
 LAYER_KEYS: Mapping[str, LayerKey] = {
     "id": LayerKey("", "id", values.parse_name),
     "heading": LayerKey("", "heading", values.parse_texts),
-    "source": LayerKey("query", "sources", values.some_of(SOURCES)),
+    "source": LayerKey("query", "sources", values.some_of(SOURCE_TRAITS)),
     "path": LayerKey("query", "paths", values.parse_inner_paths),
     "except": LayerKey("query", "except_paths", values.parse_inner_paths),
     "dates": LayerKey("query", "dates", _parse_date_forms),
@@ -236,7 +235,7 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     if table.get("fallback_top") and len(layer.query.sources) == 1:
         what = f"{layer.id} has one source, so it never falls back"
         raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")
-    has_no_path = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
+    has_no_path = not any(source.reads_files for source in layer.query.traits)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
@@ -247,11 +246,11 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
 
 
 def _check_placeholders(layer: Layer, table: YamlMapping) -> None:
-    for source in layer.query.sources:
+    for source in layer.query.traits:
         templates = {
             "path": (layer.query.paths, PATH_PLACEHOLDERS),
-            "item": ((layer.display.item_template,), ITEM_FIELDS.get(source, ())),
-            "group": ((layer.display.group_template,), GROUP_FIELDS.get(source, ())),
+            "item": ((layer.display.item_template,), source.item_fields),
+            "group": ((layer.display.group_template,), source.group_fields),
         }
         for key, (texts, allowed) in templates.items():
             for name in (name for text in texts for name in placeholders(text)):

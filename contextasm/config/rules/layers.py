@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from contextasm.config.input import values
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.config.profiles.overrides import workspace_reader
-from contextasm.model import ContextasmError, Layer, Profile, Rule
-from contextasm.retrieval.registry import SOURCES
+from contextasm.model import SOURCE_TRAITS, ContextasmError, Layer, Profile, Rule
+from contextasm.text.names.places import PROFILE_FILES
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
@@ -69,8 +69,8 @@ def _layer_names(layers: Iterable[Layer]) -> list[str]:
 
 def _names_of_other_profiles(workspace: Folder | GitWorkspace) -> set[str]:
     """The names of all sources, and of the layers of shipped profiles and of those in `profiles/`."""
-    names = {*SOURCES}
-    for name in (*shipped(), *workspace.list("profiles/*.yaml")):
+    names = {*SOURCE_TRAITS}
+    for name in (*shipped(), *workspace.list(PROFILE_FILES)):
         try:
             profile = load_profile(name, name, Path(workspace.root), read=workspace_reader(workspace))
         except ContextasmError:

@@ -12,13 +12,13 @@ from functools import lru_cache, partial
 from math import prod
 
 from contextasm.config.input import values
-from contextasm.config.input.settings import RULE_FILES
 from contextasm.config.input.values import parse_scalar
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.config.rules.facts import FIELDS
 from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
 from contextasm.rules.evaluate import MOST_WEIGHT
 from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
+from contextasm.text.names.places import RULE_FILES
 
 LONGEST_PATTERN = 1000
 """Characters of a regular expression."""

@@ -12,9 +12,6 @@ from contextasm.text.cleaning.decode import decode_document, parse_data
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import layer_paths
 
-FEEDBACK_FILES = "feedback/*.jsonl"
-"""Pattern of the files with feedback on builds: one for each month, older ones first."""
-
 
 class CleanedWorkspace:
     """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""

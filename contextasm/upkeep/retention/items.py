@@ -19,8 +19,9 @@ from contextasm.text.memories.fields import importance_of
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
+from contextasm.text.names.places import LOG_FOLDERS
 from contextasm.text.names.templates import ARCHIVE
-from contextasm.upkeep.archives.logs import LOG_FOLDERS, is_due_for_archive
+from contextasm.upkeep.archives.logs import is_due_for_archive
 from contextasm.upkeep.base.action import Action
 from contextasm.upkeep.base.upkeep_input import OwnerMemories, UpkeepInput
 from contextasm.upkeep.memories.edits import OwnerEdits
