@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.config.input import values
 from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml

@@ -13,7 +13,6 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild, evaluate_for_owners
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, load_settings_file
@@ -253,21 +252,3 @@ def inspected_files(inspection: Inspection) -> InputFiles:
     )
     checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))
-
-
-# `run_checks` puts in the id, so that it is always the name of the check in the table.
-
-
-def error_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail."""
-    return Finding("", "error", path, line, message, hint)
-
-
-def warning_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail under `--strict`."""
-    return Finding("", "warning", path, line, message, hint)
-
-
-def note_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that never makes the run fail."""
-    return Finding("", "note", path, line, message, hint)

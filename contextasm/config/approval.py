@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.config.profiles.overrides import with_detected_profile
-from contextasm.config.profiles.workspace_profiles import workspace_profiles
+from contextasm.config.profiles.overrides import with_detected_profile, workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.reading.instruction_files import read_all_instruction_files, read_instruction_files
 from contextasm.text.data.lock_file import parse_lock, quoted_path
@@ -57,19 +56,10 @@ def require_approved(workspace: Workspace) -> dict[str, str]:
     return approved
 
 
-class InstructingFiles(NamedTuple):
-    """The files that instruct any agent of a workspace."""
-
-    paths: Sequence[str]
-    """In code point order."""
-    taken: str
-    """Why this profile was taken, in a folder without settings; empty where the settings or the options name it."""
-
-
 def instructing_files(
     workspace: Folder | GitWorkspace, options: Options, process: ProcessEnvironment
-) -> InstructingFiles:
-    """The files that instruct any agent of the workspace.
+) -> tuple[Sequence[str], str]:
+    """The files that instruct any agent of the workspace, in code point order, and the words of a detected profile.
 
     The profiles are those of the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all
     strategies. Raises `ContextasmError` for settings and profiles that can't be used.
@@ -91,7 +81,7 @@ def instructing_files(
             read = read_all_instruction_files(workspace, _templates(layer))
             paths |= {file.document.path for file in read.files}
     instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
-    return InstructingFiles(instructing, detection.words if detection else "")
+    return instructing, detection.words if detection else ""
 
 
 def _strategies(profile: Profile, changes: object) -> Iterator[Profile]:

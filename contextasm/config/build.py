@@ -142,8 +142,8 @@ def evaluate_rules(
     variables = _parse_variables(options.variables)
     if "rules" not in settings_file and not recording.list(RULE_FILES):
         return None
-    from contextasm.config.rules.layers import resolve_rule_layers  # here, as below: most workspaces have no rules
-    from contextasm.config.rules.rule_files import load_rules
+    # Here, as below: most workspaces have no rules.
+    from contextasm.config.rules.rule_files import load_rules, resolve_rule_layers
     from contextasm.rules.evaluate import evaluate
 
     rules = load_rules(recording, settings_file)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.settings import FILE, LOCK_FILE
@@ -37,11 +36,8 @@ _OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", "
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
 
 
-class _ProfileName(NamedTuple):
-    """Name or file of a profile, and the folder that its path starts from."""
-
-    name: str
-    folder: Path
+_ProfileName = tuple[str, Path]
+"""Name or file of a profile, and the folder that its path starts from."""
 
 
 def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
@@ -55,10 +51,8 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     settings_file = prepared.settings_file
     outputs = _outputs(settings_file)
     setting = prepared.settings["profile"]
-    used = _ProfileName(str(setting.value), root if setting.origin.startswith(FILE) else folder)
-    listed = [
-        _ProfileName(dict(output.words)["profile"], root) for output in outputs if "profile" in dict(output.words)
-    ]
+    used = str(setting.value), root if setting.origin.startswith(FILE) else folder
+    listed = [(dict(output.words)["profile"], root) for output in outputs if "profile" in dict(output.words)]
     names = dict.fromkeys((used, *listed))
     layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
     patterns = (
@@ -85,10 +79,11 @@ def _outputs(settings_file: YamlMapping) -> Sequence[Output]:
         return ()
 
 
-def _layers(profile_name: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
+def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
     """The layers of a profile and of its strategies, as written and as the settings change them."""
     try:
-        profile = load_profile(profile_name.name, "profile", profile_name.folder)
+        name, folder = named
+        profile = load_profile(name, "profile", folder)
     except ContextasmError:
         return
     for variant in (profile, *(strategy for _, strategy in profile.strategies)):
@@ -150,8 +145,8 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
 
 def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
     """Files and folders that no layer reads, but something else does."""
-    for name in names:
-        yield from ((str(path), _PROFILE) for path in profile_files(name.name, name.folder))
+    for name, folder in names:
+        yield from ((str(path), _PROFILE) for path in profile_files(name, folder))
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
     yield f"{root}/{JOURNAL_FOLDER}", _OWN
     yield from ((f"{folder}/.git", _GIT) for folder in (root, *root.parents) if os.path.lexists(f"{folder}/.git"))

@@ -57,7 +57,7 @@ class Cut(NamedTuple):
 
 
 class LoadRule(NamedTuple):
-    """Files that a host loads by itself, and what it keeps of them."""
+    """Files that a host loads by itself, and what it keeps of them; or files that it does not load."""
 
     files: tuple[str, ...]
     """Paths or patterns, relative to a folder, in the order in which they are loaded."""
@@ -82,18 +82,11 @@ class LoadRule(NamedTuple):
     """Whether the files that `@imports` in these name are loaded with them."""
     place: str = ""
     """Usual path of a file outside the folder."""
+    why: str = ""
+    """Reason why the host does not load the files, though people expect it to."""
     source: str = ""
     date: str = ""
     """Month of the source, YYYY-MM."""
-
-
-class UnreadRule(NamedTuple):
-    """Files that a host does not load, though people expect it to."""
-
-    files: tuple[str, ...]
-    why: str
-    source: str
-    date: str
 
 
 class HookRule(NamedTuple):
@@ -128,7 +121,8 @@ class Host(NamedTuple):
     """Most characters of all files together; 0 for no limit."""
     least: int = 0
     """Characters below which what is left of `total` is not used."""
-    unread: tuple[UnreadRule, ...] = ()
+    unread: tuple[LoadRule, ...] = ()
+    """Files that the host does not load."""
     not_looked_at: tuple[str, ...] = ()
     """What the host may load besides, and no rule here knows."""
     python_text: bool = False
@@ -153,7 +147,7 @@ def _load_shipped(name: str) -> Host:
     file = SHIPPED_HOSTS / f"{name}.yaml"
     keys: dict[str, Any] = _frozen(load_mapping(read_file(file, file.name), file.name))
     keys["loads"] = tuple(_load_rule(rule) for rule in keys["loads"])
-    keys["unread"] = tuple(UnreadRule(**rule) for rule in keys.get("unread", ()))
+    keys["unread"] = tuple(LoadRule(**rule) for rule in keys.get("unread", ()))
     if "hook" in keys:
         keys["hook"] = HookRule(**keys["hook"])
     return Host(name, **keys)

@@ -1,15 +1,15 @@
-"""The profile of a build, with the changes that settings and command line options make to its layers."""
+"""The profiles that settings name, with the changes that settings and command line options make to their layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import Setting
+from contextasm.config.input.settings import FILE, Setting, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.profiles.layers import (
     LAYER_KEYS,
@@ -38,7 +38,7 @@ def with_detected_profile(
 
     if not (detection := detect(workspace)):
         return settings, None
-    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0].sign}")}, detection
+    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0][1]}")}, detection
 
 
 def resolve_profile(
@@ -164,3 +164,31 @@ def layer_settings(profile: Profile, settings_file: YamlMapping, options: Option
                 origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
                 settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
     return settings
+
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git.revision import GitWorkspace
+
+
+def workspace_profiles(
+    typed: Mapping[str, Setting],
+    settings_file: YamlMapping,
+    workspace: Folder | GitWorkspace,
+    process: ProcessEnvironment,
+    digests: dict[str, str],
+) -> Iterator[Profile]:
+    """The profiles of the `typed` settings, of `ctxasm.yaml` and of its `outputs:`, each once, with no strategy.
+
+    The files that they are made of are added to `digests`, as `resolve_profile` does. Raises `ContextasmError` for
+    settings and profiles that can't be used.
+    """
+    from contextasm.config.keys.outputs import parse_outputs  # here: a build needs no list of outputs
+
+    settings, _ = with_detected_profile({**typed}, settings_file, workspace)
+    outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
+    listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
+    named_in_file = resolve_settings({}, {}, settings_file)["profile"]
+    for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
+        named = {**settings, "profile": setting, "strategy": Setting("", "default")}
+        yield resolve_profile(named, settings_file, workspace, process, digests)

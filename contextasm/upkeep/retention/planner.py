@@ -67,7 +67,7 @@ def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Itera
 def _fixed_paths(upkeep: UpkeepInput) -> frozenset[str]:
     """Files that no policy moves: those that instruct an agent, and the approval lock."""
     process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)  # no day is asked for
-    return frozenset({*instructing_files(upkeep.workspace, Options(), process).paths, LOCK_FILE})
+    return frozenset({*instructing_files(upkeep.workspace, Options(), process)[0], LOCK_FILE})
 
 
 class _PolicyPlan:
