@@ -9,7 +9,7 @@ from datetime import date
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
-from contextasm.retrieval.reading.dated_logs import dated_parts
+from contextasm.retrieval.reading.files import dated_parts
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.dates import leading_date_form, parse_date
 

@@ -18,7 +18,7 @@ from contextasm.config.input.settings import FILE
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
-from contextasm.rules.pins import PINS
+from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import hidden_words
 from contextasm.text.markdown.blocks import DIRECTIVES, comments, heading, list_mark
 from contextasm.text.markdown.front_matter import attributes

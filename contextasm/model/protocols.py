@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from datetime import date
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from contextasm.model.document import Document, Memory
-from contextasm.model.errors import Problem
+from contextasm.model.document import Document, Memory, Problem
 from contextasm.model.fragment import Reason
 
 T = TypeVar("T")

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from contextasm.model import RetrievalResult, SourceQuery
-from contextasm.retrieval.sources.daily_logs import daily_logs
-from contextasm.retrieval.sources.documents import documents, first_document
+from contextasm.retrieval.sources.documents import additional, daily_logs, documents, first_document, threads
 from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
 
 Source = Callable[[SourceQuery], RetrievalResult]
@@ -33,16 +32,16 @@ SOURCES: Mapping[str, Source] = {
     "weighed": weighed_memories,
     "events": _import_on_call("events", "events"),
     "knowledge": _import_on_call("knowledge", "knowledge"),
-    "entities": _import_on_call("entities", "entities"),
-    "relations": _import_on_call("relations", "relations"),
+    "entities": _import_on_call("graph", "entities"),
+    "relations": _import_on_call("graph", "relations"),
     "patterns": _import_on_call("patterns", "patterns"),
-    "threads": _import_on_call("threads", "threads"),
+    "threads": threads,
     "files": _import_on_call("files", "files"),
     "tools": _import_on_call("tools", "tools"),
     "root-goal": _import_on_call("tasks", "root_goal"),
     "ancestor-goals": _import_on_call("tasks", "ancestor_goals"),
     "sibling-results": _import_on_call("tasks", "sibling_results"),
     "current-goal": _import_on_call("tasks", "current_goals"),
-    "additional": _import_on_call("additional", "additional"),
+    "additional": additional,
 }
 """Every source, by the name that profiles use."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections, trimmed_run
 from contextasm.config.hosts.loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.retrieval.reading.instruction_files import read_with_imports
+from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.workspace.folder import Folder, repository_top

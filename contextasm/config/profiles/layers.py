@@ -8,8 +8,8 @@ from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import SOURCE_TRAITS, ContextasmError, Layer, Limits, Profile
 from contextasm.ranking.order import ORDERS
-from contextasm.selection.detail import LEVELS
 from contextasm.selection.overflow import STEPS
+from contextasm.selection.sections import LEVELS
 from contextasm.text.names.templates import placeholders
 
 APP_FILES: Mapping[str, str] = {"obsidian": ".obsidian/daily-notes.json", "logseq": "logseq/config.edn"}

@@ -25,7 +25,7 @@ from contextasm.model import (
 from contextasm.retrieval.pools.log_pool import line_entry, read_logs_up_to
 from contextasm.retrieval.pools.memory_pool import MANY, first_rows, pool_patterns
 from contextasm.retrieval.pools.memory_search import query_pool
-from contextasm.retrieval.reading.dated_logs import DatedLog, logs_in_display_order
+from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order
 from contextasm.text.markdown.logs import LogLine
 from contextasm.text.names.templates import fill_item, fill_template
 

@@ -13,8 +13,8 @@ from contextasm.model import Document
 from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.dates import day_of_name
 from contextasm.text.names.places import LOG_FOLDERS
-from contextasm.upkeep.base.action import Action, Move
-from contextasm.upkeep.base.upkeep_input import UpkeepInput
+from contextasm.upkeep.actions import Action, Move
+from contextasm.upkeep.input import UpkeepInput
 
 
 def is_due_for_archive(today: date, day: date, ages: LogAges) -> bool:
