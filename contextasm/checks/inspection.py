@@ -91,11 +91,15 @@ def inspect(
     used.
     """
     workspace = InspectedWorkspace(folder or open_workspace(options, process))
-    owners = _find_owners(workspace, options)
-    prepared, error = _prepare(options, process, workspace.folder, owners.complete_agents)
+    agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
+    complete_agents = _complete_agents(workspace, (options.agent,) if options.agent else agents)
+    prepared, error = _prepare(options, process, workspace.folder, complete_agents)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
-    contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else ()
+    built_agents = _selected_owners(complete_agents, "agents", selected)
+    built_teams = _selected_owners(teams if options.team is None else (options.team,), "teams", selected)
+    owners = built_agents, built_teams or ("",)
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
     listed_paths = (path for pattern in dict.fromkeys(patterns) for path in list_with_archived(workspace, pattern))
     # A rule may include a file that no layer reads, and instructions import files of any name.
     paths = sorted({*extra_paths, *listed_paths, *_paths_of_builds(contexts)})
@@ -108,8 +112,8 @@ def inspect(
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
         memories={path: parse_memories(document) for path, document in documents.items() if path in memory_paths},
         logs=_log_forms(workspace, layers),
-        agents=owners.agents,
-        teams=owners.teams,
+        agents=agents,
+        teams=teams,
         prepared=prepared,
         error=error,
         contexts=contexts,
@@ -119,34 +123,11 @@ def inspect(
     )
 
 
-class _Owners(NamedTuple):
-    """The agents and the teams of a workspace, and those of them that are built."""
-
-    agents: tuple[str, ...]
-    """Names of the folders of `agents/`."""
-    teams: tuple[str, ...]
-    """Names of the folders of `teams/`."""
-    complete_agents: Sequence[str]
-    """Those that have all their files; where an option names an agent, that one at most."""
-    wanted_teams: Sequence[str]
-    """All, or the one that an option names."""
-
-    def among(self, selected: Sequence[str]) -> _Owners:
-        """These, of which only those are built that the selected paths belong to."""
-        return self._replace(
-            complete_agents=_selected_owners(self.complete_agents, "agents", selected),
-            wanted_teams=_selected_owners(self.wanted_teams, "teams", selected),
-        )
-
-
-def _find_owners(workspace: Workspace, options: Options) -> _Owners:
-    agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
-    complete_agents = [
-        agent
-        for agent in ((options.agent,) if options.agent else agents)
-        if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
+def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[str]:
+    """The agents that have all their files."""
+    return [
+        agent for agent in agents if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
     ]
-    return _Owners(agents, teams, complete_agents, teams if options.team is None else (options.team,))
 
 
 def _layers_of_outputs(folder: Folder | GitWorkspace) -> Iterator[Layer]:
@@ -219,11 +200,15 @@ def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str])
 
 
 def _contexts_of_owners(
-    workspace: Workspace, prepared: PreparedBuild, process: ProcessEnvironment, owners: _Owners
+    workspace: Workspace,
+    prepared: PreparedBuild,
+    process: ProcessEnvironment,
+    agents: Sequence[str],
+    teams: Sequence[str],
 ) -> Iterable[Context]:
     profile, request = prepared.build.profile, prepared.build.request
-    agents = owners.complete_agents if uses_placeholder(profile, "agent") else ("",)
-    teams = (owners.wanted_teams or ("",)) if uses_placeholder(profile, "team") else ("",)
+    agents = agents if uses_placeholder(profile, "agent") else ("",)
+    teams = teams if uses_placeholder(profile, "team") else ("",)
     rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
         build = prepared.in_full._replace(

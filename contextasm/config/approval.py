@@ -66,7 +66,7 @@ def instructing_files(
     """
     settings_file = load_settings_file(workspace)
     typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    _, detection = with_detected_profile({**typed}, settings_file, workspace)
+    _, detected = with_detected_profile({**typed}, settings_file, workspace)
     files: dict[str, str] = {}
     layers: list[Layer] = []
     for profile in workspace_profiles(typed, settings_file, workspace, process, files):
@@ -81,7 +81,7 @@ def instructing_files(
             read = read_all_instruction_files(workspace, _templates(layer))
             paths |= {file.document.path for file in read.files}
     instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
-    return instructing, detection.words if detection else ""
+    return instructing, detected
 
 
 def _strategies(profile: Profile, changes: object) -> Iterator[Profile]:

@@ -30,7 +30,6 @@ from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.config.profiles.detection import Detection
     from contextasm.model import RuleEvaluation
     from contextasm.workspace.git.revision import GitWorkspace
 
@@ -60,16 +59,11 @@ class PreparedBuild(NamedTuple):
     Paths are relative to the workspace; those outside of it are absolute.
     """
 
-    detection: Detection | None = None
-    """What the folder was taken for; None where the profile is named, or the folder has settings or agents."""
+    taken: str = ""
+    """The words that report the profile of a folder without settings; empty for any other."""
 
     approved: Mapping[str, str] | None = None
     """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
-
-    @property
-    def taken(self) -> str:
-        """The words that tell the profile of a folder without settings; empty for any other."""
-        return self.detection.words if self.detection else ""
 
     @property
     def in_full(self) -> Build:

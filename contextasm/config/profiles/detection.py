@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
@@ -25,25 +25,6 @@ if TYPE_CHECKING:
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
 
-class Detection(NamedTuple):
-    """The kinds that a folder is of, at least one."""
-
-    kinds: tuple[tuple[str, str], ...]
-    """Profile and sign of each, such as `openclaw` and `SOUL.md`, in order of precedence: the first is used."""
-
-    @property
-    def profile(self) -> str:
-        """The name of the profile that is used."""
-        return self.kinds[0][0]
-
-    @property
-    def words(self) -> str:
-        """The profile that is used, its reason, and the other kinds, for a receipt."""
-        (profile, sign), *others = self.kinds
-        named = ", ".join(f"-p {other} ({its_sign})" for other, its_sign in others)
-        return f"profile {profile}, for {sign} is here" + (f"; also found: {named}" if others else "")
-
-
 @cache
 def _kinds() -> Sequence[YamlMapping]:
     """The tables of `kinds.yaml`: `profile`, `signs` and `outermost` of each kind."""
@@ -54,16 +35,25 @@ def _kinds() -> Sequence[YamlMapping]:
     return tables
 
 
-def detect(workspace: Folder | GitWorkspace) -> Detection | None:
-    """The kinds that the topmost folder of a workspace is of; None for none, and for one with settings or agents."""
+def detect(workspace: Folder | GitWorkspace) -> Sequence[tuple[str, str]]:
+    """Profile and sign of each kind that the topmost folder of a workspace is of, such as `openclaw` and `SOUL.md`.
+
+    In order of precedence: the profile of the first is used. Empty for a folder of no kind, or with settings or agents.
+    """
     if any(workspace.exists(mark) for mark in MARKS):
-        return None
-    kinds = tuple(
+        return ()
+    return [
         (str(kind["profile"]), _sign_words(sign))
         for kind in _kinds()
         for sign in [sign for sign in values.parse_texts(kind["signs"], _KINDS.name) if _has_sign(workspace, sign)][:1]
-    )
-    return Detection(kinds) if kinds else None
+    ]
+
+
+def detection_words(kinds: Sequence[tuple[str, str]]) -> str:
+    """The profile that is used, its reason, and the other kinds, for a receipt."""
+    (profile, sign), *others = kinds
+    named = ", ".join(f"-p {other} ({its_sign})" for other, its_sign in others)
+    return f"profile {profile}, for {sign} is here" + (f"; also found: {named}" if others else "")
 
 
 def _has_sign(workspace: Folder | GitWorkspace, sign: str) -> bool:
@@ -99,8 +89,7 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     is_wanted = profile in {kind["profile"] for kind in _kinds()}
     among_outermost = {str(kind["profile"]) for kind in _kinds() if kind.get("outermost")}
     for folder in folders:
-        detection = detect(Folder(folder)) if folder.is_dir() else None
-        found = {name for name, _ in detection.kinds} if detection else set()
+        found = {name for name, _ in detect(Folder(folder))} if folder.is_dir() else set()
         found &= {profile} if is_wanted else found
         if found - among_outermost:
             return folder

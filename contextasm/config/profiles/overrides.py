@@ -24,21 +24,24 @@ from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.workspace.folder import MARKS, Folder
 
 if TYPE_CHECKING:
-    from contextasm.config.profiles.detection import Detection
     from contextasm.workspace.git.revision import GitWorkspace
 
 
 def with_detected_profile(
     settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
-) -> tuple[dict[str, Setting], Detection | None]:
-    """The settings with the profile for a folder that names none and has no agents, and what it was taken for."""
+) -> tuple[dict[str, Setting], str]:
+    """The settings with the profile for a folder that names none and has no agents, and the words that report it."""
     if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
-        return settings, None
-    from contextasm.config.profiles.detection import detect  # here: most workspaces have settings or agents
+        return settings, ""
+    from contextasm.config.profiles.detection import (  # here: most workspaces have settings or agents
+        detect,
+        detection_words,
+    )
 
-    if not (detection := detect(workspace)):
-        return settings, None
-    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0][1]}")}, detection
+    if not (kinds := detect(workspace)):
+        return settings, ""
+    profile, sign = kinds[0]
+    return settings | {"profile": Setting(profile, f"found: {sign}")}, detection_words(kinds)
 
 
 def resolve_profile(
