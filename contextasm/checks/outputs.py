@@ -8,8 +8,8 @@ from pathlib import Path
 from shlex import quote
 
 from contextasm.checks.config import as_finding
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding
+from contextasm.checks.finding import Finding, error_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.config.approval import HINT, KIND_WORDS, drift, instructing_files, load_approved
 from contextasm.config.input.options import Options
 from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file
@@ -138,6 +138,6 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
 
 def _instructing_files(inspection: Inspection) -> Sequence[str]:
     try:
-        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process).paths
+        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process)[0]
     except ContextasmError:  # The checks `config` and `stale-output` report it.
         return ()

@@ -14,8 +14,7 @@ from contextasm.rendering.json_codec import Count, Positive
 
 if TYPE_CHECKING:
     from contextasm.checks.hosts.cuts import LostSection
-    from contextasm.checks.hosts.files import HostReading
-    from contextasm.checks.hosts.loaded import LoadedFile
+    from contextasm.checks.hosts.files import HostReading, LoadedFile
     from contextasm.config.input.options import Options
 
 HostOption = Annotated[

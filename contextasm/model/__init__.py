@@ -99,3 +99,6 @@ from contextasm.model.protocols import StoredFacts as StoredFacts
 from contextasm.model.protocols import Summarizer as Summarizer
 from contextasm.model.protocols import T as T
 from contextasm.model.protocols import TokenCounter as TokenCounter
+from contextasm.model.sources import SCORE_PARTS as SCORE_PARTS
+from contextasm.model.sources import SOURCE_TRAITS as SOURCE_TRAITS
+from contextasm.model.sources import SourceTraits as SourceTraits

@@ -3,10 +3,11 @@
 A layer is the same however it was configured: files and flags are read in `config`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model.fragment import MIN_MATCH, Reason
+from contextasm.model.sources import SOURCE_TRAITS, SourceTraits
 
 
 class Query(NamedTuple):
@@ -36,6 +37,12 @@ class Query(NamedTuple):
     """Age, in days, up to which the newest logs are shown if none is within `max_age_days`; 0 for none."""
     min_match: float = MIN_MATCH
     """Least sum of matching words that makes a hit, as a share of the best hit's sum; 0 makes any match a hit."""
+
+    @property
+    def traits(self) -> Sequence[SourceTraits]:
+        """The traits of the sources, in their order."""
+        # The layer of what rules include has a source that no profile can name.
+        return [SOURCE_TRAITS.get(name, SourceTraits()) for name in self.sources]
 
 
 class MemoryScope(NamedTuple):

@@ -142,7 +142,7 @@ class _Candidate(NamedTuple):
 
         A document comes before surer memories: lines of text must not come and go with what a budget lets in.
         """
-        is_document = "document" in self.layer.query.sources
+        is_document = any(source.is_document for source in self.layer.query.traits)
         return not self.is_protected, not is_document, -self.fragment.labels.confidence
 
     def paragraph(self, paragraph: Paragraph) -> Copy:

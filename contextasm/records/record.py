@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 from contextasm.config.input.options import Options
 from contextasm.model import (
     OUTCOME,
+    SOURCE_TRAITS,
     Build,
     Context,
     ContextasmError,
@@ -32,7 +33,6 @@ from contextasm.rendering.documents import DecisionData, decision_data
 from contextasm.rendering.formats import FORMATS
 from contextasm.rendering.frame import MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
-from contextasm.retrieval.registry import SOURCES
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
 from contextasm.text.json_reader import load_json
@@ -349,7 +349,7 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
         (FORMATS, [record.request.format]),
         (TOKENIZERS, [record.request.tokenizer]),
         (MARKERS, [record.making.profile.marker]),
-        (SOURCES, [name for layer in record.making.profile.layers for name in layer.query.sources]),
+        (SOURCE_TRAITS, [name for layer in record.making.profile.layers for name in layer.query.sources]),
         (STEPS, [name for layer in record.making.profile.layers for name in layer.overflow.steps]),
         (OUTCOME, [decision.reason.code for decision in decisions]),
     ):

@@ -23,10 +23,11 @@ from contextasm.model import (
     RetrievalResult,
     SourceQuery,
     SourceTask,
+    SourceTraits,
     timed_out_layers,
 )
 from contextasm.retrieval.reading.files import with_cleaning
-from contextasm.retrieval.registry import OPEN_SOURCES, SCORE_PARTS, SOURCES
+from contextasm.retrieval.registry import SOURCES
 from contextasm.text.cleaning.clean import HIDDEN_TEXT, hidden_problems
 from contextasm.text.names.archived_paths import is_named
 from contextasm.text.names.matching import nearest
@@ -163,15 +164,12 @@ _NEAR = 0.7
 
 def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
     """The problems of options of the request, and of weights of layers, that match nothing."""
-    profile, request = build.profile, build.request
+    profile, request, filters = build.profile, build.request, build.request.filters
     problems = [*_options_without_layer(profile, request), *_dead_weights(profile), *_dead_keys(profile)]
     if not any(timed_out_layers(result.problems) for result in results.values()):
         problems += _unmatched_exclusions(profile, request, results)
-        problems += _unmatched_types(
-            _layers_of(profile, "events"), results, "--event-type", request.filters.event_types
-        )
-        types = request.filters.entity_types
-        problems += _unmatched_types(_layers_of(profile, "entities"), results, "--entity-type", types)
+        problems += _unmatched_types(_layers_of(profile, _has_events), results, "--event-type", filters.event_types)
+        problems += _unmatched_types(_layers_of(profile, _has_entities), results, "--entity-type", filters.entity_types)
         problems += _unmatched_preferences(profile, request, results)
         problems += _unmatched_open_files(profile, request, results)
         problems += _unmatched_profile(profile, results)
@@ -189,8 +187,16 @@ def _problem(subject: str, message: str, hint: str = "") -> Problem:
     return Problem("no-effect", subject, 0, message, hint)
 
 
-def _layers_of(profile: Profile, source: str) -> list[Layer]:
-    return [layer for layer in profile.layers if source in layer.query.sources]
+def _layers_of(profile: Profile, has_trait: Callable[[SourceTraits], object]) -> list[Layer]:
+    return [layer for layer in profile.layers if any(map(has_trait, layer.query.traits))]
+
+
+def _has_events(source: SourceTraits) -> bool:
+    return source.type_filter == "event_types"
+
+
+def _has_entities(source: SourceTraits) -> bool:
+    return source.type_filter == "entity_types"
 
 
 def _fragments(layers: Iterable[Layer], results: Results) -> Iterator[Fragment]:
@@ -204,13 +210,13 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     filters = request.filters
-    if request.session and not _layers_of(profile, "events"):
+    if request.session and not _layers_of(profile, _has_events):
         yield _problem(f"--session {request.session}", f"profile {profile.name} reads no sessions")
-    if filters.event_types and not _layers_of(profile, "events"):
+    if filters.event_types and not _layers_of(profile, _has_events):
         yield _problem("--event-type", f"profile {profile.name} reads no events")
-    if filters.entity_types and not _layers_of(profile, "entities"):
+    if filters.entity_types and not _layers_of(profile, _has_entities):
         yield _problem("--entity-type", f"profile {profile.name} reads no entities")
-    if request.additional.strip() and not _layers_of(profile, "additional"):
+    if request.additional.strip() and not _layers_of(profile, lambda source: not source.reads_files):
         hint = "add a layer with `source: additional`"
         yield _problem("--additional", f"profile {profile.name} has no layer that shows the text; {hint}")
     if request.prefer and profile.conflicts is None:
@@ -221,7 +227,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
 
 def _uses_open_files(layer: Layer) -> bool:
     is_named = "{open}" in layer.query.paths or "open" in dict(layer.ranking.weights)
-    return is_named or bool(OPEN_SOURCES.intersection(layer.query.sources))
+    return is_named or any(source.uses_open for source in layer.query.traits)
 
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
@@ -231,7 +237,7 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
         if layer.ranking.order == "given":
             yield _problem(layer.id, "has weights that decide nothing; set `order: best`")
             continue
-        parts = {part for source in layer.query.sources for part in SCORE_PARTS[source]}
+        parts = {part for source in layer.query.traits for part in source.score_parts}
         sources = " and ".join(layer.query.sources)
         for name, weight in layer.ranking.weights:
             if weight and name not in parts:
@@ -250,17 +256,18 @@ _OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
     "quota": lambda layer: layer.memories.key_quota,
     "limits": lambda layer: layer.memories.field_limits,
 }
-"""Keys that `log-search` does not use, each with what a layer has of it."""
+"""Keys that a search of logs does not use, each with what a layer has of it."""
 
 
 def _dead_keys(profile: Profile) -> Iterator[Problem]:
     unset = Layer("", ())
     for layer in profile.layers:
-        if layer.query.sources != ("log-search",):
+        if not all(source.is_log and source.answers_topic for source in layer.query.traits):
             continue
         for key, value in _OF_OTHER_SOURCES.items():
             if value(layer) != value(unset):
-                yield _problem(layer.id, f"has `{key}`, which source log-search does not use; take it away")
+                source = " and ".join(layer.query.sources)
+                yield _problem(layer.id, f"has `{key}`, which source {source} does not use; take it away")
 
 
 def _list_parts(parts: Iterable[str]) -> str:
@@ -323,7 +330,7 @@ def _unmatched_open_files(profile: Profile, request: Request, results: Results) 
         return
     paths = {fragment.location.path for fragment in fragments}
     paths |= {problem.path for result in results.values() for problem in result.problems}
-    opening = [layer for layer in profile.layers if OPEN_SOURCES.intersection(layer.query.sources)]
+    opening = _layers_of(profile, lambda source: source.uses_open)
     shown = [each.location.path for each in _fragments(opening, results) if not each.verdict.excluded]
     for path in dict.fromkeys(request.open):
         if path not in paths and not any(_is_for_open_file(found, path) for found in shown):

@@ -44,7 +44,7 @@ def loses_no_line(layer: Layer) -> bool:
 
     It holds running text, of documents or logs, that is whole or truncated and never dropped.
     """
-    is_running = {"document", "daily"}.issuperset(layer.query.sources)
+    is_running = all(source.is_running_text for source in layer.query.traits)
     return is_running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
 
 
@@ -52,11 +52,15 @@ def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source decides how much room it has."""
     later = profile.layers[profile.layers.index(layer) + 1 :]
     is_reserved_against = any(
-        other.limits.reserve and other.query.sources != ("document",) and binds(other, layer) for other in later
+        other.limits.reserve and not _shows_only_documents(other) and binds(other, layer) for other in later
     )
-    if layer.query.sources != ("document",) or layer.changed_by_rules:
+    if not _shows_only_documents(layer) or layer.changed_by_rules:
         return False
     return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
+
+
+def _shows_only_documents(layer: Layer) -> bool:
+    return all(source.is_document for source in layer.query.traits)
 
 
 def binds(reserving: Layer, earlier: Layer) -> bool:

@@ -17,9 +17,9 @@ from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
+from contextasm.text.names.places import MEMORY_FILES
 from contextasm.text.similarity import SAME, fold_text
 from contextasm.upkeep.memories.merging import similar_pairs
-from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
 
 PROJECT = "project"
 """Owner of the files that are no agent's and no team's."""
@@ -147,7 +147,7 @@ def workspace_stats(documents: Iterable[Document], today: date, counter: TokenCo
 
 def _counted(document: Document, counter: TokenCounter) -> _Counted:
     path = document.path
-    is_memories = any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS)
+    is_memories = any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
     memories = parse_memories(document)[0] if is_memories else ()
     return _Counted(
         document,

@@ -74,9 +74,9 @@ def lock(
     recover_first(workspace)
     with locked(workspace):
         approved = load_approved(workspace)
-        files = instructing_files(workspace, options, process)
-        show_taken(files.taken)
-        documents = _documents(workspace, files.paths)
+        paths, detected = instructing_files(workspace, options, process)
+        show_taken(detected)
+        documents = _documents(workspace, paths)
         if _show_hidden_characters(documents) and not force:
             return _refuse_hidden_characters()
         digests = {document.path: document.digest for document in documents}

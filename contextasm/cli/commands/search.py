@@ -129,9 +129,10 @@ Hit = tuple["Memory", "Score"]
 
 
 def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
-    from contextasm.config.owners import OwnerKind, owner_folder
+    from contextasm.config.owners import owner_folder
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.retrieval.reading.audience import for_audience
+    from contextasm.text.names.places import OwnerKind
     from contextasm.upkeep.archive import EVERY_OWNER, search_archives
 
     _refuse_options_of_builds(options)

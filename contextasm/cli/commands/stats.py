@@ -111,8 +111,8 @@ def _day_and_counter(
 
 def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
     """The files of the workspace in path order, and the problems of those that can't be read."""
-    from contextasm.checks.inspection import WORKSPACE_PATTERNS, any_owner_pattern
     from contextasm.model import Document, Problem
+    from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])

@@ -335,11 +335,11 @@ def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folde
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
     """The files that builds and checks could read; those of checks alone where nothing can be built."""
-    from contextasm.checks.inspection import WORKSPACE_PATTERNS
     from contextasm.config.inputs import build_inputs
     from contextasm.config.owners import owner_names
     from contextasm.config.resolve import prepare_build
     from contextasm.model import ContextasmError
+    from contextasm.text.names.places import WORKSPACE_PATTERNS
     from contextasm.workspace.inputs import InputFiles, InputPattern
 
     own = tuple(

@@ -26,7 +26,8 @@ from contextasm.model import (
 )
 from contextasm.text.cleaning.private_parts import withhold, withhold_file
 from contextasm.text.names.archived_paths import list_archived
-from contextasm.text.names.templates import fill_template, is_pattern
+from contextasm.text.names.places import any_owner_pattern
+from contextasm.text.names.templates import is_pattern
 
 PRIVATE = Reason("private")
 
@@ -96,7 +97,7 @@ def _all_owners(template: str, request: Request | None) -> Sequence[str]:
     if template in {"{open}", "{changed}"}:
         files = (request.open, request.changed) if request else ((), ())
         return files[template == "{changed}"]
-    return (fill_template(template, {"agent": "*", "team": "*"}),)
+    return (any_owner_pattern(template),)
 
 
 def for_audience(build: Build) -> Build:

@@ -27,6 +27,7 @@ from contextasm.retrieval.reading.files import layer_paths
 from contextasm.text.markdown.blocks import passage, trimmed
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
+from contextasm.text.names.places import any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, one_line
 
 MAX_DEPTH = 5
@@ -66,7 +67,7 @@ def read_instruction_files(workspace: Workspace, layer: Layer, request: Request)
 
 def read_all_instruction_files(workspace: Workspace, templates: Iterable[str]) -> InstructionFiles:
     """The files that these paths name in any folder, with their imports, whatever files are open."""
-    patterns = [fill_template(template, {"agent": "*", "team": "*"}) for template in templates]
+    patterns = [any_owner_pattern(template) for template in templates]
     paths = (path for pattern in patterns for path in workspace.list(f"**/{pattern}"))
     return read_with_imports(workspace, dict.fromkeys(paths))
 
