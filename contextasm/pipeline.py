@@ -17,7 +17,7 @@ from contextasm.model import (
 )
 from contextasm.ranking.deduplicate import Copy, deduplicate, resolve_conflicts, unshown_copies, with_twins
 from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
-from contextasm.rendering.frame import render_document, section_format
+from contextasm.rendering.formats import render_document, section_format
 from contextasm.rendering.placement import place
 from contextasm.retrieval.reading.files import with_cleaning
 from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
