@@ -107,7 +107,7 @@ FORMATS: Mapping[str, tuple[Callable[[str, str, str], str], Callable[[Context], 
 """Functions that write a section and a context, by format. In `json` and `messages` the budget is held on the text."""
 
 
-def write_context(context: Context) -> str:
+def format_context(context: Context) -> str:
     """The context in the format that it was built for."""
     _, write = FORMATS[context.request.format]
     return write(context)
