@@ -139,11 +139,11 @@ def explain(**options: Unpack[RequestOptions]) -> Context:
 @_mendable_errors()
 def render(context: Context) -> str:
     """The text of a context in the format that it was built for, as `ctxasm build` writes it."""
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
 
     if not isinstance(context, Context):
         raise ContextasmError("context", f"is of the type {type(context).__name__}", "give a result of `build`")
-    return FORMATS[context.request.format](context)
+    return format_context(context)
 
 
 @_mendable_errors()

@@ -18,7 +18,7 @@ from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.resolve import prepare_build
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.records.run import run
-from contextasm.rendering.formats import FORMATS
+from contextasm.rendering.formats import format_context
 from contextasm.text.markdown.managed_block import BrokenBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.inputs import overwritten_inputs
@@ -90,7 +90,7 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.workspace.folder, targets=(target,))
     context = run(prepared, prepared.in_full._replace(workspace=inspection.workspace))
-    return FORMATS[prepared.build.request.format](context)
+    return format_context(context)
 
 
 def _output_hint(inspection: Inspection, output: Output, current: Document | Problem | None) -> str:

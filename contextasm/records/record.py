@@ -30,8 +30,7 @@ from contextasm.model import (
     T,
 )
 from contextasm.rendering.documents import DecisionData, decision_data
-from contextasm.rendering.formats import FORMATS
-from contextasm.rendering.frame import MARKERS, render_document
+from contextasm.rendering.formats import FORMATS, MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS

@@ -114,7 +114,7 @@ def assembled(drawn: Drawn, workspace: Workspace, **asked: Any) -> Context:
 
 def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> Iterator[str]:
     """Everything that is written of a context, as text."""
-    yield from (write(context) for write in FORMATS.values())
+    yield from (write(context) for _, write in FORMATS.values())
     yield json.dumps([context_data(context), manifest_data(context)], ensure_ascii=False)
     yield from (str(decision_table(context.decisions, every=every)) for every in (False, True))
     yield from map(problem_line, context.problems)

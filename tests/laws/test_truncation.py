@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Fragment, FragmentDisplay, Location, TokenCounter
-from contextasm.rendering.frame import MARKER, MARKERS
+from contextasm.rendering.formats import MARKER, MARKERS
 from contextasm.selection.sections import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate

@@ -58,7 +58,7 @@ def run(
     result of the comparison in place of the context.
     """
     from contextasm.config.resolve import process_environment
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
 
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
@@ -73,7 +73,7 @@ def run(
         source = "the stored inputs" if result.stored else "the workspace"
         write_stderr(f"same {len(result.context.text.encode()):,} bytes from {source}; etag {result.context.etag}")
     if not json:
-        write_stdout(FORMATS[result.context.request.format](result.context))
+        write_stdout(format_context(result.context))
     return 0
 
 

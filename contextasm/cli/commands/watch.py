@@ -177,14 +177,14 @@ def _build_once(
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profiles.loader import profile_files
     from contextasm.records.run import run
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
     from contextasm.workspace.watch.rebuild import BuildResult
 
     context, metrics = measured.run(job) if measured else (run(job), "")
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
-    text = FORMATS[context.request.format](context)
+    text = format_context(context)
     return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder), metrics)
 
 
