@@ -9,7 +9,7 @@ from contextasm.model.document import Parse, Workspace
 from contextasm.model.errors import Problem
 from contextasm.model.fragment import RetrievalResult
 from contextasm.model.profile import Layer, Profile, RuleEvaluation
-from contextasm.model.protocols import EntryChoices, IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
+from contextasm.model.protocols import IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
 
 PERSONAL, SHARED = AUDIENCES = ("personal", "shared")
 """Audiences of a context; a shared one lacks everything private."""
@@ -95,8 +95,6 @@ class Build(NamedTuple):
     memory_index: IndexedPools | None = None
     """Index of large memory pools. None where every memory needs a decision of its own; with it, memories that are not
     shown are counted by reason."""
-    entry_choices: EntryChoices | None = None
-    """What rules mean among the entries that an index answers for; None where they mean no entry."""
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order

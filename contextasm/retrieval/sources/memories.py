@@ -1,6 +1,6 @@
 """Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores.
 
-How memories are read and ordered is in `memory_pool`, and how a large pool is searched in `memory_search`.
+How memories are scored, and how a large pool is searched, is in `memory_pool`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from contextasm.model import (
     Verdict,
     memory_score,
 )
+from contextasm.retrieval.pools.entries import ReadPool, read_pool
 from contextasm.retrieval.pools.memory_groups import GroupedMemory, group_memories, group_name, memory_key
-from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool, score_inputs
-from contextasm.retrieval.pools.memory_search import all_rows, search_pool, topic_scores
+from contextasm.retrieval.pools.memory_pool import MEMORIES, future_reason, index_entry, layer_memories, score_inputs
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.templates import fill_item, fill_template
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
 
 def recent_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments; each excluded one has its reason."""
-    return search_pool(query, lambda pool: _pool_fragments(query, pool)[0], all_rows, _scored_fragment)
+    return layer_memories(query, lambda pool: _pool_fragments(query, pool)[0], _scored_fragment, by_topic=False)
 
 
 def search_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, those that match the topic with scores; none without a topic."""
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    return search_pool(query, partial(_topic_fragments, query), topic_scores, _scored_fragment)
+    return layer_memories(query, partial(_topic_fragments, query), _scored_fragment, by_topic=True)
 
 
-def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reason | None) -> Fragment:
-    return memory_fragment(GroupedMemory(memory, ()), layer, exclusion)._replace(score=score)
+def _scored_fragment(memory: Memory, layer: Layer, score: Score) -> Fragment:
+    return memory_fragment(GroupedMemory(memory, ()), layer, None)._replace(score=score)
 
 
-def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
+def _topic_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> RetrievalResult:
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
@@ -91,7 +91,7 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
-    result, memories = _pool_fragments(query, read_pool(query.build.workspace, [*query_paths(query)]))
+    result, memories = _pool_fragments(query, read_pool(query.build.workspace, MEMORIES, [*query_paths(query)]))
     feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
@@ -133,15 +133,15 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _pool_fragments(query: SourceQuery, pool: ReadMemories) -> tuple[RetrievalResult, tuple[Memory, ...]]:
+def _pool_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
     today = query.build.request.date
     reasons = (
         (memory.id, reason or future_reason(memory.created, today))
-        for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True)
+        for memory, reason in zip(pool.all_entries, pool.exclusions, strict=True)
     )
     exclusions = {name: reason for name, reason in reasons if reason}
-    members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
+    members, problems = group_memories(pool.all_entries, query.layer, exclusions, query.build.profile.merge)
     fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
     return result, tuple(member.memory for member in members)

@@ -19,7 +19,7 @@ from contextasm.model import (
     FolderFacts,
     Memory,
 )
-from contextasm.retrieval.pools.memory_pool import MANY
+from contextasm.retrieval.pools.entries import MANY
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
