@@ -14,7 +14,7 @@ from contextasm.checks.inspection import Inspection, note_finding, warning_findi
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
-from contextasm.rules.pins import PINS
+from contextasm.rules.apply import PINS
 from contextasm.text.markdown.blocks import DIRECTIVES, comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block

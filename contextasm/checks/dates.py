@@ -10,7 +10,7 @@ from typing import NamedTuple
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection, error_finding, warning_finding
 from contextasm.model import Document
-from contextasm.retrieval.reading.dated_logs import dated_parts
+from contextasm.retrieval.reading.files import dated_parts
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.dates import leading_date_form, parse_date
 

@@ -18,8 +18,8 @@ from contextasm.text.memories.fields import distinct_memories, memory_id
 from contextasm.text.memories.parser import ACTIVE_STATUSES, INACTIVE_STATUSES, superseded_by
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
-from contextasm.upkeep.archives.archive import archived_memory_ids
-from contextasm.upkeep.retention.items import is_shortenable_path, may_be_item
+from contextasm.upkeep.archive import archived_memory_ids
+from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
 """Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""

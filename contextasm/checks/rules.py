@@ -13,9 +13,8 @@ from contextasm.checks.names import path_hint
 from contextasm.config.rules.field_domains import field_domains
 from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule
 from contextasm.retrieval.retrieve import retrieve
-from contextasm.rules.apply import item_facts
+from contextasm.rules.apply import included_file, item_facts, section
 from contextasm.rules.evaluate import evaluate, is_target
-from contextasm.rules.pins import included_file, section
 from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.archived_paths import list_archived

@@ -16,8 +16,8 @@ from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.overrides import with_detected_profile
 from contextasm.config.profiles.workspace_profiles import workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
-from contextasm.retrieval.reading.instruction_files import read_all_instruction_files, read_instruction_files
 from contextasm.retrieval.registry import OPEN_SOURCES
+from contextasm.retrieval.sources.instructions import read_all_instruction_files, read_instruction_files
 from contextasm.text.data.lock_file import parse_lock, quoted_path
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import fill_template, is_pattern, placeholders

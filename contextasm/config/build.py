@@ -14,7 +14,6 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
     Build,
-    Context,
     ContextasmError,
     Problem,
     Profile,
@@ -24,12 +23,10 @@ from contextasm.model import (
     TokenCounter,
     Workspace,
 )
-from contextasm.pipeline import assemble
 from contextasm.retrieval.retrieve import SOURCE_SHARE
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_counter
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.recording import RecordingWorkspace
 
 if TYPE_CHECKING:
     from contextasm.config.profiles.detection import Detection
@@ -89,12 +86,11 @@ class PreparedBuild(NamedTuple):
 
         return self._replace(approved=require_approved(self.workspace))
 
-    def run(self, build: Build | None = None) -> Context:
-        """The context of a build with the same tokenizer; for None, of this one in full.
+    def started(self, build: Build) -> Build:
+        """A build with the same settings whose deadline begins now.
 
-        Raises `ContextasmError` for a file that the build reads and that is not as approved.
+        Raises `ContextasmError` for a file of the settings that is not as approved.
         """
-        build = build or self.in_full
         if self.approved is not None:
             from contextasm.config.approval import refuse_settings_drift  # here, as below: most builds need no lock
 
@@ -104,16 +100,7 @@ class PreparedBuild(NamedTuple):
             from contextasm.retrieval.deadline import run_until_deadline  # here: threads, for those who set a deadline
 
             build = build._replace(run_sources=run_until_deadline(self.seconds))
-        context = assemble(build)
-        if self.approved is not None:
-            from contextasm.config.approval import refuse_document_drift
-
-            # Whatever a caller's build records on top, this one holds all that was read.
-            assert isinstance(self.build.workspace, RecordingWorkspace)
-            refuse_document_drift(self.approved, build.profile.layers, build.request, self.build.workspace)
-        if self.counts:
-            self.counts.save()
-        return context
+        return build
 
 
 def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounter, TokenCountCache | None]:

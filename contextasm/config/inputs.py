@@ -126,9 +126,7 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
     build = prepared.build
     for layer in build.profile.layers:
         if OPEN_SOURCES.intersection(layer.query.sources):
-            from contextasm.retrieval.reading.instruction_files import (
-                read_instruction_files,  # here: few profiles have any
-            )
+            from contextasm.retrieval.sources.instructions import read_instruction_files
 
             what = f"a context is made of this file, too: layer {layer.id} reads it"
             for path in read_instruction_files(build.workspace, layer, build.request).paths:

@@ -11,8 +11,7 @@ from heapq import nlargest
 from math import exp
 from typing import NamedTuple, Self
 
-from contextasm.model.document import Document, Span
-from contextasm.model.errors import Problem
+from contextasm.model.document import Document, Problem, Span
 
 DECAY = 0.05
 """Decay of recency per day: half of it is gone after 13.86 days (digest 1.2)."""

@@ -6,8 +6,7 @@ A layer is the same however it was configured: files and flags are read in `conf
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from contextasm.model.errors import Problem
-from contextasm.model.fragment import MIN_MATCH, Reason, RetrievalResult
+from contextasm.model.fragment import MIN_MATCH, Reason
 
 
 class Query(NamedTuple):
@@ -187,15 +186,6 @@ class RuleTrace(NamedTuple):
     """`fired`, or the reason why it did not fire."""
     lost: tuple[Reason, ...]
     """Reasons why effects of the rule came to nothing: another rule or a required layer."""
-
-
-class AfterRules(NamedTuple):
-    """Profile and fragments after the rules were applied."""
-
-    profile: Profile
-    results: Mapping[str, RetrievalResult]
-    traces: tuple[RuleTrace, ...]
-    problems: tuple[Problem, ...]
 
 
 Facts = Mapping[str, str | tuple[str, ...]]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from datetime import date
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from contextasm.model.document import Document
-from contextasm.model.errors import Problem
+from contextasm.model.document import Document, Problem
 from contextasm.model.fragment import Reason
 
 T = TypeVar("T")

@@ -1,18 +1,23 @@
-"""Deduplication: fragments and paragraphs of several layers that say the same are shown once.
+"""Fragments of several layers that say the same are shown once; of those that contradict each other, one may win.
 
 By content, by a declared hint, or by similarity, as the profile sets; paragraphs by content alone. Two texts that
 differ in a number or in a negation are never the same; by similarity, nor are two that differ in another word that
-turns their meaning. The copy that stays is one that is pinned or of a required
-layer, else one of a document, else the surest. Where it is not shown in the end, the next one stands in.
+turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document, else the
+surest. If it is not shown in the end, the next one stands in.
+
+Fragments that declare the same key and say different things are in conflict; nothing is guessed from meaning. The
+profile's table gives the severity of a conflict by type. Precedence of layers settles a minor one; any other is shown
+with a problem, until the user names the fragment to prefer (digest 003-10 to 003-12).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from contextasm.model import Decision, Fragment, Layer, Profile, Reason
+from contextasm.model import Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
-from contextasm.text.similarity import SAME_PERCENT, Fingerprint, fingerprint, fold_text
+from contextasm.text.names.matching import list_names
+from contextasm.text.similarity import Fingerprint, fingerprint, fold_text, most_similar
 
 LEAST_CHARACTERS = 16
 """Length of the shortest paragraph that is compared."""
@@ -121,14 +126,6 @@ class Twin(NamedTuple):
     method: str
 
 
-class Deduplicated(NamedTuple):
-    """Fragments with the duplicates among them excluded, and each duplicate with its other copy."""
-
-    candidates: Mapping[str, Sequence[Fragment]]
-    """By layer id."""
-    twins: tuple[Twin, ...] = ()
-
-
 class _Candidate(NamedTuple):
     layer: Layer
     rank: tuple[int, int]
@@ -160,13 +157,13 @@ class _Candidate(NamedTuple):
 
 def deduplicate(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], unshown: Collection[Copy] = ()
-) -> Deduplicated:
+) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Twin]]:
     """The ranked fragments in `pools` (by layer id), with each duplicate of another one excluded.
 
     The copies `unshown` stand for no other.
     """
     if not profile.merge:
-        return Deduplicated(pools)
+        return pools, ()
     candidates = [
         _Candidate(layer, (number, place), fragment)
         for number, layer in enumerate(profile.layers)
@@ -183,7 +180,7 @@ def deduplicate(
         layer.id: tuple(chain.from_iterable(_without_twins(fragment, layer, twins) for fragment in pools[layer.id]))
         for layer in profile.layers
     }
-    return Deduplicated(deduplicated, tuple(twins.values()))
+    return deduplicated, [*twins.values()]
 
 
 class _Search:
@@ -253,7 +250,9 @@ class _Search:
                 continue
             text = fingerprint(candidate.fragment)
             others = shown.setdefault((text.figures, text.polarity), {})
-            match = None if candidate.is_protected else _most_similar(text, copy, others)
+            match = None if candidate.is_protected else most_similar(text.folded, [*others])
+            if match and (others[match].copy.path, others[match].copy.line) == (copy.path, copy.line):
+                match = None
             if match and candidate.precedence >= others[match].precedence:
                 self._twins[copy] = Twin(copy, others[match].copy, "near")
                 continue
@@ -276,18 +275,6 @@ class _Search:
 def _is_divisible(candidate: _Candidate) -> bool:
     is_item = candidate.layer.display.item_template or candidate.fragment.location.rows
     return not (candidate.is_protected or is_item)
-
-
-def _most_similar(text: Fingerprint, copy: Copy, others: Mapping[str, _Candidate]) -> str | None:
-    """The most similar text among candidates with the same figures and polarity, the earliest among equals; or None."""
-    if not others or not text.folded:
-        return None
-    from rapidfuzz import fuzz, process  # here: most profiles compare nothing
-
-    match = process.extractOne(text.folded, [*others], scorer=fuzz.ratio, score_cutoff=SAME_PERCENT)
-    if not match or (others[match[0]].copy.path, others[match[0]].copy.line) == (copy.path, copy.line):
-        return None
-    return str(match[0])
 
 
 def _without_twins(fragment: Fragment, layer: Layer, twins: Mapping[Copy, Twin]) -> Iterator[Fragment]:
@@ -350,3 +337,117 @@ def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]
         for copy in copies
     )
     return {copy: number for copy, number in numbers if number is not None}
+
+
+MINOR = 0.3
+"""Severity below which a conflict is minor."""
+
+
+class _Claim(NamedTuple):
+    """A fragment that declares a key."""
+
+    layer: str
+    fragment: Fragment
+    protected: bool
+    """Whether it is required or pinned: then it can't be overruled."""
+
+
+def resolve_conflicts(
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
+) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
+    """The ranked fragments in `pools` (by layer id), without those that another one of their key overrules.
+
+    `prefer` are ids of fragments that win whatever the table says.
+    """
+    if profile.conflicts is None:
+        return pools, ()
+    reasons: dict[tuple[str, str], Reason] = {}
+    problems: list[Problem] = []
+    for key, claims in _conflicting_claims(profile, pools):
+        winner = _winner(profile, claims, prefer)
+        if winner is None:
+            problems.append(_conflict_problem(key, claims))
+            continue
+        for claim in claims:
+            if claim.protected:
+                continue
+            if _name(claim) == _name(winner):
+                continue
+            if not _is_same(claim.fragment, winner.fragment):
+                reason = Reason.of("overruled", by=winner.fragment.id, key=key)
+            elif claim is not winner:
+                reason = Reason.of("merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key")
+            else:
+                continue
+            reasons[claim.layer, claim.fragment.id] = reason
+    candidates = {
+        layer: tuple(_exclude_for(fragment, reasons.get((layer, fragment.id))) for fragment in fragments)
+        for layer, fragments in pools.items()
+    }
+    return candidates, problems
+
+
+def _winner(profile: Profile, claims: Sequence[_Claim], prefer: Sequence[str]) -> _Claim | None:
+    """The preferred claim, else the one of highest precedence; None for a conflict that the user has to settle."""
+    preferred = next((claim for claim in claims if {claim.fragment.id, _name(claim)} & {*prefer}), None)
+    if preferred or _severity(profile, claims) >= MINOR:
+        return preferred
+    return min(claims, key=lambda claim: _precedence(profile, claim))
+
+
+def _conflicting_claims(
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]]
+) -> Iterator[tuple[str, list[_Claim]]]:
+    """Keys whose fragments say different things, with their claims: highest layer first, each best first."""
+    claims_by_key: dict[str, list[_Claim]] = {}
+    for layer in profile.layers:
+        for fragment in pools[layer.id]:
+            if fragment.labels.key and fragment.verdict.excluded is None:
+                claim = _Claim(layer.id, fragment, layer.limits.required or bool(fragment.verdict.pinned_by))
+                claims_by_key.setdefault(fragment.labels.key, []).append(claim)
+    for key, claims in claims_by_key.items():
+        others = (claim for claim in claims if _name(claim) != _name(claims[0]))
+        if any(not _is_same(claims[0].fragment, claim.fragment) for claim in others):
+            yield key, claims
+
+
+def _name(claim: _Claim) -> str:
+    """The page of a section, since its sections say one thing together; else the fragment's id."""
+    return claim.fragment.labels.claim or claim.fragment.id
+
+
+def _is_same(one: Fragment, other: Fragment) -> bool:
+    return fingerprint(one) == fingerprint(other)
+
+
+def _severity(profile: Profile, claims: Sequence[_Claim]) -> float:
+    """The highest severity of the types of the claims; a page without a type takes that of the others."""
+    assert profile.conflicts
+    severity, otherwise = dict(profile.conflicts.severity), profile.conflicts.otherwise
+    kinds = {claim.fragment.labels.kind for claim in claims} - {""}
+    return max((severity.get(kind, otherwise) for kind in kinds), default=otherwise)
+
+
+def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
+    # Protected claims first, then the layers in the order of the table, then all others.
+    assert profile.conflicts
+    order = profile.conflicts.precedence
+    return not claim.protected, order.index(claim.layer) if claim.layer in order else len(order)
+
+
+def _conflict_problem(key: str, claims: Sequence[_Claim]) -> Problem:
+    first, *others = _first_of_each(claims)
+    names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
+    message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
+    return Problem("conflict", first.location.path, first.location.line, message)
+
+
+def _first_of_each(claims: Sequence[_Claim]) -> list[Fragment]:
+    first: dict[str, Fragment] = {}
+    for claim in claims:
+        first.setdefault(_name(claim), claim.fragment)
+    return [*first.values()]
+
+
+def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:
+    return fragment.exclude(reason) if reason else fragment

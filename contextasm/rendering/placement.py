@@ -32,7 +32,8 @@ def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
             nesting = _nesting(display.group, layer)
             display = display._replace(nesting=nesting)
             nested = nest(fragment.text, *nesting)
-            fragment = _with_text(fragment, nested.text, frozenset(nested.removed))
+            if nested.text != fragment.text:
+                fragment = _with_text(fragment, nested.text, frozenset(nested.removed))
     return fragment if display == fragment.display else fragment._replace(display=display)
 
 
@@ -63,8 +64,6 @@ def _without_comments(fragment: Fragment, *, masked: bool) -> Fragment:
 
 def _with_text(fragment: Fragment, text: str, gone: frozenset[int]) -> Fragment:
     """The fragment with another text, which lacks some lines of the old one."""
-    if text == fragment.text:
-        return fragment
     location = fragment.location
     if gone and not location.rows:
         location = without_lines(location, fragment.text.count("\n") + 1, gone)

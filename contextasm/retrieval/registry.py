@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from contextasm.model import RetrievalResult, SourceQuery
-from contextasm.retrieval.sources.daily_logs import daily_logs
-from contextasm.retrieval.sources.documents import documents, first_document
+from contextasm.retrieval.sources.documents import additional, daily_logs, documents, first_document, threads
 from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
 
 Source = Callable[[SourceQuery], RetrievalResult]
@@ -61,11 +60,11 @@ _ENTRIES: Mapping[str, _SourceEntry] = {
         _import_on_call("knowledge", "knowledge"), group_fields=_PAGE, score_parts=("similarity",), shows_text=True
     ),
     "entities": _SourceEntry(
-        _import_on_call("entities", "entities"), ("type", "name", "fields"), (), ("named", "salience")
+        _import_on_call("graph", "entities"), ("type", "name", "fields"), (), ("named", "salience")
     ),
-    "relations": _SourceEntry(_import_on_call("relations", "relations"), ("source", "type", "target"), (), ("weight",)),
+    "relations": _SourceEntry(_import_on_call("graph", "relations"), ("source", "type", "target"), (), ("weight",)),
     "patterns": _SourceEntry(_import_on_call("patterns", "patterns"), ("name", "text", "tried"), (), ("rate",)),
-    "threads": _SourceEntry(_import_on_call("threads", "threads"), group_fields=_PAGE, shows_text=True),
+    "threads": _SourceEntry(threads, group_fields=_PAGE, shows_text=True),
     "files": _SourceEntry(
         _import_on_call("files", "files"), group_fields=_PAGE, score_parts=("open", "changed", "named"), shows_text=True
     ),
@@ -74,7 +73,7 @@ _ENTRIES: Mapping[str, _SourceEntry] = {
     "ancestor-goals": _SourceEntry(_import_on_call("tasks", "ancestor_goals")),
     "sibling-results": _SourceEntry(_import_on_call("tasks", "sibling_results")),
     "current-goal": _SourceEntry(_import_on_call("tasks", "current_goals")),
-    "additional": _SourceEntry(_import_on_call("additional", "additional"), reads_files=False),
+    "additional": _SourceEntry(additional, reads_files=False),
 }
 
 SOURCES: Mapping[str, Source] = {name: entry.source for name, entry in _ENTRIES.items()}

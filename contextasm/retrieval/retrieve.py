@@ -51,8 +51,7 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
         optional = [query for query in queries if query.layer.id not in results]
         in_time = build.run_sources([_source_task(query) for query in optional])
         for query, result in zip(optional, in_time, strict=True):
-            late = RetrievalResult() if _has_nothing_to_search(query) else _timeout_result(query.layer)
-            results[query.layer.id] = late if result is None else result
+            results[query.layer.id] = _late_result(query) if result is None else result
         pending = [layer for layer in pending if layer.id not in results]
     for layer in build.profile.layers:
         if layer.hidden == "fail":
@@ -91,12 +90,12 @@ def _fallback_layer(layer: Layer) -> Layer:
     return layer._replace(ranking=layer.ranking._replace(top=top))
 
 
-def _has_nothing_to_search(query: SourceQuery) -> bool:
-    """Whether all paths of a layer name an agent or a team, and the request has none."""
+def _late_result(query: SourceQuery) -> RetrievalResult:
+    """A problem, unless all paths of the layer name an agent or a team, and the request has none."""
     request, layer = query.build.request, query.layer
     given = {"agent": request.agent, "team": request.team}
     skipped = [any(not given.get(name, name) for name in placeholders(path)) for path in layer.query.paths]
-    return bool(skipped) and all(skipped)
+    return RetrievalResult() if skipped and all(skipped) else _timeout_result(layer)
 
 
 def _is_found(fragment: Fragment) -> bool:

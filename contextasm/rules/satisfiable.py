@@ -11,7 +11,7 @@ from math import inf, nextafter
 from typing import NamedTuple
 
 from contextasm.model import Condition
-from contextasm.rules.operators import NEGATIONS, OPERATORS, number_or_day
+from contextasm.rules.evaluate import NEGATIONS, OPERATORS, number_or_day
 
 COMPARISONS = {"gt", "gte", "lt", "lte"}
 

@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment, TokenCounter
-from contextasm.selection.layout import Excerpt, LineRange
+from contextasm.selection.sections import Excerpt, LineRange
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
 

@@ -11,13 +11,13 @@ from datetime import date, timedelta
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Context, Document, Memory, Problem, TokenCounter
-from contextasm.retrieval.search.analyzer import SPEAKER_MARK, leading_name
+from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
 from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
-from contextasm.text.similarity import fold_text, is_same
-from contextasm.upkeep.memories.duplicates import similar_pairs
+from contextasm.text.similarity import SAME, fold_text
+from contextasm.upkeep.memories.merging import similar_pairs
 from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
 
 PROJECT = "project"
@@ -258,9 +258,9 @@ def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
     """Each memory that says the same as an earlier one, once, with the most similar of these."""
     texts = [fold_text(memory.text) for memory, _ in memories]
     best: dict[int, tuple[float, int]] = {}
-    for pair in similar_pairs(texts):
-        if is_same(texts[pair.earlier], texts[pair.later]):
-            best[pair.later] = max(best.get(pair.later, (0.0, 0)), (pair.share, -pair.earlier))
+    for earlier, later, share in similar_pairs(texts):
+        if share >= SAME:
+            best[later] = max(best.get(later, (0.0, 0)), (share, -earlier))
     for later, (share, earlier) in best.items():
         memory, tokens = memories[later]
         yield Duplicate(memory, memories[-earlier][0], share, tokens)

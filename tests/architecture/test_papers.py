@@ -19,7 +19,7 @@ from contextasm.config.keys.embedder import COMMON, KINDS
 from contextasm.config.profiles.layers import LAYER_KEYS
 from contextasm.config.profiles.loader import KEYS
 from contextasm.rendering.metrics import ContextMetrics
-from contextasm.rules.operators import ALIASES
+from contextasm.rules.evaluate import ALIASES
 from contextasm.text.memories.fields import FIELDS
 from tests.command import ROOT
 

@@ -18,7 +18,7 @@ from contextasm.config.rules.facts import FIELDS, WEEKDAYS
 from contextasm.config.rules.field_domains import field_domains
 from contextasm.model import Condition
 from contextasm.retrieval.reading.query_signals import intent
-from contextasm.rules.operators import NEGATIONS, OPERATORS
+from contextasm.rules.evaluate import NEGATIONS, OPERATORS
 from contextasm.rules.satisfiable import COMPARISONS, can_hold, values_out_of_reach
 from tests.command import fill
 from tests.workspaces import law

@@ -18,8 +18,7 @@ from markdown_it import MarkdownIt
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Build, Profile
 from contextasm.pipeline import assemble
-from contextasm.selection.detail import at_detail
-from contextasm.selection.layout import excerpt_at_level, shown_text
+from contextasm.selection.sections import at_detail, excerpt_at_level, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.literals import open_literal
 from contextasm.text.markdown.outline import nest

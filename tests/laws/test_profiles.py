@@ -18,7 +18,7 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import OUTCOME, Build, Context, Layer, Profile
-from contextasm.model.context import INCOMPLETE
+from contextasm.model.build import INCOMPLETE
 from contextasm.pipeline import assemble
 from contextasm.rendering.frame import MARKER
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Fragment, FragmentDisplay, Location, SectionFormat, TokenCounter
 from contextasm.rendering.frame import MARKER, MARKERS
-from contextasm.selection.layout import Excerpt, section_body, shown_text
+from contextasm.selection.sections import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
 from contextasm.text.markdown.blocks import blocks

@@ -14,9 +14,9 @@ from contextasm.config.resolve import process_environment
 from contextasm.model import Document, Memory
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.parser import parse_memories
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_actions
-from contextasm.upkeep.archives.archive import parse_archive
-from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.archive import parse_archive
 from contextasm.upkeep.memories.planner import plan_memories
 from contextasm.upkeep.plan import prepare_upkeep
 from tests.command import fill, inside

@@ -17,8 +17,9 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from contextasm.rendering.prometheus import Sample, Series, exposition
-from contextasm.upkeep.base.action import Action, Edit
-from contextasm.upkeep.metrics import upkeep_series
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.plan import upkeep_series
+from contextasm.workspace.editing.memory_file import Edit
 from tests.command import LUNA, Result, fill, inside
 from tests.workspaces import law
 

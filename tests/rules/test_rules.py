@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from contextasm.config.input.yaml_loader import YamlMapping, YamlSequence, load_yaml
 from contextasm.config.rules.rule_files import WRITABLE, parse_rules, refuse_twins
 from contextasm.model import Condition, ContextasmError, Rule, RuleEvaluation, Target
-from contextasm.rules.evaluate import boost_factor, effects_on, evaluate, is_target
-from contextasm.rules.operators import ALIASES, LONGEST_SEARCHED, OPERATORS
+from contextasm.rules.evaluate import (
+    ALIASES,
+    LONGEST_SEARCHED,
+    OPERATORS,
+    boost_factor,
+    effects_on,
+    evaluate,
+    is_target,
+)
 from contextasm.text.names.glob import glob_matches
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import Build, Context, Layer, Overflow, Problem, Profile, Query, Summarizer
 from contextasm.pipeline import assemble
-from contextasm.selection.detail import LEVELS, at_detail, detail_levels
+from contextasm.selection.sections import LEVELS, at_detail, detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.markdown.outline import nest

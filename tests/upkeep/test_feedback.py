@@ -13,9 +13,9 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.feedback import feedback_rates, plan_feedback
+from contextasm.upkeep.input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
 from contextasm.config.hosts.loader import Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.retrieval.reading.instruction_files import read_with_imports
+from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes

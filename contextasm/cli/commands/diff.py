@@ -183,10 +183,11 @@ def _built_side(
     """The context of a build. Raises `ContextasmError`, which names the side."""
     from contextasm.model import ContextasmError
     from contextasm.records.diff import Side
+    from contextasm.records.run import run
 
     try:
         job = base.prepare(process, revision)
-        context = job.run()
+        context = run(job)
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     side = Side(label, context, {document.path: document.digest for document in context.documents})

@@ -95,19 +95,17 @@ def _rule_row(rule: Rule) -> Sequence[str]:
 
 
 def _effects(rule: Rule) -> Mapping[str, Sequence[str]]:
-    """The effects of a rule by action."""
+    """The effects of a rule by action, as a rule file has them."""
+    from contextasm.rules.evaluate import EFFECTS
+
     return {
-        "always_include": [_target_text(target) for target in rule.include],
-        "exclude": [_target_text(target) for target in rule.exclude],
-        "boost": [f"{_target_text(target)} x {factor:g}" for target, factor in rule.boost],
-        "cap": [f"{layer} = {tokens}" for layer, tokens in rule.cap],
-        "set_priority": [f"{layer} = {rank}" for layer, rank in rule.set_priority],
+        action: [kind.words.format(target=_target_text(target), value=value) for target, value in kind.asked(rule)]
+        for action, kind in EFFECTS.items()
     }
 
 
 def _target_text(target: Target) -> str:
-    """A target as a rule file has it."""
-    return str(target).removeprefix("path ")
+    return target.value if target.kind == "layer" else str(target).removeprefix("path ")
 
 
 def _value_text(value: str | tuple[str, ...]) -> str:

@@ -75,7 +75,7 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     from contextasm.config.owners import OwnerKind, owner_folder
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.retrieval.reading.audience import for_audience
-    from contextasm.upkeep.archives.search import EVERY_OWNER, search_archives
+    from contextasm.upkeep.archive import EVERY_OWNER, search_archives
 
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build

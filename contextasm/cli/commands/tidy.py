@@ -22,9 +22,9 @@ from contextasm.cli.owner import recover_first, require_recovered
 from contextasm.config.input.options import Options
 
 if TYPE_CHECKING:
+    from contextasm.upkeep.actions import Action
     from contextasm.upkeep.apply import Applied
-    from contextasm.upkeep.base.action import Action
-    from contextasm.upkeep.base.upkeep_input import UpkeepInput
+    from contextasm.upkeep.input import UpkeepInput
     from contextasm.workspace.outputs import OutputFile
 
 PATIENCE = 5.0
@@ -104,14 +104,14 @@ def _write_metrics(
     """Write the metrics of a plan, if there is a file for them, and of those of its actions that were applied."""
     if not target:
         return
-    from contextasm.upkeep.metrics import upkeep_series
+    from contextasm.upkeep.plan import upkeep_series
 
     write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
 
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
+    from contextasm.upkeep.apply import named_actions
     from contextasm.upkeep.plan import make_plan
-    from contextasm.upkeep.tidy import named_actions
 
     recover_first(upkeep.workspace, PATIENCE)
     plan = make_plan(upkeep)
@@ -130,7 +130,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
 
 
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    from contextasm.upkeep.tidy import apply_all, apply_named
+    from contextasm.upkeep.apply import apply_all, apply_named
     from contextasm.workspace.editing.files import locked
 
     if flags.json or not flags.quiet:
@@ -141,14 +141,14 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
             applied = apply_named(upkeep, [*names])
         else:
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
-    planned = [*applied.actions, *(left_out.action for left_out in applied.left_out)]
+    planned = [*applied.actions, *(action for action, _ in applied.left_out)]
     _write_metrics(target, upkeep, planned, applied.actions)
     if flags.json:
         write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), **_applied_data(applied)}))
     elif not flags.quiet:
         write_receipt("".join(f"{_done(action)}\n" for action in applied.actions))
-    for left_out in applied.left_out:
-        write_stderr(f"ctxasm: {left_out.action.id} {left_out.action.verb}: left out: {left_out.why}")
+    for action, why in applied.left_out:
+        write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (flags.json or flags.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
@@ -216,7 +216,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _applied_data(applied: Applied) -> Mapping[str, object]:
-    left_out = [{**_action_data(left.action), "why": left.why} for left in applied.left_out]
+    left_out = [{**_action_data(action), "why": why} for action, why in applied.left_out]
     return {"applied": [_action_data(action) for action in applied.actions], "left_out": left_out}
 
 

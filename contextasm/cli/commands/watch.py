@@ -158,10 +158,11 @@ class _MeasuredBuilds:
         """The context of one build, and its metrics."""
         from contextasm.cli.build_files import metrics_text
         from contextasm.config.build_timer import BuildTimer
+        from contextasm.records.run import run
         from contextasm.rendering.prometheus import source_errors
 
         timer = BuildTimer(job)
-        context = job.run(timer.timed(job.in_full))
+        context = run(job, timer.timed(job.in_full))
         metrics = metrics_text(context, timer.times(self._errors), job.workspace.root)
         self._errors += source_errors(context)
         return context, metrics
@@ -173,10 +174,11 @@ def _build_once(
     """One build, with the inputs that it has outside the workspace."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profiles.loader import profile_files
+    from contextasm.records.run import run
     from contextasm.rendering.formats import FORMATS
     from contextasm.workspace.watch.rebuild import BuildResult
 
-    context, metrics = measured.run(job) if measured else (job.run(), "")
+    context, metrics = measured.run(job) if measured else (run(job), "")
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)

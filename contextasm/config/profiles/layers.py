@@ -9,8 +9,8 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError, Layer, Limits, Profile
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
-from contextasm.selection.detail import LEVELS
 from contextasm.selection.overflow import STEPS
+from contextasm.selection.sections import LEVELS
 from contextasm.text.names.templates import placeholders
 
 

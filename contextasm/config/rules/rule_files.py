@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from math import prod
+from typing import Any
 
 from contextasm.config.input import values
 from contextasm.config.input.settings import RULE_FILES
@@ -17,8 +18,7 @@ from contextasm.config.input.values import parse_scalar
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.config.rules.facts import FIELDS
 from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
-from contextasm.rules.evaluate import MOST_WEIGHT
-from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
+from contextasm.rules.evaluate import ALIASES, EFFECTS, MOST_WEIGHT, OPERATORS, number_or_day
 
 LONGEST_PATTERN = 1000
 """Characters of a regular expression."""
@@ -76,7 +76,6 @@ WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
 
 RULE_KEYS = ("name", "priority", "enabled", "when", "then")
 CONDITION_KEYS = ("field", "op", "value", "task_contains")
-ACTIONS = (*TARGETS, "cap", "set_priority")
 
 _HEADING = r"(.+?\.\w+)#(.*)"
 _ROOTED = r"[/\\]|~/|[A-Za-z]:"
@@ -162,11 +161,9 @@ def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]
     name = value.get("name") if isinstance(value, YamlMapping) else None
     where = partial(_where, path, name if isinstance(name, str) else default_name)
     parts = _mapping(value, line, where, RULE_KEYS)
-    then = _mapping(parts["then"], parts.lines["then"], where, ACTIONS, "action") if "then" in parts else None
+    then = _mapping(parts["then"], parts.lines["then"], where, EFFECTS, "action") if "then" in parts else None
     if not then:
-        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(ACTIONS)}")
-    boosts = list(_boosts(then, where))
-    _refuse_repeated(((target, target_line) for target, _, target_line in boosts), where)
+        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(EFFECTS)}")
     return Rule(
         name=_parsed(parts, "name", where, values.parse_scalar) if "name" in parts else default_name,
         path=path,
@@ -174,11 +171,7 @@ def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]
         priority=_parsed(parts, "priority", where, values.parse_number) if "priority" in parts else 0,
         enabled=_parsed(parts, "enabled", where, values.parse_flag) if "enabled" in parts else True,
         when=tuple(_conditions(parts, where, env)) if "when" in parts else (),
-        include=_refuse_repeated(_targets(then, "always_include", where), where),
-        exclude=_refuse_repeated(_targets(then, "exclude", where), where),
-        boost=tuple((target, weight) for target, weight, _ in boosts),
-        cap=tuple(_layers(then, "cap", where, values.parse_tokens)),
-        set_priority=tuple(_layers(then, "set_priority", where, values.parse_whole)),
+        **{field: parse(then, name, where) for name, (field, parse) in _PARSERS.items() if name in then},
     )
 
 
@@ -253,36 +246,40 @@ def _words(mapping: YamlMapping, key: str, where: WhereOfLine) -> tuple[str, ...
     return words
 
 
-def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> Iterator[tuple[Target, int]]:
-    """The targets of an action, each with its line; plain text is a path."""
-    for item, line in _items(then[action], where(then.lines[action])) if action in then else ():
+def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> tuple[Target, ...]:
+    """The targets of an action; plain text is a path."""
+    lines: dict[Target, int] = {}
+    for item, line in _items(then[action], where(then.lines[action])):
         if isinstance(item, str):
-            yield _path(values.parse_scalar(item, where(line)), where(line), action), line
+            target = _path(values.parse_scalar(item, where(line)), where(line), action)
         else:
-            yield _target(_mapping(item, line, where, TARGETS[action]), line, where, action), line
+            target = _target(_mapping(item, line, where, TARGETS[action]), line, where, action)
+        _refuse_repeated(target, lines, where(line))
+        lines[target] = line
+    return tuple(lines)
 
 
-def _boosts(then: YamlMapping, where: WhereOfLine) -> Iterator[tuple[Target, float, int]]:
-    """The targets that are boosted, each with its weight and its line."""
-    for item, line in _items(then["boost"], where(then.lines["boost"])) if "boost" in then else ():
-        parts = _mapping(item, line, where, (*TARGETS["boost"], "weight"))
+def _boosts(then: YamlMapping, action: str, where: WhereOfLine) -> tuple[tuple[Target, float], ...]:
+    """The targets that are boosted, each with its weight."""
+    weights: dict[Target, float] = {}
+    for item, line in _items(then[action], where(then.lines[action])):
+        parts = _mapping(item, line, where, (*TARGETS[action], "weight"))
         if "weight" not in parts:
             raise ContextasmError(where(line), "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
         weight = _parsed(parts, "weight", where, values.parse_number)
         if not 0 < weight <= MOST_WEIGHT:
             hint = f"write a number above 0, up to {MOST_WEIGHT:.0f}"
             raise ContextasmError(where(parts.lines["weight"]), f"a weight of {weight}", hint)
-        yield _target(parts, line, where, "boost"), weight, line
+        target = _target(parts, line, where, action)
+        _refuse_repeated(target, weights, where(line))
+        weights[target] = weight
+    return tuple(weights.items())
 
 
-def _refuse_repeated(targets: Iterable[tuple[Target, int]], where: WhereOfLine) -> tuple[Target, ...]:
-    """The targets of one action. A target that is named twice is a slip: a weight would count twice."""
-    lines: dict[Target, int] = {}
-    for target, line in targets:
-        if target in lines:
-            raise ContextasmError(where(line), f"`{target}` twice", "leave one out")
-        lines[target] = line
-    return tuple(lines)
+def _refuse_repeated(target: Target, earlier: Collection[Target], where: str) -> None:
+    """Refuse a target that is named twice: a slip, for a weight would count twice."""
+    if target in earlier:
+        raise ContextasmError(where, f"`{target}` twice", "leave one out")
 
 
 def _target(parts: YamlMapping, line: int, where: WhereOfLine, action: str) -> Target:
@@ -322,9 +319,18 @@ def _path(path: str, where: str, action: str) -> Target:
 
 
 def _layers(
-    then: YamlMapping, action: str, where: WhereOfLine, parse: Callable[[object, str], int]
-) -> Iterator[tuple[str, int]]:
+    parse: Callable[[object, str], int], then: YamlMapping, action: str, where: WhereOfLine
+) -> tuple[tuple[str, int], ...]:
     """The layers that an action names, each with its number."""
-    if action in then:
-        layers = _mapping(then[action], then.lines[action], where, kind="layer")
-        yield from ((layer, _parsed(layers, layer, where, parse)) for layer in layers)
+    layers = _mapping(then[action], then.lines[action], where, kind="layer")
+    return tuple((layer, _parsed(layers, layer, where, parse)) for layer in layers)
+
+
+_PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str, WhereOfLine], Any]]] = {
+    "always_include": ("include", _targets),
+    "exclude": ("exclude", _targets),
+    "boost": ("boost", _boosts),
+    "cap": ("cap", partial(_layers, values.parse_tokens)),
+    "set_priority": ("set_priority", partial(_layers, values.parse_whole)),
+}
+"""The field of a rule that each of its effects fills, and the parser of what is written there."""

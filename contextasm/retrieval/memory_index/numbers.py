@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
-from contextasm.retrieval.search.analyzer import term
+from contextasm.retrieval.search.inverted_index import term
 
 COLUMN_TYPES = {
     "lengths": "I",

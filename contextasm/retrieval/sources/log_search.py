@@ -24,7 +24,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.pools.entries import MANY, first_rows, pool_patterns, use_pool
 from contextasm.retrieval.pools.log_pool import line_entry, log_lines
-from contextasm.retrieval.reading.dated_logs import DatedLog, logs_in_display_order
+from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order
 from contextasm.text.markdown.logs import LogLine
 from contextasm.text.names.templates import fill_item, fill_template
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
-from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
-from contextasm.workspace.editing.remember import DEFAULT_TYPE
+from contextasm.workspace.editing.remember import merge_fields
 
 STALE_DAYS = 7
 """A task that was created and last of use more days ago is stale (digest 1.6)."""
@@ -106,9 +105,8 @@ def plan_retired(
         else:
             continue
         if all(map(edits.can_archive, leaving)):
-            edit, moves = edits.archive(leaving)
             action = change_action("archive", leaving, reason, needs_approval=False)
-            yield action._replace(edits=edit, moves=moves), leaving
+            yield edits.archive(action, leaving), leaving
 
 
 def plan_closed(
@@ -131,62 +129,34 @@ def plan_closed(
         if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
             continue
         fields = {"created": known.created} if known is not memory else {}
-        archived = edits.archive(followers)
         action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
-        edit = edits.set_fields(memory, {**fields, "status": status})
-        yield (
-            action._replace(edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])),
-            [memory, *followers],
-        )
+        action = edits.set_fields(action, memory, {**fields, "status": status})
+        action = edits.archive(action, followers)
+        yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 
-_ONE_VALUE = ("key", "tier", "dedup")
-"""Fields of which a memory has one value or none."""
-
-
-class Audience(NamedTuple):
-    """Whom a memory is told, and until when: two memories that differ in it can't become one."""
-
-    is_private: bool
-    expires: str
-
-
-def memory_audience(memory: Memory) -> Audience:
-    """The audience of a memory."""
-    return Audience(memory.private or "private" in memory.tags, memory.expires)
+def memory_audience(memory: Memory) -> tuple[bool, str]:
+    """Whether a memory is private, and its last day: two memories that differ in these can't become one."""
+    return memory.private or "private" in memory.tags, memory.expires
 
 
 def can_merge(one: Memory, other: Memory) -> bool:
     """Whether one memory can keep all that the fields of both say, which a file can hold."""
     if memory_audience(one) != memory_audience(other):
         return False
-    if one.type != other.type and DEFAULT_TYPE not in {one.type, other.type}:
-        return False
-    pairs = [(getattr(one, name), getattr(other, name)) for name in _ONE_VALUE]
-    if any(mine and theirs and mine != theirs for mine, theirs in pairs):
-        return False
-    return all(is_value(value) for value in changed_fields(one, merge_memories(one, other)).values())
+    return not merge_fields(one, other)[1] and all(
+        is_value(value) for value in changed_fields(one, merge_memories(one, other)).values()
+    )
 
 
 def merge_memories(kept: Memory, other: Memory) -> Memory:
     """The memory `kept` with the tags, key and type of both, the higher importance, and the last day of use."""
     last = max(other.accessed, other.created)
-    return kept._replace(
-        type=other.type if kept.type == DEFAULT_TYPE else kept.type,
+    return merge_fields(kept, other)[0]._replace(
         importance=max(kept.importance, other.importance),
         confidence=max(kept.confidence, other.confidence),
         accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,
-        key=kept.key or other.key,
-        tier=kept.tier or other.tier,
-        dedup=kept.dedup or other.dedup,
-        tags=_union(kept.tags, other.tags),
-        files=_union(kept.files, other.files),
-        supersedes=_union(kept.supersedes, other.supersedes),
     )
-
-
-def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    return (*words, *(word for word in more if word not in words))
 
 
 def changed_fields(old: Memory, new: Memory) -> dict[str, str]:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from contextasm.retrieval.embeddings.vector_cache import VectorCache
-from contextasm.retrieval.search.hybrid import fuse
+from contextasm.retrieval.search.bm25 import fuse
 from contextasm.retrieval.search.inverted_index import IndexEntry
 from tests.command import Result, ctxasm, ends, fill, inside, refused
 

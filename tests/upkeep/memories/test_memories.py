@@ -13,7 +13,7 @@ import pytest
 from contextasm.model import Document, Memory
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.parser import parse_memories
-from contextasm.upkeep.memories import duplicates
+from contextasm.upkeep.memories import merging as duplicates
 from contextasm.upkeep.memories.states import can_merge
 from tests.command import SAMPLE, fill, inside
 

@@ -17,10 +17,10 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Problem, Summarizer
-from contextasm.upkeep.base.action import Action, Edit
-from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
-from contextasm.upkeep.retention.items import SHORTENED_MARK
-from contextasm.upkeep.retention.planner import plan_retention
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.retention import SHORTENED_MARK, plan_retention
+from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 from tests.workspaces import law

@@ -5,18 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import NamedTuple
 
-
-class Edit(NamedTuple):
-    """Bytes in a file of the workspace, and those that take their place."""
-
-    path: str
-    start: int
-    """Offset in the file as it was read; that of the end, with nothing removed, appends."""
-    removed: bytes
-    """The bytes that stand there; an application that finds others there changes nothing in the file."""
-    added: bytes
-    is_archived: bool = False
-    """Whether what is removed goes to the archive beside the file, with the place it stood at."""
+from contextasm.workspace.editing.memory_file import Edit
 
 
 class Move(NamedTuple):

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy
 from contextasm.records.uses import ItemUses
-from contextasm.upkeep.retention.items import (
-    RetainedItem,
-    choose_evictions,
-    eviction_scores,
-    is_little_used,
-    pinned_ids,
-)
+from contextasm.upkeep.retention import RetainedItem, choose_evictions, eviction_scores, is_little_used, pinned_ids
 
 UNKNOWN = ItemUses(0, None, 0)
 SEEN = ItemUses(0, None, 5)
@@ -56,7 +50,7 @@ def test_pinned_items_are_never_evicted(items: list[RetainedItem], pin: PinPolic
     """Row 100."""
     pinned = pinned_ids(items, pin)
     assert {each.id for each in items if each.is_fixed} <= pinned
-    assert not pinned & {choice.item.id for choice in choose_evictions(items, pinned, {}, evict)}
+    assert not pinned & {each.id for each, _ in choose_evictions(items, pinned, {}, evict)}
 
 
 @given(ITEMS, PINS)
@@ -73,7 +67,7 @@ def test_what_stays_keeps_to_the_limit_if_what_may_go_suffices(
 ) -> None:
     """Row 102; nothing goes beyond need: without the last one chosen, the limit is not kept."""
     pinned = pinned_ids(items, pin)
-    chosen = [choice.item for choice in choose_evictions(items, pinned, {}, evict)]
+    chosen = [each for each, _ in choose_evictions(items, pinned, {}, evict)]
     left = [each for each in items if each not in chosen]
     total = sum(each.size for each in left)
     may_go = [each for each in left if each.id not in pinned and (each.uses.builds or not evict.lru)]
@@ -87,10 +81,8 @@ def test_what_stays_keeps_to_the_limit_if_what_may_go_suffices(
 def test_the_highest_score_goes_first_and_equal_ones_by_id(items: list[RetainedItem], evict: EvictPolicy) -> None:
     """Row 102."""
     choices = choose_evictions(items, pinned_ids(items, None), {}, evict)
-    assert all(0 <= choice.score <= 1 + 1e-9 for choice in choices)
-    assert [(-choice.score, choice.item.id) for choice in choices] == sorted(
-        (-choice.score, choice.item.id) for choice in choices
-    )
+    assert all(0 <= score <= 1 + 1e-9 for _, score in choices)
+    assert [(-score, each.id) for each, score in choices] == sorted((-score, each.id) for each, score in choices)
 
 
 @given(ITEMS, st.builds(CompressPolicy, st.integers(0, 50), st.integers(1, 4)))
@@ -125,7 +117,7 @@ def test_the_score_is_that_of_the_formula() -> None:
 
 def test_a_policy_that_weighs_no_uses_needs_to_know_none() -> None:
     items = [item("a", quality=0.9, uses=UNKNOWN), item("b", quality=0.1, uses=UNKNOWN)]
-    assert [choice.item.id for choice in choose_evictions(items, (), {}, EvictPolicy(1, 0, 1))] == ["b"]
+    assert [each.id for each, _ in choose_evictions(items, (), {}, EvictPolicy(1, 0, 1))] == ["b"]
 
 
 def test_the_first_pattern_of_a_pin_has_the_first_right_to_its_room() -> None:

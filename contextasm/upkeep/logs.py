@@ -12,8 +12,8 @@ from contextasm.config.keys.upkeep import LogAges
 from contextasm.model import Document
 from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.dates import day_of_name
-from contextasm.upkeep.base.action import Action, Move
-from contextasm.upkeep.base.upkeep_input import UpkeepInput
+from contextasm.upkeep.actions import Action, Move
+from contextasm.upkeep.input import UpkeepInput
 
 LOG_FOLDERS = ("agents/*/daily", "teams/*/daily")
 """Folders of dated logs; the archive of one is its folder `archive`."""
