@@ -1,13 +1,11 @@
-"""Memories as entries of a pool; a layer's memories as fragments.
-
-Of a large pool, the best ones are fragments, and the others are counted.
-"""
+"""Memories as entries of a pool: which of them are excluded, their scores, and the best ones of a large pool."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from contextasm.model import (
     EntryPool,
@@ -19,10 +17,10 @@ from contextasm.model import (
     MemoryScope,
     Problem,
     Reason,
-    RetrievalResult,
     Score,
     ScoreInputs,
     SourceQuery,
+    T,
     Target,
     Verdict,
     least_similarity,
@@ -37,7 +35,6 @@ from contextasm.retrieval.pools.entries import (
     first_rows,
     is_later,
     pool_patterns,
-    read_pool,
     use_pool,
 )
 from contextasm.retrieval.reading.files import query_paths
@@ -141,9 +138,6 @@ def best_rows(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer
     return first_rows(pool, keys, layer.ranking.top)
 
 
-MakeFragment = Callable[[Memory, Layer, Score], Fragment]
-"""Makes a fragment of a memory, as the layer shows it, with its score."""
-
 INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}
 """Parts of a score that an indexed pool can compute."""
 
@@ -162,7 +156,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
     """The layer's memories that match the request's topic by their words; none of its recent ones in their place."""
 
     def hits(pool: EntryPool[Memory]) -> TopicHits:
-        scores = _topic_scores(query, pool)
+        scores = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
         searched = pool.rows - len(pool.later(query.build.request.date))
@@ -172,28 +166,17 @@ def topic_hits(query: SourceQuery) -> TopicHits:
     return use_pool(query, MEMORIES, [*query_paths(query)], hits)
 
 
-def layer_memories(
-    query: SourceQuery,
-    list_all: Callable[[ReadPool[Memory]], RetrievalResult],
-    make_fragment: MakeFragment,
-    *,
-    by_topic: bool,
-) -> RetrievalResult:
-    """The layer's memories as fragments; above `MANY`, the best ones and a count of the others for each reason.
-
-    `list_all` makes the fragments of a pool up to that size. The best ones are the newest, or `by_topic` those that
-    match the request's topic.
-    """
+def use_memories(query: SourceQuery, use: Callable[[SourceQuery, EntryPool[Memory]], T]) -> T:
+    """Result of `use` on the layer's memories; the query has no index if the layer needs all of them."""
     paths = [*query_paths(query)]
     if not can_use_index(query, paths):
-        return list_all(read_pool(query.build.workspace, MEMORIES, paths))
+        query = query._replace(build=query.build._replace(memory_index=None))
+    return use_pool(query, MEMORIES, paths, partial(use, query))
 
-    def use(pool: EntryPool[Memory]) -> RetrievalResult:
-        if isinstance(pool, ReadPool) and pool.size <= MANY:
-            return list_all(pool)
-        return _best_and_counts(query, pool, _topic_scores(query, pool) if by_topic else None, make_fragment)
 
-    return use_pool(query, MEMORIES, paths, use)
+def has_all(pool: EntryPool[Memory], query: SourceQuery) -> TypeGuard[ReadPool[Memory]]:
+    """Whether each memory of the pool is a fragment; of a larger one, the others are counted (`best_and_counts`)."""
+    return isinstance(pool, ReadPool) and (pool.size <= MANY or query.build.memory_index is None)
 
 
 def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:
@@ -224,17 +207,17 @@ def _may_mean_memory(target: Target, paths: Sequence[str]) -> bool:
     return target.kind in {"id", "type", "tag"}
 
 
-def _topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score]:
+def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score]:
     """Score parts of the rows that match the request's topic by their words; those of later days count for nothing."""
     request = query.build.request
     similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
     return score_rows(pool, similar, request.date)
 
 
-def _best_and_counts(
-    query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None, make_fragment: MakeFragment
-) -> RetrievalResult:
-    """The best memories of a large pool, and those that pin themselves, with a count of the others for each reason.
+def best_and_counts(
+    query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None
+) -> tuple[list[tuple[Memory, Score]], list[Fragment]]:
+    """The best memories of a large pool, and those that pin themselves; a count of the others for each reason.
 
     `scores` has the score parts of each row that matches; None if all rows match and none has a score.
     """
@@ -245,15 +228,12 @@ def _best_and_counts(
     else:
         rows = _most_relevant(pool, scores, query.layer, has_pins=bool(pins))
     shown = [*dict.fromkeys((*rows, *pins))]
-    fragments = [
-        make_fragment(memory, query.layer, (scores or {}).get(row, ()))
-        for row, memory in zip(shown, pool.entries(shown), strict=True)
-    ]
+    scores_shown = [(scores or {}).get(row, ()) for row in shown]
     unmatched = 0 if scores is None else pool.rows - len(later) - len(scores.keys() | {*shown})
     unlisted = pool.rows - len(later) - len(shown) - unmatched
     counts = [*pool.excluded, *_counts(query.layer, later=len(later), unmatched=unmatched, unlisted=unlisted)]
-    fragments += (_count_fragment(query, reason) for reason in counts)
-    return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
+    best = [*zip(pool.entries(shown), scores_shown, strict=True)]
+    return best, [_count_fragment(query, reason) for reason in counts]
 
 
 def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[int]:

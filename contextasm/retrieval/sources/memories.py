@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from contextasm.model import (
     PIN_FIELD,
+    EntryPool,
     Fragment,
     FragmentDisplay,
     Labels,
@@ -29,7 +29,15 @@ from contextasm.model import (
     memory_score,
 )
 from contextasm.retrieval.pools.entries import ReadPool, read_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, future_reason, index_entry, layer_memories
+from contextasm.retrieval.pools.memory_pool import (
+    MEMORIES,
+    best_and_counts,
+    future_reason,
+    has_all,
+    index_entry,
+    topic_scores,
+    use_memories,
+)
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import wildcard_matches
@@ -166,21 +174,30 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
 
 def recent_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments; each excluded one has its reason."""
-    return layer_memories(query, lambda pool: _pool_fragments(query, pool)[0], _scored_fragment, by_topic=False)
+    return use_memories(query, _recent_fragments)
 
 
 def search_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, those that match the topic with scores; none without a topic."""
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    return layer_memories(query, partial(_topic_fragments, query), _scored_fragment, by_topic=True)
+    return use_memories(query, _topic_fragments)
 
 
-def _scored_fragment(memory: Memory, layer: Layer, score: Score) -> Fragment:
-    return memory_fragment(memory, (), layer, None)._replace(score=score)
+def _recent_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    return _pool_fragments(query, pool)[0] if has_all(pool, query) else _best_fragments(query, pool, None)
 
 
-def _topic_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> RetrievalResult:
+def _best_fragments(query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None) -> RetrievalResult:
+    """Fragments of the best memories of a large pool, and counts of the others."""
+    best, counts = best_and_counts(query, pool, scores)
+    fragments = [memory_fragment(memory, (), query.layer, None)._replace(score=score) for memory, score in best]
+    return RetrievalResult((*fragments, *counts), tuple(pool.documents), tuple(pool.problems))
+
+
+def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    if not has_all(pool, query):
+        return _best_fragments(query, pool, topic_scores(query, pool))
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
