@@ -668,6 +668,7 @@ def indexed(root: Path) -> list[Path]:
 def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace whose index has a memory that says xylophone."""
     monkeypatch.setattr(index_files, "_YOUNG", -60)  # files of this second count as old ones
+    monkeypatch.setenv("XDG_CACHE_HOME", clean()["XDG_CACHE_HOME"])
     rows = [(TEAM, f"n-{number}", f"harbour number {number}", "2025-03-14") for number in range(MANY)]
     with open_session(database.config()) as session:
         session.insert_rows("ctxasm.memory", ("home", "id", "text", "created"), rows)
