@@ -93,19 +93,12 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
 
 
 def _searched(build: Build) -> Build:
-    """The build without an index where filters choose among memories, and with what rules mean among its entries.
-
-    An index knows the best ones alone.
-    """
+    """The build without an index if filters choose among memories: an index knows only the best ones."""
     filters = build.request.filters
     request = build.request
     if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
         return build._replace(memory_index=None)
-    if build.rules is None or build.memory_index is None:
-        return build
-    from contextasm.rules.chosen import choose_entries  # here: most have no rules
-
-    return build._replace(entry_choices=choose_entries(build.rules))
+    return build
 
 
 def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:

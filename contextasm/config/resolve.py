@@ -43,11 +43,10 @@ from contextasm.model import (
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value
 from contextasm.text.cleaning.decode import parse_data
-from contextasm.workspace.cache import is_cache_allowed
+from contextasm.workspace.cache import index_database, is_cache_allowed
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
-from contextasm.workspace.state import state_folder
 
 if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
@@ -181,7 +180,7 @@ def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironmen
     """The indexes of a folder; None for a revision, and where nothing may be stored."""
     if not isinstance(workspace, Folder) or not is_cache_allowed(process.environment):
         return None
-    return MemoryIndexes(workspace, process.now, lambda: state_folder(workspace.root, "memories"))
+    return MemoryIndexes(workspace, process.now, index_database(workspace.root, process.environment))
 
 
 def _load_counter_once(

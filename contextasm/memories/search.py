@@ -10,8 +10,8 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, ContextasmError, Memory, Problem, Profile, Score, SourceQuery
-from contextasm.retrieval.pools.memory_pool import read_pool
-from contextasm.retrieval.pools.memory_search import topic_hits
+from contextasm.retrieval.pools.entries import read_pool
+from contextasm.retrieval.pools.memory_pool import MEMORIES, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.names.places import MEMORY_FILES
@@ -75,8 +75,8 @@ def memory_of_id(options: Options, name: str, process: ProcessEnvironment, *, ev
     narrow = _narrowing(options, everywhere=everywhere, top=1)
     build = for_audience(prepare_build(options, process, restrict_profile=narrow).build)
     for layer in build.profile.layers:
-        pool = read_pool(build.workspace, query_paths(SourceQuery(build, layer)))
-        for memory in pool.all_memories:
+        pool = read_pool(build.workspace, MEMORIES, query_paths(SourceQuery(build, layer)))
+        for memory in pool.all_entries:
             if memory.id == name and not (memory.private and build.request.audience == SHARED):
                 return memory
     raise ContextasmError("id", f"no memory {name}", "`ctxasm search` shows the ids")

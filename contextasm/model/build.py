@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contextasm.model.document import Document, Parse, Problem, Span, Workspace
 from contextasm.model.fragment import OUTCOME, Reason, RetrievalResult
 from contextasm.model.profile import Layer, Profile, RuleEvaluation, RuleTrace
-from contextasm.model.protocols import EntryChoices, IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
+from contextasm.model.protocols import IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
 
 PERSONAL, SHARED = AUDIENCES = ("personal", "shared")
 """Audiences of a context; a shared one lacks everything private."""
@@ -94,8 +94,6 @@ class Build(NamedTuple):
     memory_index: IndexedPools | None = None
     """Index of large memory pools. None where every memory needs a decision of its own; with it, memories that are not
     shown are counted by reason."""
-    entry_choices: EntryChoices | None = None
-    """What rules mean among the entries that an index answers for; None where they mean no entry."""
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order

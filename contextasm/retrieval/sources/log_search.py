@@ -21,9 +21,8 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.pools.log_pool import line_entry, read_logs_up_to
-from contextasm.retrieval.pools.memory_pool import MANY, first_rows, pool_patterns
-from contextasm.retrieval.pools.memory_search import query_pool
+from contextasm.retrieval.pools.entries import MANY, first_rows, pool_patterns, use_pool
+from contextasm.retrieval.pools.log_pool import line_entry, log_lines
 from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order
 from contextasm.text.markdown.logs import LogLine
 from contextasm.text.names.templates import fill_item, fill_template
@@ -56,11 +55,10 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     placed = {log.path: (log, place) for place, log in enumerate(logs)}
     future = tuple(_future_fragment(log, query.layer) for log in logs if log.age < 0)
     past = [log.path for log in logs if log.age >= 0]
-    use = partial(_pool_result, query, placed)
     days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
     # An index knows the day of a log only by its name.
     indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
-    found = query_pool(indexed, "log-lines", past, partial(read_logs_up_to, query.build.workspace, days), use, use)
+    found = use_pool(indexed, log_lines(days), past, partial(_pool_result, query, placed))
     return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
 
 
@@ -183,7 +181,7 @@ def _future_fragment(log: DatedLog, layer: Layer) -> Fragment:
 
 
 def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    patterns = " ".join(pool_patterns(query.layer, query.build.request))
+    patterns = " ".join(pool_patterns(query))
     return Fragment(
         f"{patterns} {reason.code}",
         Location(patterns, 0),

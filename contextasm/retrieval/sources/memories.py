@@ -1,18 +1,18 @@
 """Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores.
 
-How memories are read and ordered is in `memory_pool`, and how a large pool is searched in `memory_search`. A memory
-that belongs to another layer, by tier or by a quota of keys, is no fragment of this one.
+How memories are scored, and how a large pool is searched, is in `memory_pool`. A memory that
+belongs to another layer, by tier or by a quota of keys, is no fragment of this one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from contextasm.model import (
     PIN_FIELD,
+    EntryPool,
     Fragment,
     FragmentDisplay,
     Labels,
@@ -28,8 +28,16 @@ from contextasm.model import (
     Verdict,
     memory_score,
 )
-from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool
-from contextasm.retrieval.pools.memory_search import all_rows, search_pool, topic_scores
+from contextasm.retrieval.pools.entries import ReadPool, read_pool
+from contextasm.retrieval.pools.memory_pool import (
+    MEMORIES,
+    best_and_counts,
+    future_reason,
+    has_all,
+    index_entry,
+    topic_scores,
+    use_memories,
+)
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import wildcard_matches
@@ -165,21 +173,30 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
 
 def recent_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments; each excluded one has its reason."""
-    return search_pool(query, lambda pool: _pool_fragments(query, pool)[0], all_rows, _scored_fragment)
+    return use_memories(query, _recent_fragments)
 
 
 def search_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, those that match the topic with scores; none without a topic."""
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    return search_pool(query, partial(_topic_fragments, query), topic_scores, _scored_fragment)
+    return use_memories(query, _topic_fragments)
 
 
-def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reason | None) -> Fragment:
-    return memory_fragment(memory, (), layer, exclusion)._replace(score=score)
+def _recent_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    return _pool_fragments(query, pool)[0] if has_all(pool, query) else _best_fragments(query, pool, None)
 
 
-def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
+def _best_fragments(query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None) -> RetrievalResult:
+    """Fragments of the best memories of a large pool, and counts of the others."""
+    best, counts = best_and_counts(query, pool, scores)
+    fragments = [memory_fragment(memory, (), query.layer, None)._replace(score=score) for memory, score in best]
+    return RetrievalResult((*fragments, *counts), tuple(pool.documents), tuple(pool.problems))
+
+
+def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    if not has_all(pool, query):
+        return _best_fragments(query, pool, topic_scores(query, pool))
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
@@ -216,7 +233,7 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
-    result, memories = _pool_fragments(query, read_pool(query.build.workspace, query_paths(query)))
+    result, memories = _pool_fragments(query, read_pool(query.build.workspace, MEMORIES, query_paths(query)))
     feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
@@ -257,15 +274,15 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _pool_fragments(query: SourceQuery, pool: ReadMemories) -> tuple[RetrievalResult, tuple[Memory, ...]]:
+def _pool_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
     today = query.build.request.date
     reasons = (
         (memory.id, reason or future_reason(memory.created, today))
-        for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True)
+        for memory, reason in zip(pool.all_entries, pool.exclusions, strict=True)
     )
     exclusions = {name: reason for name, reason in reasons if reason}
-    members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
+    members, problems = group_memories(pool.all_entries, query.layer, exclusions, query.build.profile.merge)
     fragments = tuple(
         memory_fragment(memory, place, query.layer, exclusions.get(memory.id)) for memory, place in members
     )
