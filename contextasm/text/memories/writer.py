@@ -15,15 +15,12 @@ from contextasm.text.cleaning.secrets.scanner import find_secrets
 from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.markdown.literals import fence_opening
-from contextasm.text.memories.fields import CONFIDENCE, FIELDS, IMPORTANCE
+from contextasm.text.memories.fields import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE
 from contextasm.text.memories.parser import TASK_MARKS, TYPE, bullet_end, states_one_memory
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
 _PLAIN = re.compile(r"[\w./:+-][\w./:+, -]*")
-_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status": "active"}
-"""What a missing field means, where that is not empty or false."""
-
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}\ud800-\udfff]")
 
 
@@ -67,7 +64,7 @@ def memory_bullet(memory: Memory) -> str:
 def _stated_fields(memory: Memory) -> Iterator[tuple[str, str]]:
     for name in FIELDS:
         value = getattr(memory, name)
-        if name != "type" and value is not False and value not in ("", ()) and _DEFAULTS.get(name) != value:
+        if name != "type" and DEFAULTS.get(name) != value:
             yield name, field_text(value)
 
 
@@ -94,7 +91,7 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
     if states_one_memory(front.values, [line_text.rstrip("\r") for line_text in lines[front.lines :]]):
         lines[: front.lines] = front_matter_with_fields(lines[: front.lines], fields)
     else:
-        stop = bullet_end(without_block_comments(text).split("\n"), line - 1)
+        stop = bullet_end(without_block_comments(text.replace("\r\n", "\n")).split("\n"), line - 1)
         lines[line - 1 : stop] = bullet_with_fields(lines[line - 1 : stop], fields)
     return "\n".join(lines)
 

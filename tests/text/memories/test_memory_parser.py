@@ -75,6 +75,9 @@ def test_plain_memory_has_the_defaults() -> None:
         private=False,
         pin=False,
         supersedes=(),
+        expires="",
+        superseded_by="",
+        writer="",
     )
 
 

@@ -145,6 +145,7 @@ def test_other_fields_change_one_memory_and_nothing_else(
         ("- a\n  b\n\n  c\n- d", "- a\n  b\n\n  c {importance=0.9}\n- d"),
         ("- a\n  ```\n  b\n  ```\n", "- a\n  ```\n  b\n  ```\n  {importance=0.9}\n"),
         ("---\ntype: fact\nimportance: 'low' # why\n---\na\n", "---\ntype: fact\nimportance: 0.9 # why\n---\na\n"),
+        ("- a\r\n  ```\r\n  b\r\n  ```\r\n# C\r\n", "- a\r\n  ```\r\n  b\r\n  ```\r\n  {importance=0.9}\r\n# C\r\n"),
         ("---\r\ntype: fact\r\n---\r\na", "---\r\ntype: fact\r\nimportance: 0.9\r\n---\r\na"),
     ],
 )
