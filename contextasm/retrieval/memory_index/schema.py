@@ -18,7 +18,7 @@ from contextasm import __version__
 from contextasm.model import LABEL_KINDS, Location, Memory
 from contextasm.text.markdown.logs import LogLine
 
-_FORM = 14
+_FORM = 15
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _FIELDS = (Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
 from contextasm.text.cleaning.secrets.scanner import find_secrets
-from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
+from contextasm.text.markdown.blocks import bullet_end, heading, list_mark, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes, front_matter
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.fields import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE
-from contextasm.text.memories.parser import TASK_MARKS, TYPE, bullet_end, states_one_memory
+from contextasm.text.memories.parser import TASK_MARKS, TYPE, states_one_memory
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from contextasm.model import AS_WRITTEN, Document, Memory
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.markdown.blocks import without_block_comments
+from contextasm.text.markdown.blocks import begins_bullet, bullet_end, without_block_comments
 from contextasm.text.memories.fields import memory_id
-from contextasm.text.memories.parser import begins_bullet, bullet_end, is_one_memory, parse_memories
+from contextasm.text.memories.parser import is_one_memory, parse_memories
 from contextasm.text.memories.writer import bullet_with_fields, front_matter_with_fields
 from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.templates import one_line
