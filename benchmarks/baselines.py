@@ -13,8 +13,7 @@ from typing import Final
 
 from conversations import IDENTITY, INSTRUCTIONS, MEMORIES, Conversation, Line, Question
 
-from contextasm.retrieval.search.analyzer import analyze, term
-from contextasm.retrieval.search.word_lists import STOP
+from contextasm.retrieval.search.inverted_index import STOP, analyze, term
 
 Baseline = Callable[[Conversation, Question, int], str]
 HEAD: Final = (IDENTITY, INSTRUCTIONS)

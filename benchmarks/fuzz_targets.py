@@ -23,7 +23,7 @@ from contextasm.config.rules.rule_files import parse_pattern, parse_rules
 from contextasm.model import AS_WRITTEN, ContextasmError, Data, Document, Problem
 from contextasm.pipeline import assemble
 from contextasm.records.record import encode_record, parse_record
-from contextasm.rules.operators import matches_pattern
+from contextasm.rules.evaluate import matches_pattern
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.cleaning.decode import decode_document, parse_data
 from contextasm.text.cleaning.hidden_characters import strip_hidden
@@ -269,7 +269,7 @@ def run_lock(data: bytes) -> None:
 def run_record(data: bytes) -> None:
     """A record: what is read, and written, is read again."""
     record = parse_record(data, "record")
-    require(parse_record(encode_record(record).data, "record") == record, "record: read again")
+    require(parse_record(encode_record(record)[1], "record") == record, "record: read again")
 
 
 def run_baseline(data: bytes) -> None:

@@ -29,10 +29,8 @@ from contextasm.model import Document, EmbedderConfig, Layer, Memory, least_simi
 from contextasm.retrieval.embeddings.local_model import embed_by_folder
 from contextasm.retrieval.embeddings.request import EmbeddingRequest
 from contextasm.retrieval.pools.memory_pool import index_entry
-from contextasm.retrieval.search.analyzer import SPEAKER_MARK, analyze
 from contextasm.retrieval.search.bm25 import similarities
-from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex, build_index
-from contextasm.retrieval.search.word_lists import STOP
+from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, STOP, IndexEntry, MemoryIndex, analyze, build_index
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.processes import run_program
 

@@ -24,7 +24,7 @@ from contextasm.config.input.parameters import (
 )
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
+from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.additions import NewMemoryReader, remember_for_owner
@@ -32,9 +32,11 @@ from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
+from contextasm.records.run import run
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
+from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
 
@@ -125,13 +127,13 @@ def build(**options: Unpack[RequestOptions]) -> Context:
     Fragments that an index of memories counts and does not show have no decision of their own; `explain` gives all.
     """
     prepared = _prepare(options)
-    return prepared.run(prepared.build)
+    return run(prepared, prepared.build)
 
 
 @_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
     """The same context as `build`, with a decision for each memory, shown or not."""
-    return _prepare(options).run()
+    return run(_prepare(options))
 
 
 @_mendable_errors()

@@ -1,33 +1,26 @@
 """The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
 
 from contextasm.model import (
     PERSONAL,
-    AfterRules,
     Build,
     Context,
     ContextasmError,
-    Document,
+    Filters,
     Fragment,
-    Layer,
     Problem,
     Profile,
     RetrievalResult,
-    Selection,
+    RuleTrace,
 )
-from contextasm.ranking.conflicts import resolve_conflicts
-from contextasm.ranking.deduplicate import Copy, deduplicate, unshown_copies, with_twins
-from contextasm.ranking.filters import apply_filters, drop_secrets
-from contextasm.ranking.order import keep_top_k, low_quality_problems, rank
-from contextasm.rendering.frame import render_document, section_format
-from contextasm.rendering.placement import place
+from contextasm.ranking.deduplicate import Copy, deduplicate, resolve_conflicts, unshown_copies, with_twins
+from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
+from contextasm.rendering.frame import place, render_document, section_format
 from contextasm.retrieval.reading.files import with_cleaning
-from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
-from contextasm.retrieval.unmatched import unmatched_problems
-from contextasm.selection.select import Budget, select
+from contextasm.retrieval.retrieve import retrieve, unmatched_problems, with_fallback_tops, with_layers_for_topic
+from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
 
 
@@ -49,49 +42,43 @@ def assemble(build: Build) -> Context:
 def _assemble(build: Build) -> Context:
     profile = with_layers_for_topic(build.profile, build.request.topic)
     build, results = _retrieve_for_audience(build._replace(profile=profile))
-    results = apply_filters(build.profile, results, build.request.filters)
+    profile = with_fallback_tops(profile, results)
+    if build.request.filters != Filters():
+        results = apply_filters(profile, results, build.request.filters)
     unmatched = (*build.problems, *unmatched_problems(build, results))
-    build = build._replace(profile=with_fallback_tops(build.profile, results))
-    after_rules = _apply_rules(build, results)
-    profile = after_rules.profile
-    ranked = {layer.id: rank(_placed(build, layer, after_rules.results), layer) for layer in profile.layers}
-    shown = _show_each_once(build, profile, ranked)
-    selection, text, tokens = shown.selection, shown.text, shown.tokens
-    problems = (*after_rules.problems, *shown.problems)
-    context = Context(
-        text=text,
-        tokens=tokens,
-        etag=sha256(text.encode()).hexdigest(),
-        profile=profile.name,
-        request=build.request,
-        sections=selection.sections,
-        decisions=selection.decisions,
-        allowances=selection.allowances,
-        problems=_distinct([*_source_problems(after_rules.results), *unmatched, *problems, *selection.problems]),
-        documents=_documents(after_rules.results),
-        rule_traces=after_rules.traces,
-    )
-    return context._replace(problems=(*context.problems, *_coherence_problems(context, profile)))
+    traces: tuple[RuleTrace, ...] = ()
+    rule_problems: tuple[Problem, ...] = ()
+    if build.rules:
+        from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
 
-
-def _placed(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -> Sequence[Fragment]:
-    """The fragments of a layer as they are shown, without secrets where the request drops them."""
-    masked = build.request.privacy != "off"
-    placed = [place(fragment, layer, masked=masked) for fragment in results[layer.id].fragments]
-    if build.request.privacy != "drop":
-        return placed
+        workspace = with_cleaning(build).workspace
+        profile, results, traces, rule_problems = apply_rules(build.rules, profile, results, workspace)
     documents = {document.path: document for result in results.values() for document in result.documents}
-    return drop_secrets(placed, layer, documents)
-
-
-def _coherence_problems(context: Context, profile: Profile) -> Iterator[Problem]:
+    is_masked = build.request.privacy != "off"
+    ranked = {}
+    for layer in profile.layers:
+        placed = [place(fragment, layer, masked=is_masked) for fragment in results[layer.id].fragments]
+        if build.request.privacy == "drop":
+            placed = drop_secrets(placed, layer, documents)
+        ranked[layer.id] = rank(placed, layer)
+    context = _show_each_once(build, profile, ranked)
+    problems = (*_source_problems(results), *unmatched, *rule_problems, *context.problems)
+    context = context._replace(
+        problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
+        documents=tuple(documents[path] for path in sorted(documents)),
+        rule_traces=traces,
+    )
     if not profile.min_coherence:
-        return
+        return context
+    return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+
+
+def _coherence_problems(context: Context, least: float) -> Iterator[Problem]:
     from contextasm.rendering.metrics import context_metrics  # here: most profiles set no least coherence
 
     coherence = context_metrics(context).coherence
-    if coherence is not None and coherence < profile.min_coherence:
-        message = f"is {coherence:g}, below {profile.min_coherence:g}: the fragments share few words, or contradict"
+    if coherence is not None and coherence < least:
+        message = f"is {coherence:g}, below {least:g}: the fragments share few words, or contradict"
         yield Problem("low-coherence", "coherence", 0, message)
 
 
@@ -121,76 +108,48 @@ def _searched(build: Build) -> Build:
     return build._replace(entry_choices=choose_entries(build.rules))
 
 
-def _apply_rules(build: Build, results: Mapping[str, RetrievalResult]) -> AfterRules:
-    if not build.rules:
-        return AfterRules(build.profile, results, (), ())
-    from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
+def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
+    """The context without duplicates, with the problems of ranking and selection.
 
-    return apply_rules(build.rules, build.profile, results, with_cleaning(build).workspace)
-
-
-class _Shown(NamedTuple):
-    selection: Selection
-    text: str
-    tokens: int
-    problems: tuple[Problem, ...]
-
-
-def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> _Shown:
-    """The selection without duplicates. Where a copy that stands for others is not shown, the next one stands in."""
+    If a copy that stands for others is not shown, the next one stands in.
+    """
     unshown: set[Copy] = set()
     while True:
-        deduplicated = deduplicate(profile, ranked, unshown)
-        resolved = resolve_conflicts(profile, deduplicated.candidates, build.request.prefer)
-        selection, text, tokens = _select_within_budget(build, profile, resolved.candidates)
-        missing = unshown_copies(deduplicated.twins, selection.decisions)
-        if not missing - unshown:
-            selection = selection._replace(decisions=with_twins(selection.decisions, deduplicated.twins))
-            problems = (*resolved.problems, *low_quality_problems(profile, resolved.candidates))
-            return _Shown(selection, text, tokens, problems)
+        distinct, twins = deduplicate(profile, ranked, unshown)
+        candidates, conflicts = resolve_conflicts(profile, distinct, build.request.prefer)
+        low_quality = low_quality_problems(profile, candidates)
+        context = _context_within_budget(build, profile, candidates)
+        missing = unshown_copies(twins, context.decisions)
+        if missing <= unshown:
+            problems = (*conflicts, *low_quality, *context.problems)
+            return context._replace(decisions=with_twins(context.decisions, twins), problems=problems)
         unshown |= missing
 
 
-def _select_within_budget(
-    build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]
-) -> tuple[Selection, str, int]:
-    """The selection whose document holds the budget, that document, and its tokens.
+def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]) -> Context:
+    """The context whose document holds the budget, with the problems of selection.
 
     Exact counts of parts may add up to less than the count of the whole: then less is selected, until it fits.
     """
     request, counter = build.request, build.counter
-    sections = section_format(request.format, profile.marker, counter.count)
-    budget = Budget(request.budget)
-    while True:
-        selection = select(profile, candidates, budget, counter, sections, keep_top_k, build.summarizer)
-        text = render_document(selection.sections, request.format)
-        tokens = counter.count(text)
-        if tokens <= request.budget or _only_required(selection, profile):
-            return selection, text, tokens
-        budget = budget._replace(spare=budget.spare + tokens - request.budget)
-
-
-def _only_required(selection: Selection, profile: Profile) -> bool:
-    """Whether nothing is shown that a smaller budget could take away."""
+    forms = section_format(request.format, profile.marker, counter.count)
     required = {layer.id for layer in profile.layers if layer.limits.required}
-    return all(section.layer in required for section in selection.sections)
+    spare = 0
+    while True:
+        sections, decisions, allowances, problems = select(
+            profile, candidates, request.budget, spare, counter, *forms, build.summarizer
+        )
+        text = render_document(sections, request.format)
+        tokens = counter.tokens(counter.units(text))
+        # If only required sections are left, a smaller budget takes nothing away.
+        if tokens <= request.budget or required.issuperset(section.layer for section in sections):
+            etag = sha256(text.encode()).hexdigest()
+            return Context(text, tokens, etag, profile.name, request, sections, decisions, allowances, problems)
+        spare += tokens - request.budget
 
 
-def _documents(results: Mapping[str, RetrievalResult]) -> tuple[Document, ...]:
-    """The documents that the sources opened, each once, in path order."""
-    documents = {document.path: document for result in results.values() for document in result.documents}
-    return tuple(documents[path] for path in sorted(documents))
-
-
-def _source_problems(results: Mapping[str, RetrievalResult]) -> list[Problem]:
-    problems: list[Problem] = []
+def _source_problems(results: Mapping[str, RetrievalResult]) -> Iterator[Problem]:
     for result in results.values():
-        problems += result.problems
+        yield from result.problems
         for document in result.documents:
-            problems += hidden_problems(document)
-    return problems
-
-
-def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Each problem once, in the order found: two layers may read the same file."""
-    return tuple(dict.fromkeys(problems))
+            yield from hidden_problems(document)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
@@ -18,8 +18,8 @@ from contextasm.text.memories.fields import distinct_memories, memory_id
 from contextasm.text.memories.parser import ACTIVE_STATUSES, INACTIVE_STATUSES, superseded_by
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
-from contextasm.upkeep.archives.archive import archived_memory_ids
-from contextasm.upkeep.retention.items import is_shortenable_path, may_be_item
+from contextasm.upkeep.archive import archived_memory_ids
+from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
 """Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""

@@ -19,7 +19,8 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
-from contextasm.model import Build, Context, ContextasmError, Problem, Profile
+from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Problem, Profile
+from contextasm.records.run import run
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
@@ -41,7 +42,6 @@ MAX_TOPIC = 4000
 _MAX_MESSAGE = 500
 _MAX_BUILDS = 40
 _PINNED = ("pinned", "pin")
-_TOPIC_SOURCES = ("search", "log-search")
 
 
 class HookCall(NamedTuple):
@@ -225,7 +225,7 @@ def _own_budget(prepared: PreparedBuild, units: int) -> int:
 def _run(prepared: PreparedBuild, build: Build, call: HookCall, budget: int) -> Context:
     counter = ESTIMATE if call.unit == "chars" else BYTES_ESTIMATE
     request = build.request._replace(budget=budget, tokenizer=counter.name, format="markdown")
-    return prepared.run(build._replace(counter=counter, request=request))
+    return run(prepared, build._replace(counter=counter, request=request))
 
 
 def _problem_words(problems: Sequence[Problem]) -> str:
@@ -264,7 +264,7 @@ def _with_matches_only(profile: Profile) -> Profile:
     """The profile with the layers that a topic chooses from, and with nothing in them but what matches it."""
     layers = []
     for layer in profile.layers:
-        sources = tuple(source for source in layer.query.sources if source in _TOPIC_SOURCES)
+        sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
         if sources:
             limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
             layers.append(layer._replace(query=layer.query._replace(sources=sources), limits=limits))

@@ -14,10 +14,8 @@ from contextasm.retrieval.pools.memory_pool import read_pool
 from contextasm.retrieval.pools.memory_search import topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
+from contextasm.text.names.places import MEMORY_FILES
 from contextasm.text.names.templates import placeholders
-
-EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
-"""The memories of every agent, every team and the project."""
 
 
 class SearchResult(NamedTuple):
@@ -92,10 +90,10 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
         searching = [
             layer._replace(ranking=layer.ranking._replace(top=top))
             for layer in profile.layers
-            if "search" in layer.query.sources
+            if any(source.holds_memories and source.answers_topic for source in layer.query.traits)
         ]
         if everywhere:
-            searching = [layer._replace(query=layer.query._replace(paths=EVERYWHERE)) for layer in searching[:1]]
+            searching = [layer._replace(query=layer.query._replace(paths=MEMORY_FILES)) for layer in searching[:1]]
         layers = [
             layer
             for layer in searching
@@ -112,7 +110,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
 
 def _other_search(profile: Profile) -> str:
     """Advice for a person whose profile has no layer that searches memories."""
-    if any("log-search" in layer.query.sources for layer in profile.layers):
+    if any(source.is_log and source.answers_topic for layer in profile.layers for source in layer.query.traits):
         return "`ctxasm build --topic WORDS` shows the lines of its logs that match; or name another profile with -p"
     return "name a profile of memories with -p; `ctxasm profiles` lists them"
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.names.matching import list_names
-from contextasm.workspace.editing.files import locked, save_file
+from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
@@ -62,8 +62,7 @@ def change_status(
         changes = [_changed(workspace, editors, memory, step) for memory in memories if memory not in in_store]
         changes += _changed_in_store(workspace, in_store, step)
         for editor in editors.values():
-            for path, data in editor.changed.items():
-                save_file(workspace, path, data)
+            editor.save()
     return sorted(changes, key=lambda change: [memory.id for memory in memories].index(change.memory.id))
 
 
@@ -107,5 +106,5 @@ def _changed(workspace: Folder, editors: dict[str, MemoryEditor], memory: Memory
         return StatusChange(memory, memory.status)
     editor = editors.setdefault(memory.path, MemoryEditor(workspace, memory.path))
     as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
-    editor.set_fields(as_written, {"status": step.status}, as_written._replace(status=step.status))
+    editor.set_fields(as_written, status=step.status)
     return StatusChange(memory._replace(status=step.status), memory.status)

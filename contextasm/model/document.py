@@ -1,10 +1,70 @@
-"""Documents as read, memories in them, values in data files, and the workspace that gives documents."""
+"""Errors and problems; documents as read, memories in them, data files, and the workspace that gives documents."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
-from contextasm.model.errors import Problem
+
+class ContextasmError(Exception):
+    """An error that the user can correct: where it is, what is wrong, and a hint for what to do.
+
+    `code` is the exit code of the process: 2 for a request that can't be carried out, 1 for the answer no.
+    """
+
+    def __init__(self, where: str, what: str, hint: str, code: int = 2) -> None:
+        # An empty value that was typed is the place itself.
+        self.where = where or '""'
+        super().__init__(f"{self.where}: {what}: {hint}")
+        self.what = what
+        self.hint = hint
+        self.code = code
+
+
+def failure_words(error: BaseException) -> str:
+    """The message of an error that ends a command or a request, whosever error it is, of any length."""
+    match error:
+        case ContextasmError():
+            return str(error)
+        case MemoryError():
+            return "memory: there is too little for this command: leave large files out"
+        case OSError():
+            # Only what a library prints by itself, such as a help text, has no file's name.
+            where = error.filename or "standard output: can't be written"
+            return f"{where}: {error.strerror or error}: correct this and try again"
+    what = f"{type(error).__name__}: {error}"
+    return f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened"
+
+
+class ProgramFailed(Exception):  # noqa: N818 - it is no error of the build
+    """Why a program of the workspace gave no output: the rest of a sentence that begins with the program's name."""
+
+
+class Problem(NamedTuple):
+    """A fault that does not stop the build."""
+
+    code: str
+    path: str
+    """File, or another subject of the message (a layer, `budget`)."""
+    line: int
+    """Line of the file, counted from 1; 0 for no line."""
+    message: str
+    hint: str = ""
+    """What to do; empty where the message says all."""
+
+    @property
+    def advice(self) -> str:
+        """Message and hint in one text."""
+        return "; ".join(filter(None, (self.message, self.hint)))
+
+
+TIMEOUT = "source-timeout"
+"""Code of the problem of a layer whose sources are late; its path is the layer's id."""
+
+
+def timed_out_layers(problems: Iterable[Problem]) -> frozenset[str]:
+    """Ids of the layers whose sources did not answer before the deadline."""
+    return frozenset(problem.path for problem in problems if problem.code == TIMEOUT)
+
 
 MAX_FILE = 64 * 1024 * 1024
 """Bytes of the largest file that is read, and of the most that a compressed one holds."""
@@ -57,7 +117,7 @@ class Cleaning(NamedTuple):
     """Characters that reading leaves in the texts of files."""
 
     hidden: str = "strip"
-    """`strip`; `keep`, which removes control characters alone; or `raw`, which removes nothing."""
+    """`strip`; `keep`, which removes only control characters; or `raw`, which removes nothing."""
     secrets: str = "mask"
     """`mask` or `keep`."""
 
@@ -87,7 +147,7 @@ class Document(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     """Lines that are blank in `text`, in ascending order."""
     hidden: tuple[Hidden, ...] = ()
-    """Hidden characters of the file as it lies on the disk."""
+    """Hidden characters of the file as it is on the disk."""
     secrets: tuple[Secret, ...] = ()
     """Secrets of the file, at their places in the text without hidden characters."""
     cleaning: Cleaning = CLEAN

@@ -1,10 +1,25 @@
-"""Order of fragments by score, and the number of them that may enter."""
+"""Order of fragments by score, the number of them that may enter, and the filters of a request.
+
+Fragments of required layers are never excluded by a filter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Reason, least_similarity, weighted_total
+from contextasm.model import (
+    Document,
+    Filters,
+    Fragment,
+    Layer,
+    Problem,
+    Profile,
+    Reason,
+    RetrievalResult,
+    weighted_total,
+)
+from contextasm.text.cleaning.secrets.scanner import count_masks
+from contextasm.text.names.archived_paths import is_named
 from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
 
 
@@ -43,38 +58,6 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
     if total >= min_score:
         return fragment
     return fragment.exclude(Reason.of("below-floor", score=round(total, 2), least=min_score))
-
-
-def keep_top_k(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
-    """A layer's ranked fragments; those after the first `ranking.top` are excluded, unless they are pinned.
-
-    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others.
-    """
-    top = layer.ranking.top
-    if not top:
-        return tuple(fragments)
-    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
-    ranked: list[Fragment] = []
-    for fragment in fragments:
-        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
-        if number > top and not fragment.verdict.pinned_by:
-            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
-        else:
-            ranked.append(fragment)
-    return tuple(ranked)
-
-
-def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
-    # By id, from 1. A fragment without a similarity keeps its place.
-    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
-    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
-    in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
-    return {name: number for number, name in enumerate(in_order, 1)}
-
-
-def _whole(fragment: Fragment) -> str:
-    # Parts of one fragment count as one.
-    return fragment.part_of or fragment.id
 
 
 def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
@@ -154,3 +137,64 @@ def _coherences(candidates: Sequence[Fragment], layer: Layer) -> list[float]:
 def _rank_key(fragment: Fragment, layer: Layer) -> tuple[float, str, str]:
     # By what the fragment is, so that neither the order of files nor a place in one matters.
     return -weighted_total(fragment.score, layer.ranking.weights), fragment.text, fragment.id
+
+
+# --- Filters of a request --------------------------------------------------------------------------------------------
+
+
+FILTER_OPTIONS: Mapping[str, str] = {
+    "since": "--since",
+    "event_types": "--event-type",
+    "entity_types": "--entity-type",
+    "exclude": "--exclude",
+}
+"""The command line option of each filter."""
+
+
+def apply_filters(
+    profile: Profile, results: Mapping[str, RetrievalResult], filters: Filters
+) -> Mapping[str, RetrievalResult]:
+    """The results of each layer, by id, with the fragments excluded that do not pass the filters."""
+    filtered = {}
+    for layer in profile.layers:
+        result = results[layer.id]
+        fragments = tuple(_apply_to_fragment(fragment, layer, filters) for fragment in result.fragments)
+        filtered[layer.id] = result._replace(fragments=fragments)
+    return filtered
+
+
+def drop_secrets(fragments: list[Fragment], layer: Layer, documents: Mapping[str, Document]) -> list[Fragment]:
+    """The fragments of a layer, those with a masked secret excluded, but for a required layer.
+
+    `documents` are the files that were opened, by path. A text that shows a mask in a file without secrets has none.
+    """
+    if layer.limits.required:
+        return fragments
+    return [
+        fragment.exclude(Reason("secret"))
+        if not fragment.verdict.excluded and _holds_secret(fragment, documents.get(fragment.location.path))
+        else fragment
+        for fragment in fragments
+    ]
+
+
+def _holds_secret(fragment: Fragment, document: Document | None) -> bool:
+    return bool(count_masks(fragment.text)) and (document is None or bool(document.secrets))
+
+
+def _apply_to_fragment(fragment: Fragment, layer: Layer, filters: Filters) -> Fragment:
+    if fragment.verdict.excluded or layer.limits.required:
+        return fragment
+    name = next(_failed_filters(fragment, layer, filters), None)
+    return fragment.exclude(Reason.of("filtered", by=FILTER_OPTIONS[name])) if name else fragment
+
+
+def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str]:
+    if fragment.labels.day and fragment.labels.day[:10] < filters.since:
+        yield "since"
+    for name in filter(None, dict.fromkeys(source.type_filter for source in layer.query.traits)):
+        types = getattr(filters, name)
+        if types and fragment.labels.kind not in types:
+            yield name
+    if any(is_named(pattern, fragment.id, fragment.location.path) for pattern in filters.exclude):
+        yield "exclude"

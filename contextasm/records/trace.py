@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
-from contextasm.text.names.templates import layer_paths
+from contextasm.retrieval.reading.files import layer_paths
 
 GAP_CODES = {"block": "managed-block", "secret": "masked"}
 """Cause of a line that is in no text, by the reason of its gap."""

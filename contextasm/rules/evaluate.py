@@ -1,18 +1,181 @@
 """Evaluation of rules: which ones fire for a request, their effects, and the winner where two effects disagree.
 
 Values in, values out: all facts are given, and rule files are read elsewhere. A rule that does not fire and an effect
-that is overridden keep their reason, as data.
+that is overridden keep their reason, as data. Each test of a condition ends in bounded time, whatever a rule file says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from math import prod
+from math import isfinite, prod
+from typing import NamedTuple
+from unicodedata import category, normalize
 
 from contextasm.model import Effect, Facts, Reason, Rule, RuleEvaluation, Target
-from contextasm.rules.operators import ALL_PATTERNS_SECONDS, OPERATORS, PATTERN_SECONDS, casefold_words, matches_pattern
+from contextasm.text.names.dates import parse_date
 from contextasm.text.names.glob import glob_matches
+
+Words = tuple[str, ...]
+
+Operator = Callable[[Words, Words], str]
+"""Takes the values of a field (none for a missing field) and of a condition; gives the code of the failure, empty for
+none."""
+
+PATTERN_SECONDS = 0.5
+"""Time limit of one condition's search: a pattern can be written to run for ever.
+
+The engine `regex` looks at the clock while it searches. `re` does not, and neither a thread nor, outside of the main
+thread, a signal could end it; a child process for each search would take longer than the search.
+"""
+
+ALL_PATTERNS_SECONDS = 2.0
+"""Time limit of all searches of one evaluation together: a rule file can hold any number of them."""
+
+LONGEST_SEARCHED = 1 << 16
+"""Characters. A longer text is not searched for a pattern: unlike a time limit, this is the same on every machine."""
+
+
+def _as_written(text: str) -> str:
+    return text
+
+
+def casefold_words(text: str) -> str:
+    """The text without differences of case and of the encoding of accents."""
+    return normalize("NFC", text.casefold())
+
+
+def _any_pair_passes(test: Callable[[str, str], bool], normalized: Callable[[str], str] = _as_written) -> Operator:
+    def check(actual: Words, expected: Words) -> str:
+        expected = tuple(map(normalized, expected))
+        holds = any(test(value, other) for value in map(normalized, actual) for other in expected)
+        return "" if holds else "no-match"
+
+    return check
+
+
+def _negated(operation: Operator) -> Operator:
+    # It holds for a missing field where the operator does not.
+    return lambda actual, expected: "" if operation(actual, expected) else "no-match"
+
+
+def _comparison(compare: Callable[[tuple[str, float], tuple[str, float]], bool]) -> Operator:
+    # Numbers compare with numbers, days with days.
+    def check(actual: Words, expected: Words) -> str:
+        limit, *sizes = (number_or_day(text) for text in (*expected, *actual))
+        comparable = [size for size in sizes if size and limit and size[0] == limit[0]]
+        if limit and any(compare(size, limit) for size in comparable):
+            return ""
+        return "no-match" if len(comparable) == len(sizes) else "not-a-number"
+
+    return check
+
+
+def number_or_day(text: str) -> tuple[str, float] | None:
+    """A number or a day, with its kind, as comparisons take it; None for any other text."""
+    try:
+        if day := parse_date(text):
+            return "day", day.toordinal()
+        size = float(text)
+    except ValueError:
+        return None
+    return ("number", size) if isfinite(size) else None
+
+
+def matches_pattern(actual: Words, expected: Words, seconds: float = PATTERN_SECONDS) -> str:
+    """The operator `regex`: whether a pattern is found in a value, within a number of seconds."""
+    import regex
+
+    pattern = regex.compile(expected[0])
+    if any(len(text) > LONGEST_SEARCHED for text in actual):
+        return "regex-too-long"
+    try:
+        # All values together have the time of one condition.
+        is_match = any(pattern.search(text, timeout=seconds / len(actual)) for text in actual)
+    except (TimeoutError, MemoryError):
+        return "regex-timeout"
+    return "" if is_match else "no-match"
+
+
+def _casefold_line(text: str) -> str:
+    # A line break inside a phrase makes no difference.
+    return " ".join(casefold_words(text).split())
+
+
+_UNSPACED = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese: written without blanks between words."""
+
+
+def _has_word(text: str, word: str) -> bool:
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_is_one_word(text[start - 1 : start], word[0]) or _is_one_word(word[-1], text[end : end + 1])):
+            return True
+        start = text.find(word, start + 1)
+    return False
+
+
+def _is_one_word(left: str, right: str) -> bool:
+    # Marks count as letters: Indic vowels are marks.
+    return all(character == "_" or (character and _is_letter(character)) for character in (left, right))
+
+
+def _is_letter(character: str) -> bool:
+    return category(character)[0] in "LMN" and (character.isascii() or not re.match(_UNSPACED, character))
+
+
+def _exists(actual: Words, _: Words) -> str:
+    return "" if actual else "no-match"
+
+
+_equal = _any_pair_passes(operator.eq)
+_contains = _any_pair_passes(operator.contains, casefold_words)
+
+OPERATORS: Mapping[str, Operator] = {
+    "exists": _exists,
+    "not_exists": _negated(_exists),
+    "eq": _equal,
+    "neq": _negated(_equal),
+    "in": _equal,
+    "not_in": _negated(_equal),
+    "contains": _contains,
+    "not_contains": _negated(_contains),
+    "starts_with": _any_pair_passes(str.startswith, casefold_words),
+    "ends_with": _any_pair_passes(str.endswith, casefold_words),
+    "gt": _comparison(operator.gt),
+    "gte": _comparison(operator.ge),
+    "lt": _comparison(operator.lt),
+    "lte": _comparison(operator.le),
+    "regex": matches_pattern,
+    # The operator of `task_contains`; a rule file can't name it.
+    "any_word": _any_pair_passes(_has_word, _casefold_line),
+}
+"""Operators by name. `eq` and `in` compare texts exactly; `contains`, `starts_with` and `ends_with` ignore case."""
+
+ALIASES: Mapping[str, str] = {
+    "startsWith": "starts_with",
+    "endsWith": "ends_with",
+    "equals": "eq",
+    "not_equals": "neq",
+    "matches": "regex",
+}
+
+NEGATIONS: Mapping[str, str] = {
+    "not_exists": "exists",
+    "neq": "eq",
+    "not_in": "in",
+    "not_contains": "contains",
+}
+"""Operators that hold wherever another one does not."""
+
+
+# --- Rules that fire -------------------------------------------------------------------------------------------------
+
 
 MOST_WEIGHT = 1e6
 """Largest product of boosts, so that no score becomes infinite."""
@@ -72,15 +235,36 @@ def _field_values(facts: Facts, field: str) -> tuple[str, ...]:
 # --- Conflicts between effects ---------------------------------------------------------------------------------------
 
 
+class EffectKind(NamedTuple):
+    """A kind of effect."""
+
+    asked: Callable[[Rule], Iterable[tuple[Target, float]]]
+    """Gives the targets that a rule names for it, each with its value; 1 for an effect without a value."""
+    words: str = "{target}"
+    """Form of one such target in a list of rules."""
+    merged: str = "first"
+    """Value if several rules name a target: that of the `first`, the `least`, or the `product` of all."""
+
+
+def _layers(numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[Target, float]]:
+    return ((Target("layer", layer), number) for layer, number in numbers)
+
+
+EFFECTS: Mapping[str, EffectKind] = {
+    # Inclusions come first: a rule that excludes a folder may spare a file of it.
+    "always_include": EffectKind(lambda rule: ((target, 1) for target in rule.include)),
+    "exclude": EffectKind(lambda rule: ((target, 1) for target in rule.exclude)),
+    "boost": EffectKind(lambda rule: rule.boost, "{target} x {value:g}", merged="product"),
+    "cap": EffectKind(lambda rule: _layers(rule.cap), "{target} = {value}", merged="least"),
+    "set_priority": EffectKind(lambda rule: _layers(rule.set_priority), "{target} = {value}"),
+}
+"""The effects that rules may have, by the word for each in a rule file."""
+
+
 def effects_of_rule(rule: Rule) -> Iterator[Effect]:
     """The effects that a rule asks for, in its order."""
-    # Inclusions come first: a rule that excludes a folder may spare a file of it.
-    rules = (rule.name,)
-    yield from (Effect("always_include", target, 1, rules) for target in rule.include)
-    yield from (Effect("exclude", target, 1, rules) for target in rule.exclude)
-    yield from (Effect("boost", target, factor, rules) for target, factor in rule.boost)
-    yield from (Effect("cap", Target("layer", layer), tokens, rules) for layer, tokens in rule.cap)
-    yield from (Effect("set_priority", Target("layer", layer), rank, rules) for layer, rank in rule.set_priority)
+    for action, kind in EFFECTS.items():
+        yield from (Effect(action, target, value, (rule.name,)) for target, value in kind.asked(rule))
 
 
 def _merge_by_target(rules: Iterable[Rule]) -> Iterable[Effect]:
@@ -93,9 +277,10 @@ def _merge_by_target(rules: Iterable[Rule]) -> Iterable[Effect]:
 
 def _merge(earlier: Effect, later: Effect) -> Effect:
     # Boosts multiply, the smaller cap wins, and of other actions the first (digest, 002-7).
-    if earlier.action == "boost":
+    merged = EFFECTS[earlier.action].merged
+    if merged == "product":
         return earlier._replace(value=boost_factor((earlier, later)), rules=earlier.rules + later.rules)
-    if earlier.action == "cap" and later.value < earlier.value:
+    if merged == "least" and later.value < earlier.value:
         return _override(later, earlier)
     return _override(earlier, later)
 

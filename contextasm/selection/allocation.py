@@ -1,98 +1,14 @@
-"""Allocation: the layers with their candidates, and the room in the budget that each may take.
+"""Allocation: the room in the budget that each layer may take, and what it shows of its candidates there.
 
-No fragment is chosen here. Amounts are in the counter's units, which
-add up.
+Amounts are in the counter's units, which add up.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from contextasm.model import Fragment, Layer, Problem, Profile, Reason, SectionFormat, Summarizer, TokenCounter
-from contextasm.selection.detail import LEVELS, at_detail
-from contextasm.selection.layout import Excerpt, excerpt_at_level, section_body, whole_excerpt
-
-
-class LaidOutSection(NamedTuple):
-    """A section as it would be emitted."""
-
-    excerpts: tuple[Excerpt, ...]
-    text: str
-    """The text under its heading; empty where nothing is shown."""
-    units: int
-    """Units of the whole section, its heading and the blank line behind it included; 0 for an empty text."""
-
-
-Selected = Mapping[str, LaidOutSection]
-"""The sections of a layer that show something, by heading, in the order of the headings."""
-
-
-def units_of(selected: Selected) -> int:
-    """Units that the sections of a layer take together."""
-    return sum(section.units for section in selected.values())
-
-
-class LayerInput(NamedTuple):
-    """A layer with its candidates."""
-
-    layer: Layer
-    candidates: Sequence[Fragment]
-    """Every fragment that was retrieved for the layer, the excluded ones too."""
-    sections: Mapping[str, Sequence[Fragment]]
-    """The fragments that are not excluded, by heading, in keep order: pinned ones first."""
-    stable: bool
-    """Whether neither the date nor the topic can change what is shown of it."""
-    counter: TokenCounter
-    section_format: SectionFormat
-    summarizer: Summarizer | None
-
-    def with_candidates(self, candidates: Sequence[Fragment]) -> Self:
-        """The layer with these candidates, sorted into its sections."""
-        sections: dict[str, list[Fragment]] = {heading: [] for heading in self.layer.heading}
-        for fragment in candidates:
-            if fragment.verdict.excluded is None:
-                sections[fragment.display.heading].append(fragment)
-        for group in sections.values():
-            group.sort(key=lambda fragment: not is_pinned(fragment))
-        filled = {heading: group for heading, group in sections.items() if group}
-        return self._replace(candidates=candidates, sections=filled)
-
-    def lay_out(self, heading: str, excerpts: Sequence[Excerpt]) -> LaidOutSection:
-        """The section under a heading that shows these excerpts, and the markers of what it omits."""
-        shown = {excerpt.fragment.id for excerpt in excerpts}
-        omitted = [fragment for fragment in self.sections[heading] if fragment.id not in shown]
-        joint = "\n" if self.layer.display.item_template else "\n\n"
-        text = section_body(excerpts, omitted, joint, self.section_format.marker)
-        units = self.counter.units(self.section_format.section(self.layer.id, heading, text)) if text else 0
-        return LaidOutSection(tuple(excerpts), text, units)
-
-    def lay_out_all(self, excerpts: Sequence[Excerpt]) -> Selected:
-        """The sections that show these excerpts, each under the heading of its fragment."""
-        by_heading: dict[str, list[Excerpt]] = {heading: [] for heading in self.sections}
-        for excerpt in excerpts:
-            by_heading[excerpt.fragment.display.heading].append(excerpt)
-        return {heading: self.lay_out(heading, group) for heading, group in by_heading.items() if group}
-
-    def first_excerpt(self, fragment: Fragment) -> Excerpt:
-        """A fragment at the layer's level of detail: whole, unless the level is a lower one."""
-        level = self.layer.overflow.detail
-        is_whole = self.layer.limits.required or fragment.verdict.pinned_by or fragment.display.fence
-        if is_whole or level not in LEVELS:
-            return whole_excerpt(fragment)
-        return excerpt_at_level(fragment, at_detail(fragment.text, level))
-
-    def everything(self) -> Selected:
-        """All fragments that are not excluded, at the layer's level of detail."""
-        return self.lay_out_all(
-            [self.first_excerpt(fragment) for group in self.sections.values() for fragment in group]
-        )
-
-    def pinned(self) -> Selected:
-        """The fragments that rules include, whole; none for a required layer, which is whole anyway."""
-        if self.layer.limits.required:
-            return {}
-        return self.lay_out_all(
-            [whole_excerpt(fragment) for group in self.sections.values() for fragment in group if is_pinned(fragment)]
-        )
+from contextasm.model import PIN_FIELD, Fragment, Layer, Problem, Profile, Reason, least_similarity
+from contextasm.selection.overflow import expand, overflow
+from contextasm.selection.sections import Demand, Selected
 
 
 class Allowance(NamedTuple):
@@ -104,40 +20,18 @@ class Allowance(NamedTuple):
     `required` for no limit."""
 
 
-class Demand(NamedTuple):
-    """The sections that a layer would show if there were room for all, and the room that is held for it."""
-
-    layer_input: LayerInput
-    everything: Selected
-    pinned: Selected
-    reserve: int = 0
-    """Units held for it against the layers before it, or against those that `reserve_against` names."""
-
-    @property
-    def layer(self) -> Layer:
-        """The layer that demands."""
-        return self.layer_input.layer
-
-    @property
-    def units(self) -> int:
-        """Units of everything."""
-        return units_of(self.everything)
-
-
 class LayerResult(NamedTuple):
     """A layer with the sections that were selected for it."""
 
-    layer_input: LayerInput
+    demand: Demand
     allowance: Allowance
-    wanted: int
-    """Units of everything that was not excluded."""
     selected: Selected
     problems: tuple[Problem, ...] = ()
 
     @property
     def used(self) -> int:
         """Units of the selected sections."""
-        return units_of(self.selected)
+        return sum(section.units for section in self.selected.values())
 
     @property
     def is_starved(self) -> bool:
@@ -145,17 +39,12 @@ class LayerResult(NamedTuple):
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
-def is_pinned(fragment: Fragment) -> bool:
-    """Whether a rule, or the memory itself, includes a fragment."""
-    return bool(fragment.verdict.pinned_by)
-
-
 def loses_no_line(layer: Layer) -> bool:
     """Whether a larger budget must not lose a line of a layer (docs/architecture.md, law 7).
 
     It holds running text, of documents or logs, that is whole or truncated and never dropped.
     """
-    is_running = {"document", "daily"}.issuperset(layer.query.sources)
+    is_running = all(source.is_running_text for source in layer.query.traits)
     return is_running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
 
 
@@ -163,11 +52,15 @@ def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source decides how much room it has."""
     later = profile.layers[profile.layers.index(layer) + 1 :]
     is_reserved_against = any(
-        other.limits.reserve and other.query.sources != ("document",) and binds(other, layer) for other in later
+        other.limits.reserve and not _shows_only_documents(other) and binds(other, layer) for other in later
     )
-    if layer.query.sources != ("document",) or layer.changed_by_rules:
+    if not _shows_only_documents(layer) or layer.changed_by_rules:
         return False
     return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
+
+
+def _shows_only_documents(layer: Layer) -> bool:
+    return all(source.is_document for source in layer.query.traits)
 
 
 def binds(reserving: Layer, earlier: Layer) -> bool:
@@ -176,15 +69,10 @@ def binds(reserving: Layer, earlier: Layer) -> bool:
     return not against or earlier.id in against
 
 
-def demand_of(layer_input: LayerInput) -> Demand:
-    """The demand of a layer, with no room held for it yet."""
-    return Demand(layer_input, layer_input.everything(), layer_input.pinned())
-
-
 def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
     """The demands in the order in which they take their room, each with the room that is held for it.
 
-    A layer within another comes right behind that one.
+    A layer within another comes right after that one.
     """
     ids = {demand.layer.id for demand in demands}
     ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
@@ -195,13 +83,13 @@ def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list
 
 
 def held_units(earlier: Demand, later: Sequence[Demand], room: int) -> int:
-    """Units of the `room` left to a layer that are held for the layers behind it.
+    """Units of the `room` left to a layer that are held for the layers after it.
 
-    Reserves against some layers alone take half of the room at most, but for pins.
+    Reserves against only some layers take half of the room at most, but for pins.
     """
-    firm = sum(units_of(demand.pinned) if demand.layer.limits.reserve_against else demand.reserve for demand in later)
+    firm = sum(demand.pinned_units if demand.layer.limits.reserve_against else demand.reserve for demand in later)
     named = sum(
-        demand.reserve - units_of(demand.pinned)
+        demand.reserve - demand.pinned_units
         for demand in later
         if demand.layer.limits.reserve_against and binds(demand.layer, earlier.layer)
     )
@@ -214,7 +102,7 @@ def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
     if limits.required:
         return 0
     own_limits = [limit.units for limit in fixed_limits(demand.layer, total, units_per_token)]
-    return max(units_of(demand.pinned), min(limits.reserve * units_per_token, demand.units, *own_limits))
+    return max(demand.pinned_units, min(limits.reserve * units_per_token, demand.units, *own_limits))
 
 
 def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: bool = False) -> list[Allowance]:
@@ -233,7 +121,7 @@ def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: boo
 def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int, later: int) -> Allowance:
     """The least of a layer's limits (docs/architecture.md, Budget).
 
-    `charged` are the units that the layers before it are charged with, `later` those held for the layers behind it.
+    `charged` are the units that the layers before it are charged with, `later` those held for the layers after it.
     Room held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
     pass any limit of the layer.
     """
@@ -248,7 +136,7 @@ def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int,
         ceiling = int(total * layer.limits.ceiling / 100) - charged
         limits.append(Allowance(max(ceiling, demand.reserve), "ceiling"))
     least = min(limits, key=lambda limit: limit.units)
-    return Allowance(max(0, units_of(demand.pinned), least.units), least.by)
+    return Allowance(max(0, demand.pinned_units, least.units), least.by)
 
 
 def charge(result: LayerResult, later: Sequence[Layer]) -> int:
@@ -257,8 +145,8 @@ def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     More than it used, where a larger budget would let it use more and a later layer must lose no line: else that room
     would feed the later layer at this budget and not at a larger one (docs/architecture.md, law 7).
     """
-    is_whole = result.wanted <= result.allowance.units
-    is_bound = result.allowance.by == "max_tokens" and not result.layer_input.layer.limits.within
+    is_whole = result.demand.units <= result.allowance.units
+    is_bound = result.allowance.by == "max_tokens" and not result.demand.layer.limits.within
     if is_whole or is_bound or not any(map(loses_no_line, later)):
         return result.used
     return result.allowance.units
@@ -271,7 +159,7 @@ def growth_allowance(
 
     No layer's ceiling is passed: each counts the layers before it, too.
     """
-    layer, counter = demands[number].layer, demands[number].layer_input.counter
+    layer, counter = demands[number].layer, demands[number].counter
     used = [results[demand.layer.id].used for demand in demands]
     unused = total - sum(used)
     limits = [
@@ -286,26 +174,23 @@ def growth_allowance(
     return min(limits, key=lambda limit: limit.units)
 
 
-KeepTop = Callable[[Sequence[Fragment], Layer], Sequence[Fragment]]
-"""Excludes the fragments of a layer beyond its `top`."""
-
 OWN_PART = 3
 """Part of its room that a layer keeps beside one within it: a third."""
 
 
 def own_part(demand: Demand, whole: Allowance) -> Allowance:
     """The part of its allowance that a layer keeps."""
-    return whole._replace(units=max(units_of(demand.pinned), whole.units // OWN_PART))
+    return whole._replace(units=max(demand.pinned_units, whole.units // OWN_PART))
 
 
 def other_part(demand: Demand, whole: Allowance, limits: Sequence[Allowance]) -> Allowance:
     """The part of another layer's allowance `whole` that a layer within it has; `limits` are its own."""
     rest = whole._replace(units=whole.units - whole.units // OWN_PART, by="within" if whole.units else whole.by)
     least = min([rest, *limits], key=lambda limit: limit.units)
-    return least._replace(units=max(units_of(demand.pinned), least.units))
+    return least._replace(units=max(demand.pinned_units, least.units))
 
 
-def without_shown(demand: Demand, shown: LayerResult, keep_top: KeepTop) -> Demand:
+def without_shown(demand: Demand, shown: LayerResult) -> Demand:
     """The demand without the fragments whose lines another layer shows all of, and of the others the layer's `top`."""
     lines: set[tuple[str, int]] = set()
     for section in shown.selected.values():
@@ -314,13 +199,171 @@ def without_shown(demand: Demand, shown: LayerResult, keep_top: KeepTop) -> Dema
             if not (excerpt.form or location.rows):
                 numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
                 lines |= {(location.path, location.file_line(number)) for number in numbers}
-    reason = Reason.of("shown-above", layer=shown.layer_input.layer.id)
+    reason = Reason.of("shown-above", layer=shown.demand.layer.id)
     candidates = []
-    for fragment in demand.layer_input.candidates:
+    for fragment in demand.candidates:
         own = range(fragment.text.count("\n") + 1)
         location = fragment.location
         is_shown = all((location.path, location.file_line(number)) in lines for number in own)
         is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
         candidates.append(fragment.exclude(reason) if is_twice else fragment)
-    kept = demand_of(demand.layer_input.with_candidates(keep_top(candidates, demand.layer)))
-    return kept._replace(reserve=demand.reserve)
+    return demand.with_candidates(keep_top_k(candidates, demand.layer.ranking.top))
+
+
+def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
+    """A layer's ranked fragments; those after the first `top` are excluded, unless they are pinned; none for 0.
+
+    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others.
+    """
+    if not top:
+        return tuple(fragments)
+    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
+    ranked: list[Fragment] = []
+    for fragment in fragments:
+        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
+        if number > top and not fragment.verdict.pinned_by:
+            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
+        else:
+            ranked.append(fragment)
+    return tuple(ranked)
+
+
+def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
+    # By id, from 1. A fragment without a similarity keeps its place.
+    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
+    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
+    in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
+    return {name: number for number, name in enumerate(in_order, 1)}
+
+
+def _whole(fragment: Fragment) -> str:
+    # Parts of one fragment count as one.
+    return fragment.part_of or fragment.id
+
+
+def _with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
+    """The demands with as many of their pins as fit the room together.
+
+    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
+    """
+    fitting, problems = [*demands], list[Problem]()
+    while (pins := [*_pins(fitting)]) and sum(demand.pinned_units for demand in fitting) > room:
+        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
+        given = fitting[number]
+        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
+        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
+        fitting[number] = given.with_candidates(candidates)
+        pinned_by = last.verdict.pinned_by
+        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
+        message = f"{pinner} includes it, and the budget has no room for all of it"
+        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
+    return fitting, problems
+
+
+def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
+    # From the end of the document: the first of several pins of one rule is the last in the document.
+    for number, demand in reversed([*enumerate(demands)]):
+        for fragment in reversed(demand.candidates) if demand.pinned else ():
+            if fragment.verdict.pinned_by and fragment.verdict.excluded is None:
+                yield number, fragment
+
+
+def allocate(
+    profile: Profile, demands: Sequence[Demand], total: int, required: int
+) -> tuple[list[LayerResult], list[Problem]]:
+    """What each layer shows, in the order of the profile, and the problems of pins that have no room.
+
+    In units: `total` is the size of the document, and `required` the part of it that required layers take.
+    """
+    fitting, problems = _with_pins_that_fit(demands, total - required)
+    ordered = in_turn(fitting, total, fitting[0].counter.units_per_token) if fitting else []
+    results = _let_grow(ordered, _fill(ordered, total, required), total)
+    if profile.fill:
+        results = _expanded(results, int(total * profile.fill / 100), total)
+    return [results[layer.id] for layer in profile.layers], problems
+
+
+def _filled(demand: Demand, allowance: Allowance) -> LayerResult:
+    """A layer within its allowance."""
+    return LayerResult(demand, allowance, *overflow(demand, allowance.units))
+
+
+def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict[str, LayerResult]:
+    """The results with more of what is shortened, until all layers take `goal` of the `total` units."""
+    demands = {name: result.demand for name, result in results.items()}
+    selected = {name: result.selected for name, result in results.items()}
+    expanded = {}
+    for name, sections in expand(demands, selected, _expansion_limits(results, total), goal, total).items():
+        larger = results[name]._replace(selected=sections)
+        room = larger.allowance._replace(units=max(larger.allowance.units, larger.used))
+        expanded[name] = larger._replace(allowance=room)
+    return expanded
+
+
+def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, LayerResult]:
+    """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
+    results: dict[str, LayerResult] = {}
+    rooms: dict[str, Allowance] = {}
+    sharing = _sharing_layers(demand.layer for demand in demands)
+    for number, given in enumerate(demands):
+        layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
+        units_per_token = given.counter.units_per_token
+        if host in rooms:
+            demand = without_shown(given, results[host])
+            allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
+        else:
+            demand, later = given, held_units(given, rest, total - charged)
+            allowance = allowance_of(demand, total, units_per_token, charged, later)
+            if layer.id in sharing:
+                rooms[layer.id], allowance = allowance, own_part(demand, allowance)
+        result = _filled(demand, allowance)
+        charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
+        results[layer.id] = result
+    return results
+
+
+def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
+    """The results after the layers that want more have taken the room that is left, in the same order.
+
+    A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
+    always more if the budget is larger. Two layers that share a room have what it holds.
+    """
+    grown = {**results}
+    sharing = _sharing_layers(demand.layer for demand in demands)
+    for number, demand in enumerate(demands):
+        result = grown[demand.layer.id]
+        is_bound = any(loses_no_line(other.layer) for other in demands[number:])
+        if (
+            is_bound
+            or demand.layer.limits.required
+            or demand.layer.id in sharing
+            or demand.units <= result.allowance.units
+        ):
+            continue
+        allowance = growth_allowance(demands, number, grown, total)
+        if allowance.units > result.allowance.units:
+            larger = _filled(demand, allowance)
+            grown[demand.layer.id] = larger if larger.used >= result.used else result
+    return grown
+
+
+def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[str, int]:
+    """Units that each layer may grow to, by id: the limits that others' use can't change.
+
+    A ceiling counts every layer before it, so under one nothing may grow any more.
+    """
+    sharing = _sharing_layers([result.demand.layer for result in results.values()])
+    capped = any(result.demand.layer.limits.ceiling is not None for result in results.values())
+    limits = {}
+    for name, result in results.items():
+        layer, counter = result.demand.layer, result.demand.counter
+        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token, growing=True)]
+        limits[name] = min([result.allowance.units if capped or name in sharing else total, *fixed])
+    return limits
+
+
+def _sharing_layers(layers: Iterable[Layer]) -> set[str]:
+    """Ids of the layers that share a room with another one that is there."""
+    ids = {layer.id: layer.limits.within for layer in layers}
+    pairs = ((layer, host) for layer, host in ids.items() if host in ids)
+    return {layer for pair in pairs for layer in pair}

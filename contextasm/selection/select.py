@@ -6,72 +6,42 @@ section format says what surrounds a section, so that headings, blank lines and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from contextasm.model import (
     PIN_FIELD,
     Decision,
     Fact,
+    FormatSection,
     Fragment,
-    Layer,
     LayerUsage,
+    Marker,
     Problem,
     Profile,
     Reason,
     Section,
-    SectionFormat,
-    Selection,
     Summarizer,
     TokenCounter,
     Verdict,
 )
-from contextasm.selection.allocation import (
-    Allowance,
-    Demand,
-    KeepTop,
-    LaidOutSection,
-    LayerInput,
-    LayerResult,
-    allowance_of,
-    charge,
-    demand_of,
-    fixed_limits,
-    growth_allowance,
-    held_units,
-    in_turn,
-    is_pinned,
-    is_stable,
-    loses_no_line,
-    other_part,
-    own_part,
-    units_of,
-    without_shown,
-)
-from contextasm.selection.detail import LEVELS
-from contextasm.selection.layout import Excerpt, shown_text, source_span, whole_excerpt
-from contextasm.selection.overflow import expand, overflow
+from contextasm.selection.allocation import LayerResult, allocate, is_stable, keep_top_k
+from contextasm.selection.sections import LEVELS, Demand, Excerpt, shown_text, source_span, whole_excerpt
 
 
 def emitted_sections(result: LayerResult) -> list[Section]:
     """The sections of a layer that are emitted."""
-    layer_input = result.layer_input
+    demand = result.demand
     return [
         Section(
-            layer=layer_input.layer.id,
+            layer=demand.layer.id,
             heading=heading,
             text=section.text,
-            tokens=layer_input.counter.tokens(section.units),
-            truncated=_is_truncated(section, len(layer_input.sections[heading])),
-            stable=layer_input.stable,
+            tokens=demand.counter.tokens(section.units),
+            truncated=section.truncated,
+            stable=demand.stable,
         )
         for heading, section in result.selected.items()
     ]
-
-
-def _is_truncated(section: LaidOutSection, candidates: int) -> bool:
-    """Whether a fragment of the section is cut or shortened, or one of its candidates is missing."""
-    return len(section.excerpts) < candidates or not all(excerpt.whole for excerpt in section.excerpts)
 
 
 def layer_decisions(result: LayerResult) -> list[Decision]:
@@ -83,39 +53,42 @@ def layer_decisions(result: LayerResult) -> list[Decision]:
     }
     return [
         _decision(result, fragment, excerpts.get((fragment.display.heading, fragment.id)))
-        for fragment in result.layer_input.candidates
+        for fragment in result.demand.candidates
     ]
 
 
 def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) -> Decision:
-    count = result.layer_input.counter.count
-    before = None if fragment.verdict.excluded else count(shown_text(whole_excerpt(fragment)))
-    after = 0 if excerpt is None else before if excerpt.whole and before else count(shown_text(excerpt))
+    counter = result.demand.counter
+    is_whole = excerpt is not None and excerpt.whole
+    lines = source_span(fragment) if fragment.location.line else (0, 0)
+    kept = excerpt.spans if excerpt else ()
+    before = None if fragment.verdict.excluded else counter.units(shown_text(whole_excerpt(fragment)))
+    after = 0 if excerpt is None else before if is_whole and before else counter.units(shown_text(excerpt))
     return Decision(
         fragment=fragment.id,
-        layer=result.layer_input.layer.id,
+        layer=result.demand.layer.id,
         path=fragment.location.path,
-        lines=source_span(fragment) if fragment.location.line else (0, 0),
-        reason=fragment.verdict.excluded or _reason(result, excerpt),
-        tokens_before=before,
-        tokens_after=after,
-        kept=excerpt.spans if excerpt else (),
+        lines=lines,
+        reason=fragment.verdict.excluded or _reason(result, excerpt, is_whole=is_whole),
+        tokens_before=None if before is None else counter.tokens(before),
+        tokens_after=counter.tokens(after),
+        kept=kept,
         score=fragment.score,
         boosted_by=fragment.verdict.boosted_by,
     )
 
 
-def _reason(result: LayerResult, excerpt: Excerpt | None) -> Reason:
+def _reason(result: LayerResult, excerpt: Excerpt | None, *, is_whole: bool) -> Reason:
     """The reason why a fragment that is not excluded is shown as it is."""
-    layer_input = result.layer_input
-    if layer_input.layer.limits.required:
+    demand = result.demand
+    if demand.layer.limits.required:
         return Reason("required")
-    if excerpt and excerpt.whole:
+    if excerpt and is_whole:
         return _reason_of_whole(excerpt.fragment.verdict)
-    if excerpt and excerpt.form == layer_input.layer.overflow.detail:
+    if excerpt and excerpt.form == demand.layer.overflow.detail:
         return Reason.of("level", level=excerpt.form)
     facts: dict[str, Fact] = {
-        "allowance": layer_input.counter.tokens(result.allowance.units),
+        "allowance": demand.counter.tokens(result.allowance.units),
         "limit": result.allowance.by,
     }
     if excerpt and excerpt.form in LEVELS:
@@ -134,11 +107,11 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
 def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     """The layer's limit and use, in tokens, of a `budget`.
 
-    A section is counted with the blank line behind it, which the last one does not have: that one may be a token above
-    the budget where the document is not.
+    A section is counted with the blank line after it, which the last one does not have: that one may be a token above
+    the budget if the document is not.
     """
-    layer, counter = result.layer_input.layer, result.layer_input.counter
-    wanted, used = counter.tokens(result.wanted), counter.tokens(result.used)
+    layer, counter = result.demand.layer, result.demand.counter
+    wanted, used = counter.tokens(result.demand.units), counter.tokens(result.used)
     if layer.limits.required:
         return LayerUsage(layer.id, None, wanted, used)
     return LayerUsage(layer.id, min(budget, counter.tokens(result.allowance.units)), wanted, min(budget, used))
@@ -150,10 +123,10 @@ def layer_problems(result: LayerResult) -> list[Problem]:
 
 
 def _nothing_shown(result: LayerResult) -> list[Problem]:
-    layer, counter = result.layer_input.layer, result.layer_input.counter
-    if result.selected or not result.wanted or layer.limits.max_tokens == 0:
+    layer, counter = result.demand.layer, result.demand.counter
+    if result.selected or not result.demand.units or layer.limits.max_tokens == 0:
         return []
-    wanted, room = counter.tokens(result.wanted), counter.tokens(result.allowance.units)
+    wanted, room = counter.tokens(result.demand.units), counter.tokens(result.allowance.units)
     if result.is_starved:
         return [Problem("starved", layer.id, 0, f"got nothing of {wanted} tokens: the layers before it left {room}")]
     if result.allowance.by == "within":
@@ -169,152 +142,44 @@ def over_budget_problem(required: int, budget: int, counter: TokenCounter) -> Pr
     return Problem("over-budget", "budget", 0, message)
 
 
-def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
-    """The demands with as many of their pins as fit the room together.
-
-    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
-    """
-    fitting, problems = [*demands], list[Problem]()
-    while (pins := [*_pins(fitting)]) and sum(units_of(demand.pinned) for demand in fitting) > room:
-        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
-        given = fitting[number].layer_input
-        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
-        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
-        fitting[number] = demand_of(given.with_candidates(candidates))
-        pinned_by = last.verdict.pinned_by
-        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
-        message = f"{pinner} includes it, and the budget has no room for all of it"
-        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
-    return fitting, problems
-
-
-def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
-    # From the end of the document: the first of several pins of one rule is the last in the document.
-    for number, demand in reversed([*enumerate(demands)]):
-        for fragment in reversed(demand.layer_input.candidates) if demand.pinned else ():
-            if is_pinned(fragment) and fragment.verdict.excluded is None:
-                yield number, fragment
-
-
-class Budget(NamedTuple):
-    """Size of the document."""
-
-    tokens: int
-    """As requested."""
-    spare: int = 0
-    """Tokens of it that must stay free: exact counts of the parts may add up to less than the whole's."""
-
-
 def select(
     profile: Profile,
     candidates: Mapping[str, Sequence[Fragment]],
-    budget: Budget,
+    budget: int,
+    spare: int,
     counter: TokenCounter,
-    section_format: SectionFormat,
-    keep_top: KeepTop,
+    format_section: FormatSection,
+    marker: Marker,
     summarizer: Summarizer | None = None,
-) -> Selection:
+) -> tuple[tuple[Section, ...], tuple[Decision, ...], tuple[LayerUsage, ...], tuple[Problem, ...]]:
     """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
 
-    `keep_top` is asked for every layer: of one within another, once it is known what that one shows.
+    With the limit, demand and use of each layer, and the problems of selection.
 
-    Required layers are whole whatever the budget says; all others share the room that they leave.
+    Required layers are whole whatever the budget says; all others share the room that they leave. `spare` are the
+    tokens of the budget that must stay free: exact counts of the parts may add up to less than the whole's.
     """
     demands = []
     ids = {layer.id for layer in profile.layers}
     for layer in profile.layers:
-        given = candidates[layer.id]
-        kept = given if layer.limits.within in ids else keep_top(given, layer)
-        empty = LayerInput(layer, (), {}, is_stable(layer, profile), counter, section_format, summarizer)
-        demands.append(demand_of(empty.with_candidates(kept)))
+        empty = Demand(layer, counter, format_section, marker, summarizer, is_stable(layer, profile))
+        # Of a layer within another, the first are known once it is known what that one shows.
+        is_within = layer.limits.within in ids
+        demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], 0 if is_within else layer.ranking.top)))
     last_line_end = _last_line_end(counter)
-    total = (budget.tokens - budget.spare) * counter.units_per_token + last_line_end
+    total = (budget - spare) * counter.units_per_token + last_line_end
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
-    is_over_budget = required > budget.tokens * counter.units_per_token + last_line_end
-    demands, pin_problems = with_pins_that_fit(demands, total - required)
-    ordered_demands = in_turn(demands, total, counter.units_per_token)
-    results = _let_grow(ordered_demands, _fill(ordered_demands, total, required, keep_top), total)
-    ordered = [results[layer.id] for layer in profile.layers]
-    if profile.fill:
-        ordered = expand(ordered, _expansion_limits(results, total), int(total * profile.fill / 100), total)
-    problems = [over_budget_problem(required - last_line_end, budget.tokens, counter)] if is_over_budget else []
-    return Selection(
-        sections=tuple(section for result in ordered for section in emitted_sections(result)),
-        decisions=tuple(decision for result in ordered for decision in layer_decisions(result)),
-        allowances=tuple(layer_usage(result, budget.tokens) for result in ordered),
-        problems=(*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
+    is_over_budget = required > budget * counter.units_per_token + last_line_end
+    ordered, pin_problems = allocate(profile, demands, total, required)
+    problems = [over_budget_problem(required - last_line_end, budget, counter)] if is_over_budget else []
+    return (
+        tuple(section for result in ordered for section in emitted_sections(result)),
+        tuple(decision for result in ordered for decision in layer_decisions(result)),
+        tuple(layer_usage(result, budget) for result in ordered),
+        (*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
     )
 
 
-def _fill(demands: Sequence[Demand], total: int, charged: int, keep_top: KeepTop) -> dict[str, LayerResult]:
-    """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
-    results: dict[str, LayerResult] = {}
-    rooms: dict[str, Allowance] = {}
-    sharing = _sharing_layers(demand.layer for demand in demands)
-    for number, given in enumerate(demands):
-        layer, behind, host = given.layer, demands[number + 1 :], given.layer.limits.within
-        units_per_token = given.layer_input.counter.units_per_token
-        if host in rooms:
-            demand = without_shown(given, results[host], keep_top)
-            allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
-        else:
-            demand, later = given, held_units(given, behind, total - charged)
-            allowance = allowance_of(demand, total, units_per_token, charged, later)
-            if layer.id in sharing:
-                rooms[layer.id], allowance = allowance, own_part(demand, allowance)
-        result = overflow(demand, allowance)
-        charged += 0 if layer.limits.required else charge(result, [other.layer for other in behind])
-        results[layer.id] = result
-    return results
-
-
-def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
-    """The results after the layers that want more have taken the room that is left, in the same order.
-
-    A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
-    always more where the budget is larger. Two layers that share a room have what it holds.
-    """
-    grown = {**results}
-    sharing = _sharing_layers(demand.layer for demand in demands)
-    for number, demand in enumerate(demands):
-        result = grown[demand.layer.id]
-        is_bound = any(loses_no_line(other.layer) for other in demands[number:])
-        if (
-            is_bound
-            or demand.layer.limits.required
-            or demand.layer.id in sharing
-            or demand.units <= result.allowance.units
-        ):
-            continue
-        allowance = growth_allowance(demands, number, grown, total)
-        if allowance.units > result.allowance.units:
-            larger = overflow(demand, allowance)
-            grown[demand.layer.id] = larger if larger.used >= result.used else result
-    return grown
-
-
-def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[str, int]:
-    """Units that each layer may grow to, by id: the limits that others' use can't change.
-
-    A ceiling counts every layer before it, so under one nothing may grow any more.
-    """
-    sharing = _sharing_layers([result.layer_input.layer for result in results.values()])
-    capped = any(result.layer_input.layer.limits.ceiling is not None for result in results.values())
-    limits = {}
-    for name, result in results.items():
-        layer, counter = result.layer_input.layer, result.layer_input.counter
-        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token, growing=True)]
-        limits[name] = min([result.allowance.units if capped or name in sharing else total, *fixed])
-    return limits
-
-
-def _sharing_layers(layers: Iterable[Layer]) -> set[str]:
-    """Ids of the layers that share a room with another one that is there."""
-    ids = {layer.id: layer.limits.within for layer in layers}
-    pairs = ((layer, host) for layer, host in ids.items() if host in ids)
-    return {layer for pair in pairs for layer in pair}
-
-
 def _last_line_end(counter: TokenCounter) -> int:
-    """Units by which the document is smaller than its sections: the blank line behind the last one goes."""
+    """Units by which the document is smaller than its sections: the blank line after the last one goes."""
     return counter.units("\n\n") - counter.units("\n")

@@ -1,13 +1,13 @@
-"""Similarity of texts by their letters: the fold, the share of equal letters, and the threshold for saying the same.
+"""Whether two texts say the same: the fold, the share of equal letters, and the thresholds.
 
-No meaning but for the words that turn it (`text.polarity`). The callers decide what happens to two texts that say the
+No meaning but for numbers and for the words that turn it. The callers decide what happens to two texts that say the
 same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import category, normalize
@@ -144,24 +144,18 @@ def _sign(sign: str) -> str:
     return "" if sign == "a" or is_mark else sign
 
 
-SAME_PERCENT = 92
-"""Per cent: two texts this much alike say the same (digest, X7)."""
+SAME = 0.92
+"""Similarity from which on two texts say the same (digest, X7)."""
 
-_CANDIDATE_PERCENT = SAME_PERCENT - 2
-"""Per cent: below it, the hasty text that `memory_texts` gives of a memory rules the memory out."""
+RELATED = 0.8
+"""Similarity from which on two texts belong together (digest 1.6)."""
+
+_MARGIN = 2
+"""Per cent: a text that `memory_texts` gives hastily may be so much less alike than that of its memory."""
 
 _BULLET = re.compile(r"\n[-*+][ \t]")
 _BLANKS = ("  ", *"\t\r\v\f\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
 """Blanks that `fold_text` makes one, and normal form KC does not."""
-
-
-class SimilarText(NamedTuple):
-    """A text that is like another one."""
-
-    at: int
-    """Its place among the texts that were compared."""
-    share: float
-    """Similarity, 0 to 1."""
 
 
 def fold_text(text: str) -> str:
@@ -176,24 +170,15 @@ def similarity(one: str, other: str) -> float:
     """
     from rapidfuzz.distance import Indel
 
-    if not _has_same_figures(one, other):
+    if _figures(one) != _figures(other):
         return 0.0
     length = len(one) + len(other)
     return (length - Indel.distance(one, other)) / length if length else 1.0
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two folded texts say the same. In whole numbers, for at the boundary a rounded share may fall short."""
-    from rapidfuzz.distance import Indel
-
-    if not _has_same_figures(one, other):
-        return False
-    length = len(one) + len(other)
-    return Indel.distance(one, other) * 100 <= (100 - SAME_PERCENT) * length
-
-
-def _has_same_figures(one: str, other: str) -> bool:
-    return _figures(one) == _figures(other)
+    """Whether two folded texts say the same."""
+    return similarity(one, other) >= SAME
 
 
 @lru_cache(maxsize=4096)
@@ -202,17 +187,39 @@ def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return numbers(text), polarity(text)
 
 
-def find_similar(text: str, others: Sequence[str], least_percent: int = _CANDIDATE_PERCENT) -> list[SimilarText]:
-    """The texts in `others`, all folded, that may say the same as `text`, the most similar first.
+def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> list[int]:
+    """The places of those of `others`, all folded, that `text` may be like, the most similar first.
 
-    `least_percent` is the least similarity by letters alone; a caller confirms each with `is_same` or `similarity`.
+    By their letters, with a margin: each is to be confirmed. `least` is a similarity.
     """
     if not others:
         return []
     from rapidfuzz import fuzz, process
 
-    matches = process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=least_percent)
-    return [SimilarText(at, ratio / 100) for _, ratio, at in matches]
+    cutoff = round(least * 100) - _MARGIN
+    return [at for _, _, at in process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=cutoff)]
+
+
+def find_similar(text: str, others: Sequence[str], least: float = SAME) -> list[tuple[int, float]]:
+    """The places of those of `others`, all folded, that are like `text`, each with its similarity, from `least` on.
+
+    The most similar by letters comes first.
+    """
+    shares = ((at, similarity(text, others[at])) for at in find_candidates(text, others, least))
+    return [(at, share) for at, share in shares if share >= least]
+
+
+def most_similar(text: str, others: Collection[str]) -> str | None:
+    """The one of `others` that says the same as `text` and is most like it, the first of equal ones; None for none.
+
+    All are folded, and have the same numbers and polarity.
+    """
+    if not others or not text:
+        return None
+    from rapidfuzz import fuzz, process
+
+    match = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=SAME * 100)
+    return str(match[0]) if match else None
 
 
 def memory_texts(document: Document) -> list[str]:
@@ -264,6 +271,17 @@ def text_fingerprint(text: str) -> Fingerprint:
     """A text folded, with the numbers, negations and other words in it that decide its meaning."""
     folded = fold_text(text)
     return Fingerprint(folded, (*numbers(folded), *negations(folded)), polarity(folded))
+
+
+def identities(text: Fingerprint, hint: str, methods: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """By each of the methods `content` and `dedup`, in their order: a key that texts which say the same have in common.
+
+    A declared `hint` has no key if it is empty; texts of one hint with other numbers or negations differ.
+    """
+    keys: dict[str, tuple[str, ...]] = {"content": ("content", text.folded)}
+    if hint:
+        keys["dedup"] = ("dedup", hint, *text.figures)
+    return {method: keys[method] for method in methods if method in keys}
 
 
 MAX_COMPARED = 60

@@ -1,7 +1,8 @@
 """Application of a plan: the selected actions of one round become changes of files, and these are made as one.
 
 An action is done whole or not at all. One is left out if the bytes that it is about are no longer there, or if an
-earlier action changes the same bytes.
+earlier action changes the same bytes. What one action changes may make another one possible: rounds of a new plan and
+its application go on until nothing is left to do, and `--undo` takes them back as one.
 """
 
 from __future__ import annotations
@@ -10,39 +11,39 @@ import gzip
 import os
 import stat
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.upkeep.archives.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
-from contextasm.upkeep.base.action import Action, Edit, Move
+from contextasm.upkeep.actions import Action, Move
+from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
+from contextasm.upkeep.input import UpkeepInput
+from contextasm.upkeep.plan import make_plan, read_again
+from contextasm.upkeep.retention import RETENTION_VERBS
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import FileChange, Journal, make_changes
-from contextasm.workspace.editing.upkeep_files import current_content, refuse_unwritable_path
+from contextasm.workspace.editing.journal import (
+    FileChange,
+    Journal,
+    current_content,
+    make_changes,
+    refuse_unwritable_path,
+    withdraw,
+)
+from contextasm.workspace.editing.memory_file import Edit, edited
 
 _USUAL_MODE = 0o644
-
-_Span: TypeAlias = tuple[int, int]
-"""Offsets of the first byte of an edit, and behind the last one."""
-
-
-class LeftOut(NamedTuple):
-    """An action that was not applied."""
-
-    action: Action
-    why: str
-    """Why, in words for a person, without the period."""
 
 
 class Applied(NamedTuple):
     """Result of an application: the actions that were carried out, and the others."""
 
     actions: tuple[Action, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[tuple[Action, str], ...] = ()
+    """Each with the reason, in words for a person, without the period."""
     journal: Journal | None = None
     """By which everything is taken back; None where nothing was changed."""
 
@@ -55,31 +56,16 @@ def apply_actions(root: str, actions: Sequence[Action], today: date, earlier: Jo
     """
     composition = _Composition(root, today)
     applied: list[Action] = []
-    left_out: list[LeftOut] = []
+    left_out: list[tuple[Action, str]] = []
     for action in actions:
-        if not action.changes_files:
-            left_out.append(LeftOut(action, "it is for a person to decide"))
-            continue
-        why = composition.add(action)
+        why = composition.add(action) if action.changes_files else "it is for a person to decide"
         if why:
-            left_out.append(LeftOut(action, why))
+            left_out.append((action, why))
         else:
             applied.append(action)
     changes = composition.changes()
     journal = make_changes(root, changes, earlier) if changes else earlier
     return Applied(tuple(applied), tuple(left_out), journal)
-
-
-class _PlacedEdit(NamedTuple):
-    edit: Edit
-    action: Action
-
-
-class _FileLines(NamedTuple):
-    """Where the lines of a file end, and which of them are private."""
-
-    ends: Sequence[int]
-    private: frozenset[int]
 
 
 class _Composition:
@@ -89,12 +75,13 @@ class _Composition:
         self._root = root
         self._today = today
         self._contents: dict[str, bytes | None] = {}
-        self._edits: dict[str, list[_PlacedEdit]] = {}
-        self._spans: dict[str, list[_Span]] = {}
+        self._edits: dict[str, list[tuple[Edit, Action]]] = {}
+        """Those of each file in the order of their places, with their actions."""
         self._moves: dict[str, str] = {}
         self._targets: set[str] = set()
         self._archive_sizes: dict[str, int] = {}
-        self._lines: dict[str, _FileLines] = {}
+        self._lines: dict[str, tuple[Sequence[int], frozenset[int]]] = {}
+        """Where the lines of each file end, and which of them are private."""
 
     def add(self, action: Action) -> str:
         """Accept an action; gives the reason why it is left out instead, empty for an accepted one."""
@@ -107,29 +94,27 @@ class _Composition:
             why = f"{error.where}: {error.what}"
         if why:
             for edit in accepted:
-                self._spans[edit.path].remove(_span(edit))
+                self._edits[edit.path].remove((edit, action))
             return why
-        for edit in action.edits:
-            self._edits.setdefault(edit.path, []).append(_PlacedEdit(edit, action))
         self._moves.update((move.path, move.target) for move in action.moves)
         self._targets.update(move.target for move in action.moves)
         self._archive_sizes.update(sizes)
         return ""
 
     def _objection(self, action: Action, accepted: list[Edit]) -> str:
-        """Why an action can't be carried out; the spans of its `accepted` edits are taken."""
+        """Why an action can't be carried out; its `accepted` edits are among those of their files."""
         for edit in action.edits:
             content = self._content(edit.path) or b""
             if edit.is_archived:
                 self._content(archive_path(edit.path))  # raises where it can't be written to
-            if edit.start > len(content) or content[edit.start : _span(edit)[1]] != edit.removed:
+            if edit.start > len(content) or content[edit.start : edit.stop] != edit.removed:
                 return f"{edit.path} has changed since"
-            spans = self._spans.setdefault(edit.path, [])
-            at = bisect(spans, _span(edit))
-            # Spans do not overlap, so the neighbours decide.
-            if edit.path in self._moves or any(_overlap(_span(edit), span) for span in spans[max(at - 1, 0) : at + 1]):
+            placed = self._edits.setdefault(edit.path, [])
+            at = bisect(placed, _span(edit), key=lambda each: _span(each[0]))
+            # Edits do not overlap, so the neighbours decide.
+            if edit.path in self._moves or any(_overlap(edit, other) for other, _ in placed[max(at - 1, 0) : at + 1]):
                 return f"an earlier action changes the same lines of {edit.path}"
-            spans.insert(at, _span(edit))
+            placed.insert(at, (edit, action))
             accepted.append(edit)
         return ""
 
@@ -143,7 +128,7 @@ class _Composition:
                 return f"an earlier action moves a file to or from {archive}"
             content = self._content(archive) or b""
             size = sizes.get(archive) or self._archive_sizes.get(archive) or len(content) + 1
-            text = self._archived_text(self._content(edit.path) or b"", _PlacedEdit(edit, action))
+            text = self._archived_text(self._content(edit.path) or b"", edit, action)
             sizes[archive] = size + len(format_archive(b"", [text]))
             if sizes[archive] > MAX_FILE:
                 return f"{archive} would have more than {MAX_FILE:,} bytes, the most that is read"
@@ -151,17 +136,17 @@ class _Composition:
 
     def _objection_to_moves(self, moves: Sequence[Move], sizes: Mapping[str, int]) -> str:
         """Why files can't be moved; `sizes` has the archives that the same action writes to."""
-        taken: set[str] = set()
+        claimed: set[str] = set()
         for move in moves:
             if self._content(move.path) is None:
                 return f"{move.path} is gone"
             written = {move.path, move.target} & {*sizes, *self._archive_sizes}
-            if move.path in self._moves or move.path in taken or self._spans.get(move.path) or move.path in written:
+            if move.path in self._moves or move.path in claimed or self._edits.get(move.path) or move.path in written:
                 return f"an earlier action changes {move.path}"
-            is_taken = move.target in self._targets or move.target in taken or move.target in written
-            if is_taken or self._content(move.target) is not None:
+            is_occupied = move.target in self._targets or move.target in claimed or move.target in written
+            if is_occupied or self._content(move.target) is not None:
                 return f"{move.target} exists already"
-            taken |= {move.path, move.target}
+            claimed |= {move.path, move.target}
         return ""
 
     def _content(self, path: str) -> bytes | None:
@@ -177,11 +162,10 @@ class _Composition:
         changes: dict[str, FileChange] = {}
         archives: dict[str, list[ArchivedText]] = {}
         for path, placed in self._edits.items():
-            placed.sort(key=lambda each: (each.edit.start, bool(each.edit.removed)))
             before = self._content(path)
-            after = _edited(before or b"", [each.edit for each in placed])
+            after = edited(before or b"", [edit for edit, _ in placed])
             changes[path] = FileChange(path, before, after, self._mode(path))
-            archives[path] = [self._archived_text(before or b"", each) for each in placed if each.edit.is_archived]
+            archives[path] = [self._archived_text(before or b"", *each) for each in placed if each[0].is_archived]
         for path, texts in archives.items():
             if texts:
                 self._add_to_archive(changes, path, texts)
@@ -198,19 +182,18 @@ class _Composition:
         old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
         changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
 
-    def _archived_text(self, data: bytes, placed: _PlacedEdit) -> ArchivedText:
+    def _archived_text(self, data: bytes, edit: Edit, action: Action) -> ArchivedText:
         """The text that leaves a file of these bytes; a line of it that is private makes all of it private."""
-        edit, action = placed
         file = EditableFile(edit.path, data)
         if edit.path not in self._lines:
             document = decode_document(edit.path, data, AS_WRITTEN)
             private = private_lines(document, load_yaml) if isinstance(document, Document) else frozenset()
-            self._lines[edit.path] = _FileLines(line_ends(data, file.encoding), private)
-        lines = self._lines[edit.path]
+            self._lines[edit.path] = line_ends(data, file.encoding), private
+        ends, private = self._lines[edit.path]
         start = max(edit.start, len(file.mark))
         removed = edit.removed[start - edit.start :]
-        line, text = archived_text(lines.ends, start, removed, file.encoding)
-        is_private = not lines.private.isdisjoint(range(line, line + text.count("\n") + 1))
+        line, text = archived_text(ends, start, removed, file.encoding)
+        is_private = not private.isdisjoint(range(line, line + text.count("\n") + 1))
         return ArchivedText(edit.path, line, str(self._today), action.verb, action.reason, text, is_private)
 
     def _mode(self, path: str) -> int:
@@ -220,23 +203,63 @@ class _Composition:
             return _USUAL_MODE
 
 
-def _span(edit: Edit) -> _Span:
-    return edit.start, edit.start + len(edit.removed)
+def _span(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.stop
 
 
-def _overlap(span: _Span, other: _Span) -> bool:
-    """Whether two edits are about the same bytes; an insertion beside removed bytes is not."""
-    (start, end), (other_start, other_end) = span, other
-    if start < end and other_start < other_end:
-        return start < other_end and other_start < end
-    return other_start < start < other_end or start < other_start < end
+def _overlap(edit: Edit, other: Edit) -> bool:
+    """Whether two edits are about the same bytes; an insertion next to removed bytes is not."""
+    if edit.removed and other.removed:
+        return edit.start < other.stop and other.start < edit.stop
+    return other.start < edit.start < other.stop or edit.start < other.start < edit.stop
 
 
-def _edited(data: bytes, edits: Sequence[Edit]) -> bytes:
-    """The bytes with all edits, which are in order and do not overlap."""
-    parts: list[bytes] = []
-    at = 0
-    for edit in edits:
-        parts += (data[at : edit.start], edit.added)
-        at = edit.start + len(edit.removed)
-    return b"".join([*parts, data[at:]])
+MOST_ROUNDS = 10
+"""Rounds of one application; what is still to be done after them waits for the next one."""
+
+
+def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied:
+    """Apply every action that `selects` takes. The caller holds the workspace's lock.
+
+    What policies of retention shorten and evict comes after everything else: what leaves by itself makes room.
+    Raises `ContextasmError` where a file can't be written; nothing is changed then, unless the error says so.
+    """
+    done = Applied()
+    is_last = False
+    for _ in range(MOST_ROUNDS):
+        try:
+            upkeep = read_again(upkeep)
+            todo = [action for action in make_plan(upkeep).actions if action.changes_files and selects(action)]
+            early = [action for action in todo if action.verb not in RETENTION_VERBS]
+            is_last = is_last or not early
+            result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)
+        except BaseException as error:
+            if done.journal:
+                withdraw(upkeep.workspace.root, done.journal, error)
+            raise
+        done = Applied((*done.actions, *result.actions), result.left_out, result.journal)
+        if not result.actions:
+            if is_last:
+                break
+            is_last = True
+    return done
+
+
+def apply_named(upkeep: UpkeepInput, names: list[str]) -> Applied:
+    """Apply the actions with these ids, in the order of the plan. The caller holds the workspace's lock.
+
+    Raises `ContextasmError` for an id that the plan does not have; nothing is changed then.
+    """
+    upkeep = read_again(upkeep)
+    selected = named_actions(make_plan(upkeep).actions, names)
+    return apply_actions(upkeep.workspace.root, selected, upkeep.today)
+
+
+def named_actions(actions: tuple[Action, ...], names: list[str]) -> list[Action]:
+    """The actions with these ids. Raises `ContextasmError` for an id that none of them has."""
+    ids = {action.id for action in actions}
+    for name in names:
+        if name not in ids:
+            what = f"the plan has no action {name}"
+            raise ContextasmError("tidy", what, "run `ctxasm tidy` for the ids; they change with the files")
+    return [action for action in actions if action.id in names]

@@ -19,10 +19,9 @@ from contextasm.config.rules.rule_files import load_rules
 from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.reading.feedback import read_feedback
-from contextasm.retrieval.registry import SCORE_PARTS
 from contextasm.text.data.feedback import Feedback
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import UpkeepInput
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.input import UpkeepInput
 
 FEEDBACK_DAYS = 30
 """Age in days up to which feedback counts: an older line may be on settings that have changed since."""
@@ -90,14 +89,19 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     first_day = date.fromordinal(first).isoformat()
     lines = read_feedback(upkeep.workspace, upkeep.today).lines
     rates = feedback_rates(line for line in lines if line.day >= first_day)
+    is_contradictory, is_incomplete = rates.contradiction > MAX_CONTRADICTION, rates.completeness < MIN_COMPLETENESS
+    is_incoherent = rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE
+    if not (is_contradictory or is_incomplete or is_incoherent):
+        return
     judged = f"{rates.builds} build{'s' * (rates.builds != 1)} judged since {first_day}"
-    if rates.contradiction > MAX_CONTRADICTION:
-        yield from _raise_sensitivity(rates, judged, _profile_in_use(upkeep))
-    if rates.completeness < MIN_COMPLETENESS:
+    profile, place = _profile_in_use(upkeep)
+    if is_contradictory:
+        yield from _raise_sensitivity(rates, judged, profile, place)
+    if is_incomplete:
         rules = load_rules(upkeep.workspace, upkeep.settings_file)
-        yield from _raise_entities(rates, judged, _profile_in_use(upkeep), rules)
-    if rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE:
-        yield from _weigh_coherence(rates.coherence, judged, _profile_in_use(upkeep).profile)
+        yield from _raise_entities(rates, judged, profile, place, rules)
+    if is_incoherent:
+        yield from _weigh_coherence(rates, judged, profile)
 
 
 def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
@@ -105,31 +109,27 @@ def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
     return read_feedback(upkeep.workspace, upkeep.today).problems
 
 
-class _ProfileInUse(NamedTuple):
-    profile: Profile
-    place: str
-    """The file of the profile; for one of the package, what a file that changes it is."""
+def _profile_in_use(upkeep: UpkeepInput) -> tuple[Profile, str]:
+    """The profile that the settings file names, and its file; for one of the package, what a file that changes it is.
 
-
-def _profile_in_use(upkeep: UpkeepInput) -> _ProfileInUse:
-    """The profile that the settings file names: the plan depends on no variable of the environment."""
-    root = Path(upkeep.workspace.root)
+    The plan depends on no variable of the environment.
+    """
     settings = resolve_settings({}, {}, upkeep.settings_file)
-    process = ProcessEnvironment({}, root, lambda: 0.0)
+    process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)
     profile = resolve_profile(settings, upkeep.settings_file, upkeep.workspace, process, {})
     name = str(settings["profile"].value)
-    return _ProfileInUse(profile, name if is_profile_path(name) else f"a profile that has `extends: {name}`")
+    return profile, name if is_profile_path(name) else f"a profile that has `extends: {name}`"
 
 
 def _proposal(target: str, reason: str) -> Action:
     return Action("propose", (target,), reason, needs_approval=True)
 
 
-def _raise_sensitivity(rates: FeedbackRates, judged: str, used: _ProfileInUse) -> Iterator[Action]:
-    conflicts = used.profile.conflicts or Conflicts()
+def _raise_sensitivity(rates: FeedbackRates, judged: str, profile: Profile, place: str) -> Iterator[Action]:
+    conflicts = profile.conflicts or Conflicts()
     severity = {kind: _raised(share) for kind, share in conflicts.severity}
     raised = Conflicts(tuple(severity.items()), _raised(conflicts.otherwise), conflicts.precedence)
-    if raised == used.profile.conflicts:
+    if raised == profile.conflicts:
         return
     parts = [f"otherwise: {raised.otherwise:g}"]
     if severity:
@@ -137,10 +137,10 @@ def _raise_sensitivity(rates: FeedbackRates, judged: str, used: _ProfileInUse) -
     if raised.precedence:
         parts.append(f"precedence: [{', '.join(raised.precedence)}]")
     yield _proposal(
-        f"profile {used.profile.name}: conflicts",
+        f"profile {profile.name}: conflicts",
         f"{rates.wrong} of the {rates.shown} fragments in {judged} were wrong: {rates.contradiction:.1%}, above "
         f"{MAX_CONTRADICTION:.0%}; make conflicts {SENSITIVITY_FACTOR} times as severe: "
-        f"`conflicts: {{{', '.join(parts)}}}` in {used.place}",
+        f"`conflicts: {{{', '.join(parts)}}}` in {place}",
     )
 
 
@@ -148,8 +148,12 @@ def _raised(severity: float) -> float:
     return min(1.0, round(severity * SENSITIVITY_FACTOR, 3))
 
 
-def _raise_entities(rates: FeedbackRates, judged: str, used: _ProfileInUse, rules: Sequence[Rule]) -> Iterator[Action]:
-    layers = [layer for layer in used.profile.layers if "entities" in layer.query.sources]
+def _raise_entities(
+    rates: FeedbackRates, judged: str, profile: Profile, place: str, rules: Sequence[Rule]
+) -> Iterator[Action]:
+    layers = [
+        layer for layer in profile.layers if any(source.type_filter == "entity_types" for source in layer.query.traits)
+    ]
     raised = {name for rule in rules if rule.enabled for name, rank in rule.set_priority if rank > 0}
     flat = [layer.id for layer in layers if not raised & {layer.id, *layer.query.sources, *layer.heading}]
     if layers and not flat:
@@ -163,16 +167,16 @@ def _raise_entities(rates: FeedbackRates, judged: str, used: _ProfileInUse, rule
         change = f"let entities take their room first: `then: {{set_priority: {{{ranks}}}}}` in a rule"
         yield _proposal(f"rules: set_priority {', '.join(flat)}", f"{reason}; {change}")
     else:
-        change = f"show the entities that a topic names: a layer with `source: entities` in {used.place}"
-        yield _proposal(f"profile {used.profile.name}: layers", f"{reason}; {change}")
+        change = f"show the entities that a topic names: a layer with `source: entities` in {place}"
+        yield _proposal(f"profile {profile.name}: layers", f"{reason}; {change}")
 
 
-def _weigh_coherence(coherence: float, judged: str, profile: Profile) -> Iterator[Action]:
+def _weigh_coherence(rates: FeedbackRates, judged: str, profile: Profile) -> Iterator[Action]:
     changes = [f"{{id: {layer.id}, weights: {{{_reweighted(layer)}}}}}" for layer in profile.layers if _is_flat(layer)]
     if changes:
         yield _proposal(
             "ctxasm.yaml: layers",
-            f"the mean coherence of {judged} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}; give it a weight: "
+            f"the mean coherence of {judged} is {rates.coherence:.2f}, below {MIN_MEAN_COHERENCE:g}; give it a weight: "
             f"`layers: [{', '.join(changes)}]`",
         )
 
@@ -180,7 +184,7 @@ def _weigh_coherence(coherence: float, judged: str, profile: Profile) -> Iterato
 def _is_flat(layer: Layer) -> bool:
     """Whether a layer orders by a sum of parts in which coherence weighs less than it should."""
     weights = dict(layer.ranking.weights)
-    has_parts = any(SCORE_PARTS[source] for source in layer.query.sources)
+    has_parts = any(source.score_parts for source in layer.query.traits)
     is_sum = sum(weight > 0 for weight in weights.values()) > 1
     return layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
 

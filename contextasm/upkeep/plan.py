@@ -1,8 +1,9 @@
-"""The plan of upkeep: every action that the planners propose, in one order. Nothing is written here."""
+"""The plan of upkeep: every action of the planners, in one order, and its metrics. Nothing is written here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from itertools import chain
 from pathlib import Path
@@ -13,17 +14,18 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
-from contextasm.config.profiles.workspace_profiles import workspace_profiles
+from contextasm.config.profiles.overrides import workspace_profiles
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
+from contextasm.rendering.prometheus import Sample, Series
 from contextasm.retrieval.reading.audience import private_patterns
-from contextasm.upkeep.archives.logs import plan_logs
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.feedback import feedback_problems, plan_feedback
+from contextasm.upkeep.input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.logs import plan_logs
 from contextasm.upkeep.memories.planner import plan_memories
-from contextasm.upkeep.retention.planner import plan_retention
+from contextasm.upkeep.retention import plan_retention
 from contextasm.workspace.folder import Folder
 
 
@@ -63,7 +65,6 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         settings=parse_upkeep(settings_file),
         settings_file=settings_file,
         today=today,
-        parse_yaml=load_yaml,
         summarizer=make_summarizer(settings_file, workspace, process, None),
         memory_files=MemoryFiles(workspace, load_yaml, _private_paths(workspace, settings_file)),
     )
@@ -81,3 +82,41 @@ def read_again(upkeep: UpkeepInput) -> UpkeepInput:
     """The same input over the files as they are now; the settings stay."""
     workspace = Folder(Path(upkeep.workspace.root), upkeep.workspace.overlay)
     return upkeep._replace(workspace=workspace, memory_files=upkeep.memory_files.read_again(workspace))
+
+
+def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> Iterator[Series]:
+    """The series of a plan, and of the actions in it that were applied, by their ids."""
+    planned = Counter((action.verb, _approval(action)) for action in actions)
+    verbs = dict.fromkeys(action.verb for action in actions)
+    done = [action for action in actions if action.id in applied]
+    yield Series(
+        "ctxasm_tidy_planned_actions",
+        "gauge",
+        "Actions that the plan holds, by verb, and by whether a person has to approve them, or to decide alone.",
+        [Sample(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
+    )
+    yield Series(
+        "ctxasm_tidy_applied_actions",
+        "gauge",
+        "Actions that were applied, by verb.",
+        [Sample(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
+    )
+    for name, what, chosen in (("planned", "the plan would save", actions), ("applied", "were saved", done)):
+        yield Series(
+            f"ctxasm_tidy_{name}_saved_tokens",
+            "gauge",
+            f"Tokens that {what}.",
+            [Sample(sum(action.tokens_saved for action in chosen))],
+        )
+        yield Series(
+            f"ctxasm_tidy_{name}_saved_bytes",
+            "gauge",
+            f"Bytes of edited files that {what}.",
+            [Sample(sum(action.bytes_saved for action in chosen))],
+        )
+
+
+def _approval(action: Action) -> str:
+    if not action.changes_files:
+        return "for-a-person"
+    return "needed" if action.needs_approval else "none"

@@ -19,15 +19,15 @@ HOMES = {
     "yaml": "config workspace.editing",
     "watchdog": "workspace.watch",
     "tiktoken": "selection.tokens",
-    "Stemmer": "retrieval.search.analyzer",
+    "Stemmer": "retrieval.search.inverted_index",
     "llm": "integrations.llm_plugin",
     "mcp pydantic": "integrations.mcp_server integrations.mcp_answers integrations.mcp_tools",
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "psycopg2": "workspace.store.connection",
     "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
-    "rapidfuzz": "text.similarity text.names.matching retrieval.search.spelling ranking.deduplicate",
-    "regex": "text rules.operators config.rules.rule_files",
+    "rapidfuzz": "text.similarity text.names.matching retrieval.search.query_words ranking.deduplicate",
+    "regex": "text rules.evaluate config.rules.rule_files",
     # Tables of commands and of sources, and imports that wait for their use.
     "importlib.import_module": "cli.app cli.deferred_imports retrieval.registry",
 }

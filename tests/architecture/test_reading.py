@@ -46,7 +46,7 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
         "retrieval.memory_index.schema",
         "retrieval.embeddings.local_model",
         "retrieval.embeddings.http_embedder",
-        "retrieval.embeddings.subprocess_embedder",
+        "retrieval.embeddings.request",
         "text.cleaning.secrets.shapes",
     }
     users = {

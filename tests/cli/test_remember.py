@@ -366,7 +366,7 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
         seen.append(document.path)
         return parse_memories(document)
 
-    monkeypatch.setattr("contextasm.workspace.editing.memories.parse_memories", watched)
+    monkeypatch.setattr("contextasm.workspace.editing.memory_file.parse_memories", watched)
     remember(tmp_path, "Peel the potatoes, abroad")
     assert seen == ["agents/a/memories/z.md"]
     remember(tmp_path, "Look up")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from contextasm.model import Fragment, FragmentDisplay, Layer, Location, Ranking, Score, Verdict, least_similarity
-from contextasm.ranking.order import keep_top_k, rank
+from contextasm.ranking.order import rank
+from contextasm.selection.allocation import keep_top_k
 
 BEST = 1.0
 NEARLY = 0.71**3
@@ -33,7 +34,7 @@ def entering(scores: Sequence[Score], top: int, pinned: Sequence[int] = ()) -> l
         )
         for number, score in enumerate(scores)
     ]
-    ranked = keep_top_k(rank(fragments, layer), layer)
+    ranked = keep_top_k(rank(fragments, layer), layer.ranking.top)
     entered = [fragment for fragment in ranked if fragment.verdict.excluded is None]
     return [int(fragment.id) for fragment in sorted(entered, key=lambda fragment: fragment.display.place)]
 
@@ -66,7 +67,7 @@ def test_matches_out_of_reach_are_numbered_after_all_others() -> None:
     ]
     ranks = {
         fragment.id: dict(fragment.verdict.excluded.facts)["rank"]
-        for fragment in keep_top_k(rank(fragments, layer), layer)
+        for fragment in keep_top_k(rank(fragments, layer), layer.ranking.top)
         if fragment.verdict.excluded
     }
     assert ranks == {"2": 2, "1": 3}

@@ -17,10 +17,10 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from contextasm.rendering.prometheus import Sample, Series, exposition
-from contextasm.upkeep.base.action import Action, Edit
-from contextasm.upkeep.metrics import upkeep_series
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.plan import upkeep_series
+from contextasm.workspace.editing.memory_file import Edit
 from tests.command import LUNA, Result, fill, inside
-from tests.workspaces import law
 
 NAMED = {
     "memory_assembly_duration_seconds": "gauge",
@@ -144,7 +144,6 @@ def test_hostile_names_stay_inside_their_labels(tmp_path: Path) -> None:
     assert labels.pop().startswith('a"} 1')
 
 
-@law(150)
 @given(st.dictionaries(st.sampled_from(["layer", "agent", "verb"]), st.text(min_size=1), min_size=1), st.floats())
 def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, str], value: float) -> None:
     if math.isinf(value):

@@ -15,8 +15,8 @@ import pytest
 
 from contextasm.model import Fragment, FragmentDisplay, Location
 from contextasm.rendering.frame import MARKERS
-from contextasm.selection.layout import Excerpt, section_body, whole_excerpt
 from contextasm.selection.overflow import STEPS
+from contextasm.selection.sections import Excerpt, section_body, whole_excerpt
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
 from tests.command import CASES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
+from contextasm.text.similarity import find_candidates, fold_text, is_same, similarity
 
 FILLER = "when the release of the ledger service for the European region is prepared by the team in the big room"
 """Words behind a text that make the letters of two texts nearly equal."""
@@ -69,7 +69,7 @@ OPPOSITES = [
 @pytest.mark.parametrize(("one", "other"), OPPOSITES, ids=[other for _, other in OPPOSITES])
 def test_texts_of_other_polarity_never_say_the_same(one: str, other: str) -> None:
     first, second = fold_text(f"{one} {FILLER}"), fold_text(f"{other} {FILLER}")
-    assert find_similar(first, [second]), "their letters are not alike enough to show anything"
+    assert find_candidates(first, [second]), "their letters are not alike enough to show anything"
     assert not is_same(first, second)
     assert similarity(first, second) == 0
 

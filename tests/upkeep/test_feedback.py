@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from contextasm.config.input.settings import load_settings_file
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.feedback import feedback_rates, plan_feedback
+from contextasm.upkeep.input import MemoryFiles, UpkeepInput
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 
@@ -39,7 +38,6 @@ def planned(root: Path, *lines: str, settings: str = "", **files: str) -> list[A
         settings=parse_upkeep(settings_file),
         settings_file=settings_file,
         today=date(2025, 3, 14),
-        parse_yaml=load_yaml,
         summarizer=None,
         memory_files=MemoryFiles(folder),
     )

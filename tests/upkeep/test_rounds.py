@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from contextasm.config.input.settings import load_settings_file
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
-from contextasm.upkeep import tidy
+from contextasm.upkeep import apply as tidy
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import Applied
-from contextasm.upkeep.base.action import Action, Edit
-from contextasm.upkeep.base.upkeep_input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.input import MemoryFiles, UpkeepInput
 from contextasm.upkeep.plan import Plan
+from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 from tests.upkeep.trees import tree
@@ -43,7 +43,7 @@ def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action
     monkeypatch.setattr(tidy, "make_plan", next_plan)
     folder = Folder(root)
     settings = load_settings_file(folder)
-    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY, load_yaml, None, MemoryFiles(folder))
+    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY, None, MemoryFiles(folder))
     return tidy.apply_all(upkeep, lambda _: True)
 
 
@@ -60,7 +60,7 @@ def test_what_no_round_can_do_is_left_out(tmp_path: Path, monkeypatch: pytest.Mo
     fill(tmp_path, {"a.md": b"One"})
     stale = action("a.md", b"Two", b"2")
     done = applied(tmp_path, monkeypatch, [stale], [stale], [stale])
-    assert [left.action for left in done.left_out] == [stale]
+    assert [action for action, _ in done.left_out] == [stale]
 
 
 def test_a_plan_that_fails_in_a_later_round_takes_back_the_earlier_ones(

@@ -1,7 +1,7 @@
 """Rule files: YAML, checked once, becomes `Rule` values.
 
 Nothing is guessed and nothing is dropped: anything that is not understood ends the run, with file, line, rule and the
-nearest name. Files are found and read elsewhere.
+nearest name. Layers that rules name by a source or a heading are resolved for the profile in use.
 """
 
 from __future__ import annotations
@@ -10,15 +10,33 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from contextasm.config.input import values
-from contextasm.config.input.settings import RULE_FILES
 from contextasm.config.input.values import parse_scalar
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
+from contextasm.config.profiles.loader import load_profile, shipped
+from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.rules.facts import FIELDS
-from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
-from contextasm.rules.evaluate import MOST_WEIGHT
-from contextasm.rules.operators import ALIASES, OPERATORS, number_or_day
+from contextasm.model import (
+    SOURCE_TRAITS,
+    Condition,
+    ContextasmError,
+    Layer,
+    Problem,
+    Profile,
+    Rule,
+    T,
+    Target,
+    Workspace,
+)
+from contextasm.rules.evaluate import ALIASES, EFFECTS, MOST_WEIGHT, OPERATORS, number_or_day
+from contextasm.text.names.places import PROFILE_FILES, RULE_FILES
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git.revision import GitWorkspace
 
 LONGEST_PATTERN = 1000
 """Characters of a regular expression."""
@@ -76,7 +94,6 @@ WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
 
 RULE_KEYS = ("name", "priority", "enabled", "when", "then")
 CONDITION_KEYS = ("field", "op", "value", "task_contains")
-ACTIONS = (*TARGETS, "cap", "set_priority")
 
 _HEADING = r"(.+?\.\w+)#(.*)"
 _ROOTED = r"[/\\]|~/|[A-Za-z]:"
@@ -162,11 +179,9 @@ def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]
     name = value.get("name") if isinstance(value, YamlMapping) else None
     where = partial(_where, path, name if isinstance(name, str) else default_name)
     parts = _mapping(value, line, where, RULE_KEYS)
-    then = _mapping(parts["then"], parts.lines["then"], where, ACTIONS, "action") if "then" in parts else None
+    then = _mapping(parts["then"], parts.lines["then"], where, EFFECTS, "action") if "then" in parts else None
     if not then:
-        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(ACTIONS)}")
-    boosts = list(_boosts(then, where))
-    _refuse_repeated(((target, target_line) for target, _, target_line in boosts), where)
+        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(EFFECTS)}")
     return Rule(
         name=_parsed(parts, "name", where, values.parse_scalar) if "name" in parts else default_name,
         path=path,
@@ -174,11 +189,7 @@ def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]
         priority=_parsed(parts, "priority", where, values.parse_number) if "priority" in parts else 0,
         enabled=_parsed(parts, "enabled", where, values.parse_flag) if "enabled" in parts else True,
         when=tuple(_conditions(parts, where, env)) if "when" in parts else (),
-        include=_refuse_repeated(_targets(then, "always_include", where), where),
-        exclude=_refuse_repeated(_targets(then, "exclude", where), where),
-        boost=tuple((target, weight) for target, weight, _ in boosts),
-        cap=tuple(_layers(then, "cap", where, values.parse_tokens)),
-        set_priority=tuple(_layers(then, "set_priority", where, values.parse_whole)),
+        **{field: parse(then, name, where) for name, (field, parse) in _PARSERS.items() if name in then},
     )
 
 
@@ -253,36 +264,40 @@ def _words(mapping: YamlMapping, key: str, where: WhereOfLine) -> tuple[str, ...
     return words
 
 
-def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> Iterator[tuple[Target, int]]:
-    """The targets of an action, each with its line; plain text is a path."""
-    for item, line in _items(then[action], where(then.lines[action])) if action in then else ():
+def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> tuple[Target, ...]:
+    """The targets of an action; plain text is a path."""
+    lines: dict[Target, int] = {}
+    for item, line in _items(then[action], where(then.lines[action])):
         if isinstance(item, str):
-            yield _path(values.parse_scalar(item, where(line)), where(line), action), line
+            target = _path(values.parse_scalar(item, where(line)), where(line), action)
         else:
-            yield _target(_mapping(item, line, where, TARGETS[action]), line, where, action), line
+            target = _target(_mapping(item, line, where, TARGETS[action]), line, where, action)
+        _refuse_repeated(target, lines, where(line))
+        lines[target] = line
+    return tuple(lines)
 
 
-def _boosts(then: YamlMapping, where: WhereOfLine) -> Iterator[tuple[Target, float, int]]:
-    """The targets that are boosted, each with its weight and its line."""
-    for item, line in _items(then["boost"], where(then.lines["boost"])) if "boost" in then else ():
-        parts = _mapping(item, line, where, (*TARGETS["boost"], "weight"))
+def _boosts(then: YamlMapping, action: str, where: WhereOfLine) -> tuple[tuple[Target, float], ...]:
+    """The targets that are boosted, each with its weight."""
+    weights: dict[Target, float] = {}
+    for item, line in _items(then[action], where(then.lines[action])):
+        parts = _mapping(item, line, where, (*TARGETS[action], "weight"))
         if "weight" not in parts:
             raise ContextasmError(where(line), "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
         weight = _parsed(parts, "weight", where, values.parse_number)
         if not 0 < weight <= MOST_WEIGHT:
             hint = f"write a number above 0, up to {MOST_WEIGHT:.0f}"
             raise ContextasmError(where(parts.lines["weight"]), f"a weight of {weight}", hint)
-        yield _target(parts, line, where, "boost"), weight, line
+        target = _target(parts, line, where, action)
+        _refuse_repeated(target, weights, where(line))
+        weights[target] = weight
+    return tuple(weights.items())
 
 
-def _refuse_repeated(targets: Iterable[tuple[Target, int]], where: WhereOfLine) -> tuple[Target, ...]:
-    """The targets of one action. A target that is named twice is a slip: a weight would count twice."""
-    lines: dict[Target, int] = {}
-    for target, line in targets:
-        if target in lines:
-            raise ContextasmError(where(line), f"`{target}` twice", "leave one out")
-        lines[target] = line
-    return tuple(lines)
+def _refuse_repeated(target: Target, earlier: Collection[Target], where: str) -> None:
+    """Refuse a target that is named twice: a slip, for a weight would count twice."""
+    if target in earlier:
+        raise ContextasmError(where, f"`{target}` twice", "leave one out")
 
 
 def _target(parts: YamlMapping, line: int, where: WhereOfLine, action: str) -> Target:
@@ -322,9 +337,77 @@ def _path(path: str, where: str, action: str) -> Target:
 
 
 def _layers(
-    then: YamlMapping, action: str, where: WhereOfLine, parse: Callable[[object, str], int]
-) -> Iterator[tuple[str, int]]:
+    parse: Callable[[object, str], int], then: YamlMapping, action: str, where: WhereOfLine
+) -> tuple[tuple[str, int], ...]:
     """The layers that an action names, each with its number."""
-    if action in then:
-        layers = _mapping(then[action], then.lines[action], where, kind="layer")
-        yield from ((layer, _parsed(layers, layer, where, parse)) for layer in layers)
+    layers = _mapping(then[action], then.lines[action], where, kind="layer")
+    return tuple((layer, _parsed(layers, layer, where, parse)) for layer in layers)
+
+
+_PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str, WhereOfLine], Any]]] = {
+    "always_include": ("include", _targets),
+    "exclude": ("exclude", _targets),
+    "boost": ("boost", _boosts),
+    "cap": ("cap", partial(_layers, values.parse_tokens)),
+    "set_priority": ("set_priority", partial(_layers, values.parse_whole)),
+}
+"""The field of a rule that each of its effects fills, and the parser of what is written there."""
+
+
+def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder | GitWorkspace) -> tuple[Rule, ...]:
+    """The rules with ids of the profile's layers in place of the sources and headings that they name.
+
+    Raises `ContextasmError` for a name that neither this nor another profile of the workspace or the package knows.
+    """
+    return tuple(
+        rule._replace(
+            cap=tuple(_numbers_by_id("cap", rule.cap, rule, profile, workspace)),
+            set_priority=tuple(_numbers_by_id("set_priority", rule.set_priority, rule, profile, workspace)),
+        )
+        for rule in rules
+    )
+
+
+def _numbers_by_id(
+    action: str, numbers: Iterable[tuple[str, int]], rule: Rule, profile: Profile, workspace: Folder | GitWorkspace
+) -> Iterator[tuple[str, int]]:
+    where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
+    for name, number in numbers:
+        ids = _layer_ids(name, profile.layers, where)
+        if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
+            values.require_known(name, _layer_names(profile.layers), where, "layer")
+        yield from ((id_, number) for id_ in ids or [name])
+
+
+def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
+    """The layers of this id, else those that read this source, else the one under this heading; empty for none."""
+    if any(layer.id == name for layer in layers):
+        return [name]
+    if readers := [layer.id for layer in layers if name in layer.query.sources]:
+        return readers
+    for layer in layers:
+        headings = [heading.casefold() for heading in layer.heading]
+        if name.casefold() in headings and len(headings) > 1:
+            what = f"{name} is one of {len(headings)} sections of {layer.id}"
+            raise ContextasmError(where, what, f"name {layer.id}, which they share")
+        if name.casefold() in headings:
+            return [layer.id]
+    return []
+
+
+def _layer_names(layers: Iterable[Layer]) -> list[str]:
+    """Every name that a rule may use for these layers: their ids, sources and headings."""
+    names = [(layer.id, *layer.query.sources, *layer.heading) for layer in layers]
+    return [*dict.fromkeys(name for group in names for name in group)]
+
+
+def _names_of_other_profiles(workspace: Folder | GitWorkspace) -> set[str]:
+    """The names of all sources, and of the layers of shipped profiles and of those in `profiles/`."""
+    names = {*SOURCE_TRAITS}
+    for name in (*shipped(), *workspace.list(PROFILE_FILES)):
+        try:
+            profile = load_profile(name, name, Path(workspace.root), read=workspace_reader(workspace))
+        except ContextasmError:
+            continue  # refused where it is in use
+        names |= {*_layer_names(profile.layers), *profile.disabled}
+    return names

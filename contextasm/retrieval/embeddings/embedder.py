@@ -27,7 +27,7 @@ from contextasm.retrieval.embeddings.vector_cache import PackedVector, VectorCac
 
 
 def _by_command(job: EmbeddingRequest) -> Iterator[Vector]:
-    from contextasm.retrieval.embeddings.subprocess_embedder import embed_by_command
+    from contextasm.retrieval.embeddings.request import embed_by_command
 
     return embed_by_command(job)
 

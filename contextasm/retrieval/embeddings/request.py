@@ -1,12 +1,18 @@
-"""The request that every kind of embedder gets, and the two ways in which it can fail."""
+"""The request that every kind of embedder gets, the two ways in which it can fail, and the embedder that is a command.
+
+A command gets one text a line as JSON on its standard input, and gives one vector a line as JSON on its output. It is
+run by the function that the request brings along.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from contextasm.model import EmbedderConfig, RunProgram
+from contextasm.model import EmbedderConfig, ProgramFailed, RunProgram
 
 Vector = Sequence[float]
 """A vector as an embedder gives it, not checked yet."""
@@ -42,3 +48,26 @@ class EmbeddingRequest(NamedTuple):
         if seconds <= 0:
             raise EmbeddingUnfinished(f"took longer than {self.embedder.timeout:g} s")
         return seconds
+
+
+def embed_by_command(job: EmbeddingRequest) -> Iterator[Vector]:
+    """A vector for each line of output; `EmbeddingFailed` where the command can't be run, fails or takes too long."""
+    given = (json.dumps(text).encode() + b"\n" for text in job.texts)
+    try:
+        with closing(
+            job.run_program(job.embedder.command, job.root, job.environment, given, job.seconds_left)
+        ) as lines:
+            for line in lines:
+                if line.strip():
+                    yield _vector(line)
+    except ProgramFailed as error:
+        raise EmbeddingFailed(str(error)) from error
+
+
+def _vector(line: bytes) -> Any:
+    """The value of a line, which the caller checks."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        shown = line[:40].decode("utf-8", "replace")
+        raise EmbeddingFailed(f"gave a line that is no JSON: {shown}") from error

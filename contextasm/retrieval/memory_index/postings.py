@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from contextasm.retrieval.memory_index.layers import last_term, stored_terms
 from contextasm.retrieval.memory_index.schema import Numbers, seal, unseal
-from contextasm.retrieval.search.analyzer import term
+from contextasm.retrieval.search.inverted_index import term
 
 _MOST_BLOCKS = 24
 """Blocks of a term that are made one when another is added; up to half as many more, so that not all are at once."""

@@ -19,8 +19,7 @@ from contextasm.retrieval.memory_index.schema import as_blob, blob_of_any, load_
 from contextasm.retrieval.memory_index.states import DecidedState, Decisions, decide
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.pools.memory_pool import count_reasons
-from contextasm.retrieval.search.dates import day_number
-from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, text_words
+from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
 from contextasm.text.memories.fields import duplicate_id_problem, id_root
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 

@@ -74,8 +74,7 @@ def parse_lines(document: Document) -> tuple[Sequence[LogLine], Sequence[Problem
 
 def line_entry(line: LogLine, day: str) -> IndexEntry:
     """A line as an entry of an inverted index, with the day of its log; a log is one section."""
-    from contextasm.retrieval.search.analyzer import leading_name
-    from contextasm.retrieval.search.inverted_index import IndexEntry
+    from contextasm.retrieval.search.inverted_index import IndexEntry, leading_name
 
     path = line.location.path
     return IndexEntry(line.text, path, day, "" if line.is_heading else leading_name(line.text))

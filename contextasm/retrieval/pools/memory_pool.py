@@ -313,8 +313,7 @@ def score_inputs(memory: Memory) -> ScoreInputs:
 
 def index_entry(memory: Memory) -> IndexEntry:
     """A memory as an entry of an inverted index; memories of one file and day are one section."""
-    from contextasm.retrieval.search.analyzer import leading_name
-    from contextasm.retrieval.search.inverted_index import IndexEntry
+    from contextasm.retrieval.search.inverted_index import IndexEntry, leading_name
 
     section = f"{memory.path} {memory.created}"
     return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL)

@@ -118,7 +118,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         hidden = (problem for document in pool.documents for problem in hidden_problems(document))
         return TopicHits(tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *hidden))
 
-    return _query_memories(query, [*query_paths(query)], hits, hits)
+    return _query_memories(query, query_paths(query), hits, hits)
 
 
 def can_use_index(query: SourceQuery) -> bool:
@@ -149,8 +149,8 @@ def search_pool(
     `list_all` makes the fragments of a pool up to that size.
     """
     if not can_use_index(query):
-        return list_all(read_pool(query.build.workspace, [*query_paths(query)]))
-    paths = [*query_paths(query)]
+        return list_all(read_pool(query.build.workspace, query_paths(query)))
+    paths = query_paths(query)
 
     def use(pool: MemoryPool) -> RetrievalResult:
         choices, is_required = query.build.entry_choices, query.layer.limits.required

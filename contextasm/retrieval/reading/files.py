@@ -1,19 +1,19 @@
 """Reading: the files that a layer's paths name, each once, and the problems of those that can't be read.
 
-Parses YAML and JSON to plain values; the rows in them are the sources' business.
+Parses YAML and JSON to plain values; the rows in them are the sources' business. Of dated logs, only names are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
 
-from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, SourceQuery, Workspace
+from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, Request, SourceQuery, Workspace
 from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import matching_paths
-from contextasm.text.names.templates import layer_paths
-
-FEEDBACK_FILES = "feedback/*.jsonl"
-"""Pattern of the files with feedback on builds: one for each month, older ones first."""
+from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
 
 
 class CleanedWorkspace:
@@ -48,20 +48,38 @@ def with_cleaning(build: Build, hidden: str = "strip") -> Build:
     return build if cleaning == CLEAN else build._replace(workspace=CleanedWorkspace(build.workspace, cleaning))
 
 
-def query_paths(query: SourceQuery) -> Iterator[str]:
-    """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
-    return iter(dict.fromkeys(path for template in query.layer.query.paths for path in template_paths(query, template)))
+def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
+    """The files that a layer's path names; none where the path needs a name that the request does not give.
 
-
-def template_paths(query: SourceQuery, template: str) -> Iterator[str]:
-    """The files that one path of the layer names, without those that its `except` leaves out."""
-    paths = layer_paths(query.build.workspace, template, query.build.request)
-    if not query.layer.query.except_paths:
-        yield from paths
+    `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
+    back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
+    """
+    if template in {"{open}", "{changed}"}:
+        yield from request.open if template == "{open}" else request.changed
         return
-    listed = [*paths]
-    left_out = {path for pattern in query.layer.query.except_paths for path in matching_paths(listed, pattern)}
-    yield from (path for path in listed if path not in left_out)
+    names = {"agent": request.agent, "team": request.team}
+    if not all(names.get(name, " ") for name in placeholders(template)):
+        return
+    path = fill_template(template, names)
+    if not is_pattern(path):
+        yield path
+    elif ARCHIVE in path.split("/"):
+        yield from workspace.list(path)
+    else:
+        yield from (found for found in workspace.list(path) if ARCHIVE not in found.split("/")[:-1])
+
+
+def paths_by_template(query: SourceQuery) -> list[Sequence[str]]:
+    """The files that each path of the layer names, without those that its `except` leaves out."""
+    request, own = query.build.request, query.layer.query
+    listed = [[*layer_paths(query.build.workspace, template, request)] for template in own.paths]
+    left_out = {path for paths in listed for pattern in own.except_paths for path in matching_paths(paths, pattern)}
+    return [[path for path in paths if path not in left_out] for paths in listed]
+
+
+def query_paths(query: SourceQuery) -> list[str]:
+    """Paths of the layer's files, each once: in the layer's order, and for each pattern in path order."""
+    return [*dict.fromkeys(path for paths in paths_by_template(query) for path in paths)]
 
 
 def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
@@ -97,3 +115,61 @@ def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
         elif isinstance(data, Problem):
             problems.append(data)
     return parsed, problems
+
+
+# --- Dated logs ------------------------------------------------------------------------------------------------------
+
+
+class DatedLog(NamedTuple):
+    """The file of a log, not opened."""
+
+    path: str
+    day: date
+    age: int
+    """In days; negative for a day in the future."""
+    order: tuple[int, int, str]
+    """Sort key: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
+
+
+def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[Problem]]:
+    """The logs of a layer's paths, the newest day first, and the problems of files whose names are no dates."""
+    logs: list[DatedLog] = []
+    problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
+    own, today = query.layer.query, query.build.request.date.toordinal()
+    for number, paths in enumerate(paths_by_template(query)):
+        for path in paths:
+            written, day, rest = dated_parts(path, own.dates)
+            if day:
+                ordinal = day.toordinal()
+                logs.append(DatedLog(path, day, today - ordinal, (-ordinal, number, rest)))
+            elif isinstance(read := query.build.workspace.read(path), Problem):
+                problems[read] = None
+            elif not problems or not own.dates:
+                problems[_name_problem(path, written, own.dates)] = None
+    return sorted(logs, key=lambda log: (log.order, log.path)), [*problems]
+
+
+def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
+    """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
+    if forms:
+        from contextasm.text.names.date_forms import split_dated_path  # here: most names are YYYY-MM-DD
+
+        return split_dated_path(path, forms) or ("", None, "")
+    return dated_name(path) or ("", None, "")
+
+
+def _form_problems(query: SourceQuery) -> Iterator[Problem]:
+    """The forms that a program's settings have, and that no date can be read by."""
+    for form in query.layer.query.dates:
+        from contextasm.text.names.date_forms import read_form
+
+        if isinstance(fault := read_form(form), str):
+            message = f"its dates are written as {form}, which {fault}: no log is read"
+            yield Problem("bad-date-form", query.layer.id, 0, message)
+
+
+def _name_problem(path: str, written: str, forms: Sequence[str]) -> Problem:
+    name = path.rpartition("/")[2]
+    form = " or ".join(forms) or "YYYY-MM-DD"
+    what = f"{name} is no date" if not written else f"there is no day {written}"
+    return Problem("bad-log-name", path, 0, f"{what}, so it is not read as a log; name it {form}.md")

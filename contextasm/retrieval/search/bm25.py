@@ -2,7 +2,8 @@
 
 BM25 over word stems; an entry's neighbours add a share, and a day or an author that the query names adds a cue.
 Reads no file, clock or environment, and knows no meaning: an entry that has no word and no day of the query is no hit.
-Any `Index` of the same entries, in memory or in a file, gives the same figures.
+Any `Index` of the same entries, in memory or in a file, gives the same figures. `fuse` joins them with similarity by
+embeddings, in equal shares.
 """
 
 from __future__ import annotations
@@ -10,36 +11,35 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from contextasm.model import CONTRAST, MIN_MATCH
-from contextasm.retrieval.search.analyzer import (
+from contextasm.model import CONTRAST, MIN_MATCH, Score
+from contextasm.retrieval.search.inverted_index import (
+    BASES,
+    COUNTED,
+    QUESTION,
     SPEAKER_MARK,
+    STOP,
+    TIMED,
+    Index,
+    IndexColumns,
+    IndexEntry,
     analyze,
     capitalized_words,
     is_dense,
     split_words,
     term,
 )
-from contextasm.retrieval.search.compounds import compound_terms
-from contextasm.retrieval.search.dates import closeness, named_dates
-from contextasm.retrieval.search.inverted_index import (
-    COUNTED,
-    QUESTION,
-    TIMED,
-    Index,
+from contextasm.retrieval.search.query_words import (
+    NamedDate,
+    closeness,
+    compound_terms,
+    named_dates,
+    similar_words,
 )
-from contextasm.retrieval.search.spelling import similar_words
-from contextasm.retrieval.search.word_lists import BASES, STOP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from contextasm.retrieval.search.dates import NamedDate
-    from contextasm.retrieval.search.inverted_index import IndexColumns
-
 
 # Saturation of a repeated word, and penalty of a long text (memories are short).
 _K1: Final = 0.9
@@ -66,7 +66,7 @@ _TYPO_RATIO_ENDING: Final = 80
 MAX_CORRECTED: Final = 32
 """Words of a query, the first ones, that are corrected where no entry holds them: each is compared with every term."""
 
-# Cues, as parts of the value of a word that one entry alone holds.
+# Cues, as parts of the value of a word that only one entry holds.
 _DAY: Final = 1.0
 _AUTHOR: Final = 0.6
 # A leading word is a name where so many entries, and this share of all, begin with it.
@@ -134,7 +134,7 @@ def _named_authors_and_terms(query: str, dates: Sequence[NamedDate], index: Inde
 def _named_authors(query: str, words: frozenset[str], index: Index) -> frozenset[int]:
     """Places of the leading names in a query that enough entries begin with.
 
-    A verb or a label begins entries, too: a name has a capital in the query, or a colon behind it in the entries.
+    A verb or a label begins entries, too: a name has a capital in the query, or a colon after it in the entries.
     """
     places_of: dict[str, list[int]] = {}
     for place, author in enumerate(index.authors):
@@ -290,3 +290,52 @@ def _rows_with_same_words(query: str, index: Index) -> list[int]:
         if not same:
             return []
     return sorted(same or ())
+
+
+# --- With embeddings -------------------------------------------------------------------------------------------------
+
+
+_NEARNESS_SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
+"""Shares of an entry's nearness that the entries around it get, by distance (measured)."""
+
+
+def fuse(
+    word_hits: Mapping[int, float],
+    word_similarities: Mapping[int, float],
+    nearness: Sequence[float],
+    min_match: float,
+    entries: Sequence[IndexEntry],
+) -> dict[int, Score]:
+    """Hits by words and by embeddings together, by row: similarity, and its two halves, each from 0 to 1.
+
+    `word_hits` are hits only by words, and stay hits; `word_similarities` those without a minimum; `nearness` is the
+    nearness of each row by embeddings, above 0 where it makes a hit by itself. Any other row that shares a word with
+    the query or is near is a hit where the sum of its halves is at least `min_match` of the best sum.
+    """
+    by_words = _scaled([word_similarities.get(row, 0.0) ** (1 / CONTRAST) for row in range(len(nearness))], 0.0)
+    by_meaning = _with_neighbour_shares(_scaled(nearness, min(nearness)), entries)
+    by_meaning = _scaled(by_meaning, min(by_meaning))
+    sums = [(words + meaning) / 2 for words, meaning in zip(by_words, by_meaning, strict=True)]
+    candidates = [row for row, near in enumerate(nearness) if row in word_similarities or near > 0]
+    best = max((sums[row] for row in candidates), default=0.0)
+    return {
+        row: (("similarity", (sums[row] / best) ** CONTRAST), ("words", by_words[row]), ("meaning", by_meaning[row]))
+        for row in candidates
+        if best > 0 and (row in word_hits or sums[row] >= min_match * best)
+    }
+
+
+def _scaled(values: Sequence[float], low: float) -> list[float]:
+    # From 0, for `low`, to 1, for the largest. The low of words is always 0: a row without a word of the query has 0.
+    high = max(values)
+    return [(value - low) / (high - low) if high > low else float(high > 0) for value in values]
+
+
+def _with_neighbour_shares(values: Sequence[float], entries: Sequence[IndexEntry]) -> list[float]:
+    sums = [*values]
+    for row, entry in enumerate(entries):
+        for distance, share in _NEARNESS_SHARES:
+            neighbour = row + distance
+            if 0 <= neighbour < len(entries) and entries[neighbour].section == entry.section:
+                sums[row] += values[neighbour] * share * entry.kernel
+    return sums

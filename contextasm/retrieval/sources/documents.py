@@ -1,23 +1,29 @@
-"""Source `document`: whole files, each under a heading of its own or all under one."""
+"""Sources of whole texts: `document`, `first-document`, `daily`, `threads` and `additional`.
+
+The name of a dated log has its day, so a log outside the window is never opened. Threads are stories that go on, one
+file each, with a `status` in its front matter; those that are not active are excluded.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from contextasm.model import (
     ContextasmError,
     Document,
     Fragment,
     FragmentDisplay,
+    Labels,
     Layer,
+    Location,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading.files import template_paths
+from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order, paths_by_template, read_documents
 from contextasm.text.markdown.blocks import passage, trimmed
+from contextasm.text.names.dates import leading_iso_day
+from contextasm.text.names.templates import fill_template
 
 
 def documents(query: SourceQuery) -> RetrievalResult:
@@ -28,21 +34,19 @@ def documents(query: SourceQuery) -> RetrievalResult:
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
-    for heading, path in _headings_and_paths(query):
+    layer, paths_of = query.layer, paths_by_template(query)
+    headings = layer.heading * len(paths_of) if len(layer.heading) == 1 else layer.heading
+    for heading, path in ((heading, path) for heading, paths in zip(headings, paths_of, strict=True) for path in paths):
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_document_fragment(read, heading, query.layer, (len(fragments),)))
-            if fragments[-1].verdict.excluded and query.layer.limits.required:
+            fragments.append(_document_fragment(read, heading, layer, (len(fragments),)))
+            if fragments[-1].verdict.excluded and layer.limits.required:
                 what = "private, so a shared context lacks it" if read.lacks_private else "empty"
-                problems.append(
-                    Problem("required-empty", path, 0, f"is {what}, and {query.layer.id} is a required layer")
-                )
+                problems.append(Problem("required-empty", path, 0, f"is {what}, and {layer.id} is a required layer"))
         elif isinstance(read, Problem):
-            if query.layer.limits.required:
-                raise ContextasmError(
-                    path, read.message, f"{query.layer.id} is never left out, so this has to be put right"
-                )
+            if layer.limits.required:
+                raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be put right")
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
@@ -63,15 +67,6 @@ def first_document(query: SourceQuery) -> RetrievalResult:
     return result._replace(fragments=(first, *rest))
 
 
-def _headings_and_paths(query: SourceQuery) -> Iterator[tuple[str, str]]:
-    headings = (
-        query.layer.heading * len(query.layer.query.paths) if len(query.layer.heading) == 1 else query.layer.heading
-    )
-    for heading, template in zip(headings, query.layer.query.paths, strict=True):
-        for path in template_paths(query, template):
-            yield heading, path
-
-
 def _document_fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:
     blank, text = trimmed(document.text)
     location, text = passage(document, document.line + blank, text)
@@ -82,3 +77,96 @@ def _document_fragment(document: Document, heading: str, layer: Layer, place: tu
         FragmentDisplay(heading, place=place, keep=layer.overflow.keep),
         verdict=Verdict(excluded=None if text else Reason("blank")),
     )
+
+
+def daily_logs(query: SourceQuery) -> RetrievalResult:
+    """Logs of up to `max_age_days` days, the newest day first, in a day the last file first; else of `fallback_days`.
+
+    A log outside the window is an excluded fragment without text, and a file whose name is no date is a problem.
+    """
+    logs, problems = logs_in_display_order(query)
+    oldest = query.layer.query.max_age_days
+    if not any(0 <= log.age <= oldest for log in logs):
+        oldest = max(oldest, query.layer.query.fallback_days)
+    documents: list[Document] = []
+    fragments: list[Fragment] = []
+    display = FragmentDisplay(query.layer.heading[0])
+    for place, log in enumerate(logs):
+        if not 0 <= log.age <= oldest:
+            reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
+            labels, verdict = Labels(day=str(log.day)), Verdict(excluded=reason)
+            fragments.append(Fragment(log.path, Location(log.path, 0), "", display, labels=labels, verdict=verdict))
+            continue
+        read = query.build.workspace.read(log.path)
+        if isinstance(read, Document):
+            documents.append(read)
+            fragments.append(_log_fragment(read, log, query.layer, place))
+        elif read:
+            problems.append(read)
+    fragments.sort(key=lambda fragment: (fragment.labels.day, fragment.display.place), reverse=True)
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _log_fragment(document: Document, log: DatedLog, layer: Layer, place: int) -> Fragment:
+    blank, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank, text)
+    group = fill_template(layer.display.group_template, {"date": str(log.day)})
+    if group and log.age > layer.query.max_age_days:
+        group += f" ({log.age} days ago)"
+    return Fragment(
+        log.path,
+        location,
+        text,
+        FragmentDisplay(layer.heading[0], group=group, place=(place,), keep=layer.overflow.keep),
+        labels=Labels(day=str(log.day)),
+        verdict=Verdict(excluded=None if text else Reason("blank")),
+    )
+
+
+PATH = "--additional"
+
+
+def additional(query: SourceQuery) -> RetrievalResult:
+    """The request's additional text as one fragment; none for an empty text."""
+    _, text = trimmed(query.build.request.additional)
+    heading = query.layer.heading[0]
+    return RetrievalResult(
+        (Fragment(PATH, Location(PATH, 1), text, FragmentDisplay(heading, keep=query.layer.overflow.keep)),)
+        if text
+        else ()
+    )
+
+
+def threads(query: SourceQuery) -> RetrievalResult:
+    """Threads of the layer's files as fragments, the last updated first; those that are not active are excluded."""
+    documents, problems = read_documents(query)
+    fragments = sorted(
+        (_thread_fragment(document, query) for document in documents), key=lambda fragment: fragment.location.path
+    )
+    fragments.sort(key=lambda fragment: fragment.labels.day, reverse=True)
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _thread_fragment(document: Document, query: SourceQuery) -> Fragment:
+    blank, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank, text)
+    status = _front_text(document, "status") or "none"
+    name = _front_text(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
+    exclusion = None if text else Reason("blank")
+    return Fragment(
+        document.path,
+        location,
+        text,
+        FragmentDisplay(
+            query.layer.heading[0],
+            group=fill_template(query.layer.display.group_template, {"title": name, "path": document.path}),
+            keep=query.layer.overflow.keep,
+        ),
+        labels=Labels(day=leading_iso_day(_front_text(document, "updated"))),
+        verdict=Verdict(excluded=exclusion if status.casefold() == "active" else Reason.of("status", status=status)),
+    )
+
+
+def _front_text(document: Document, key: str) -> str:
+    value = document.front.get(key, "")
+    return value if isinstance(value, str) else ", ".join(value)

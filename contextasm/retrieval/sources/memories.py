@@ -1,11 +1,13 @@
 """Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores.
 
-How memories are read and ordered is in `memory_pool`, and how a large pool is searched in `memory_search`.
+How memories are read and ordered is in `memory_pool`, and how a large pool is searched in `memory_search`. A memory
+that belongs to another layer, by tier or by a quota of keys, is no fragment of this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,16 +28,139 @@ from contextasm.model import (
     Verdict,
     memory_score,
 )
-from contextasm.retrieval.pools.memory_groups import GroupedMemory, group_memories, group_name, memory_key
-from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool, score_inputs
+from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool
 from contextasm.retrieval.pools.memory_search import all_rows, search_pool, topic_scores
 from contextasm.retrieval.reading.files import query_paths
+from contextasm.text.markdown.blocks import heading
+from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.templates import fill_item, fill_template
+from contextasm.text.similarity import identities, text_fingerprint
 
 if TYPE_CHECKING:
     from contextasm.retrieval.reading.feedback import WorkspaceFeedback
-    from contextasm.retrieval.search.hybrid import HybridHit
+
+_WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
+
+Place = tuple[int, ...]
+"""Place of a memory in its layer; empty if rank alone decides."""
+
+NO_KEY = "root/other"
+"""Key of a memory that has none."""
+
+
+def group_memories(
+    memories: Sequence[Memory], layer: Layer, exclusions: Mapping[str, object], merge: Sequence[str] = ()
+) -> tuple[list[tuple[Memory, Place]], list[Problem]]:
+    """The layer's memories with their places, and the problems of all memories.
+
+    `exclusions` holds the ids of excluded memories, which take no part in a quota. Of memories that are the same by
+    the methods `merge` of the profile, a quota takes only the surest.
+    """
+    problems = [problem for memory in memories for problem in _memory_problems(memory, layer)]
+    tier = layer.memories.tier
+    members = [memory for memory in memories if not tier or memory_tier(memory, layer) == tier]
+    if layer.memories.key_quota:
+        active = [memory for memory in members if memory.id not in exclusions]
+        return [*_within_quota(_surest_of_twins(active, layer, merge), layer)], problems
+    if not layer.display.group_template:
+        return [(memory, ()) for memory in members], problems
+    order = _group_places({memory_key(memory) for memory in members}, layer)
+    return [(memory, (order[memory_key(memory)],)) for memory in members], problems
+
+
+def memory_key(memory: Memory) -> str:
+    """Key of a memory; `NO_KEY` for a memory that has none."""
+    return memory.key or NO_KEY
+
+
+def group_name(key: str) -> str:
+    """Name of a key in words: `root/code-style` is `Code style`."""
+    return key.rpartition("/")[2].replace("-", " ").capitalize()
+
+
+def memory_tier(memory: Memory, layer: Layer) -> str:
+    """Tier of a memory, as it says itself or as the layer gives its key one; empty for none."""
+    if memory.tier:
+        return memory.tier
+    return next(
+        (tier for pattern, tier in layer.memories.tier_of_key if wildcard_matches(pattern, memory_key(memory))), ""
+    )
+
+
+def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
+    tiers = dict.fromkeys(tier for _, tier in layer.memories.tier_of_key)
+    if memory.tier and tiers and memory.tier not in tiers:
+        message = f"tier {memory.tier} is none of {', '.join(tiers)}, so no layer shows it"
+        yield Problem("unknown-tier", memory.path, memory.line, message)
+    if not layer.memories.field_limits:
+        return
+    first_line = memory.text.partition("\n")[0]
+    level_and_title = heading(first_line)
+    title = level_and_title[1] if level_and_title else first_line
+    sizes = {"title": len(title), "text": len(memory.text), "files": len(memory.files), "tags": len(memory.tags)}
+    for name, limit in layer.memories.field_limits:
+        if sizes[name] > limit:
+            unit = "characters" if name in {"title", "text"} else name
+            message = f"{name} has {sizes[name]} {unit}, over the limit of {limit}"
+            yield Problem("over-limit", memory.path, memory.line, message)
+    yield from _form_problems(memory)
+
+
+def _form_problems(memory: Memory) -> Iterator[Problem]:
+    # Where fields are limited, keys and tags come from a schema: lower case and hyphens (digest 5.2).
+    if memory.key and not _KEY.fullmatch(memory.key):
+        message = f"key {memory.key} is not lower-case words with hyphens between slashes, such as root/code-style"
+        yield Problem("bad-key", memory.path, memory.line, message)
+    for tag in memory.tags:
+        if not _WORD.fullmatch(tag):
+            message = f"tag {tag} is not a lower-case word with hyphens, such as code-style"
+            yield Problem("bad-tag", memory.path, memory.line, message)
+
+
+def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:
+    """The memories that a quota may take, without those that say the same as a surer one of them."""
+    patterns = [pattern for pattern, _ in layer.memories.key_quota]
+    candidates = [
+        memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
+    ]
+    seen: set[tuple[str, ...]] = set()
+    distinct: list[Memory] = []
+    for memory in sorted(candidates, key=lambda memory: (-memory.confidence, -memory.importance, memory.text)):
+        keys = {*identities(text_fingerprint(memory.text), memory.dedup, merge).values()}
+        if not keys & seen:
+            distinct.append(memory)
+        seen |= keys
+    return distinct
+
+
+def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[tuple[Memory, Place]]:
+    # The most important first; each memory is chosen once, by the first pattern with room for it.
+    best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
+    chosen: set[str] = set()
+    for place, (pattern, count) in enumerate(layer.memories.key_quota):
+        matching = [
+            memory for memory in best_first if memory.id not in chosen and wildcard_matches(pattern, memory_key(memory))
+        ]
+        for number, memory in enumerate(matching[:count]):
+            chosen.add(memory.id)
+            yield memory, (place, number)
+
+
+def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
+    # In the layer's order; keys that the layer does not name come after them, by name.
+
+    def sort_key(key: str) -> tuple[int, str]:
+        patterns = (
+            number for number, pattern in enumerate(layer.display.group_order) if wildcard_matches(pattern, key)
+        )
+        return next(patterns, len(layer.display.group_order)), key
+
+    return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}
+
+
+# --- The sources -----------------------------------------------------------------------------------------------------
 
 
 def recent_memories(query: SourceQuery) -> RetrievalResult:
@@ -51,7 +176,7 @@ def search_memories(query: SourceQuery) -> RetrievalResult:
 
 
 def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reason | None) -> Fragment:
-    return memory_fragment(GroupedMemory(memory, ()), layer, exclusion)._replace(score=score)
+    return memory_fragment(memory, (), layer, exclusion)._replace(score=score)
 
 
 def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
@@ -64,7 +189,8 @@ def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
         if hit := hits.get(row):
             memory = memories[number]
             weighted = _weighted_parts(memory, query, feedback)
-            score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *weighted)
+            (_, similarity), *parts = hit
+            score = (*_common_parts(memory, similarity, query), *parts, *weighted)
             fragments[number] = fragments[number]._replace(score=score)
         elif not memories[number].pin:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
@@ -72,10 +198,9 @@ def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
     return feedback.added_to(result) if feedback else result
 
 
-def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
+def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
     # By position; by words, and by embeddings, too, where these are configured and in time.
-    from contextasm.retrieval.search.bm25 import similarities
-    from contextasm.retrieval.search.hybrid import HybridHit, fuse
+    from contextasm.retrieval.search.bm25 import fuse, similarities
     from contextasm.retrieval.search.inverted_index import build_index
 
     topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
@@ -85,13 +210,13 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
     nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
     if isinstance(nearness, Problem) or not nearness:
         problems = (nearness,) if isinstance(nearness, Problem) else ()
-        return {row: HybridHit(similarity) for row, similarity in word_hits.items()}, problems
+        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}, problems
     return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
-    result, memories = _pool_fragments(query, read_pool(query.build.workspace, [*query_paths(query)]))
+    result, memories = _pool_fragments(query, read_pool(query.build.workspace, query_paths(query)))
     feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
@@ -111,8 +236,7 @@ def _feedback(query: SourceQuery) -> WorkspaceFeedback | None:
 
 
 def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
-    inputs = score_inputs(memory)
-    return memory_score(similarity, inputs.importance, inputs.last, query.build.request.date)
+    return memory_score(similarity, memory.importance, memory.accessed or memory.created, query.build.request.date)
 
 
 def _weighted_parts(memory: Memory, query: SourceQuery, feedback: WorkspaceFeedback | None) -> Score:
@@ -142,14 +266,15 @@ def _pool_fragments(query: SourceQuery, pool: ReadMemories) -> tuple[RetrievalRe
     )
     exclusions = {name: reason for name, reason in reasons if reason}
     members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
-    fragments = tuple(memory_fragment(member, query.layer, exclusions.get(member.memory.id)) for member in members)
+    fragments = tuple(
+        memory_fragment(memory, place, query.layer, exclusions.get(memory.id)) for memory, place in members
+    )
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
-    return result, tuple(member.memory for member in members)
+    return result, tuple(memory for memory, _ in members)
 
 
-def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | None) -> Fragment:
+def memory_fragment(memory: Memory, place: Place, layer: Layer, exclusion: Reason | None) -> Fragment:
     """A memory as the layer shows it; with an `exclusion`, it is excluded."""
-    memory = member.memory
     template = layer.display.item_template
     text = fill_item(template, _item_values(memory), _LINES) if template else memory.text
     key = memory_key(memory)
@@ -160,7 +285,7 @@ def memory_fragment(member: GroupedMemory, layer: Layer, exclusion: Reason | Non
         FragmentDisplay(
             layer.heading[0],
             group=fill_template(layer.display.group_template, {"key": key, "name": group_name(key)}),
-            place=member.place,
+            place=place,
             keep=layer.overflow.keep,
         ),
         statement=memory.text,

@@ -70,12 +70,7 @@ def _report_unread(document: Document, report: FieldReport) -> None:
 
 def is_one_memory(document: Document) -> bool:
     """Whether a file is one memory as a whole, so that its bullets are none: it has a `type`, and a text of its own."""
-    return states_one_memory(document.front, document.text.split("\n"))
-
-
-def states_one_memory(front: Mapping[str, Value], lines: Sequence[str]) -> bool:
-    """The same of a front matter and the lines below it."""
-    return bool(front.get("type")) and not _holds_observations_alone(lines)
+    return bool(document.front.get("type")) and not _holds_observations_alone(document.text.split("\n"))
 
 
 def _holds_observations_alone(lines: Sequence[str]) -> bool:

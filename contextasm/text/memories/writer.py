@@ -12,11 +12,11 @@ from typing import NamedTuple
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
 from contextasm.text.cleaning.secrets.scanner import find_secrets
-from contextasm.text.markdown.blocks import bullet_end, heading, list_mark, without_block_comments
-from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes, front_matter
+from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
+from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.fields import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE
-from contextasm.text.memories.parser import TASK_MARKS, TYPE, states_one_memory
+from contextasm.text.memories.parser import TASK_MARKS, TYPE
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
@@ -82,29 +82,6 @@ def ends_under(text: str, day: str) -> bool:
     """Whether the last heading of a file's text names this day."""
     titles = (heading(line) for line in reversed(without_block_comments(text).split("\n")))
     return next((title[1].startswith(day) for title in titles if title), False)
-
-
-def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
-    """A file's whole text with fields set in the memory at a line, counted from 1; no other byte changes."""
-    lines = text.split("\n")
-    front = front_matter([line_text.rstrip() for line_text in lines])
-    if states_one_memory(front.values, [line_text.rstrip("\r") for line_text in lines[front.lines :]]):
-        lines[: front.lines] = front_matter_with_fields(lines[: front.lines], fields)
-    else:
-        stop = bullet_end(without_block_comments(text.replace("\r\n", "\n")).split("\n"), line - 1)
-        lines[line - 1 : stop] = bullet_with_fields(lines[line - 1 : stop], fields)
-    return "\n".join(lines)
-
-
-def with_bullets(text: str, bullets: Mapping[int, str]) -> str:
-    """A file's whole text, LF, with the list item at each line, counted from 1, replaced by another one."""
-    lines = text.split("\n")
-    bare = without_block_comments(text).split("\n")
-    at, written = 0, list[str]()
-    for line, bullet in sorted(bullets.items()):
-        written += [*lines[at : line - 1], bullet]
-        at = bullet_end(bare, line - 1)
-    return "\n".join([*written, *lines[at:]])
 
 
 def field_text(value: object) -> str:

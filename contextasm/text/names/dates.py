@@ -1,6 +1,6 @@
 """Days and times as texts spell them: parsing, and the form of a dated file name.
 
-No clock is read here. Words such as `yesterday` belong to `retrieval/search/dates`.
+No clock is read here. Words such as `yesterday` belong to `retrieval/search/query_words`.
 """
 
 from __future__ import annotations

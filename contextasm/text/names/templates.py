@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-
-from contextasm.model import Request, Workspace
+from collections.abc import Collection, Mapping
 
 _NAME = re.compile(r"\{(\w+)\}")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -37,27 +35,6 @@ def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] =
 
 ARCHIVE = "archive"
 """Name of the folders that hold what left the files beside them."""
-
-
-def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
-    """The files that a layer's path names; none where the path needs a name that the request does not give.
-
-    `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
-    back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
-    """
-    if template in {"{open}", "{changed}"}:
-        yield from request.open if template == "{open}" else request.changed
-        return
-    names = {"agent": request.agent, "team": request.team}
-    if not all(names.get(name, " ") for name in placeholders(template)):
-        return
-    path = fill_template(template, names)
-    if not is_pattern(path):
-        yield path
-    elif ARCHIVE in path.split("/"):
-        yield from workspace.list(path)
-    else:
-        yield from (found for found in workspace.list(path) if ARCHIVE not in found.split("/")[:-1])
 
 
 def is_pattern(path: str) -> bool:

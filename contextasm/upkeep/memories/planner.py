@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.similarity import text_fingerprint
-from contextasm.upkeep.base.action import Action
-from contextasm.upkeep.base.upkeep_input import OwnerMemories, UpkeepInput
-from contextasm.upkeep.memories.consolidation import MAX_ACTIVE, consolidate, find_clusters
-from contextasm.upkeep.memories.duplicates import (
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.input import OwnerMemories, UpkeepInput
+from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, quoted
+from contextasm.upkeep.memories.merging import (
+    MAX_ACTIVE,
     DuplicateGroup,
     SimilarMemories,
+    consolidate,
+    find_clusters,
     group_duplicates,
-    other_texts,
     reinforce,
 )
-from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, quoted
 from contextasm.upkeep.memories.states import Supersession, changed_fields, known_fields, plan_closed, plan_retired
 
 _SCHEMA_KEY = "root/"
@@ -39,15 +40,15 @@ def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
     active = [
         memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)
     ]
-    taken: set[str] = set()
-    for planned in (
-        plan_closed(edits, supersession, active, upkeep.today, taken),
-        plan_retired(edits, supersession, taken),
+    planned: set[str] = set()
+    for actions in (
+        plan_closed(edits, supersession, active, upkeep.today, planned),
+        plan_retired(edits, supersession, planned),
     ):
-        for action, memories in planned:
-            taken |= {memory.id for memory in memories}
+        for action, memories in actions:
+            planned |= {memory.id for memory in memories}
             yield action
-    rest = [memory for memory in active if memory.id not in taken]
+    rest = [memory for memory in active if memory.id not in planned]
     yield from _plan_similar(upkeep, edits, rest)
 
 
@@ -60,11 +61,10 @@ def _plan_similar(upkeep: UpkeepInput, edits: OwnerEdits, memories: Sequence[Mem
     groups = group_duplicates(edits, ordered, similar, upkeep.today)
     by_id = {group.kept.id: group for group in groups}
     if len(groups) > MAX_ACTIVE:
-        for cluster, cluster_groups in find_clusters(edits, groups, similar):
-            alike = [written[id_] for id_ in other_texts(similar, cluster.members)]
-            action = consolidate(edits, cluster, written, alike, upkeep.summarizer, upkeep.today)
+        for cluster, merged in find_clusters(edits, groups, similar):
+            action = consolidate(edits, cluster, merged, similar, written, upkeep.summarizer, upkeep.today)
             if action:
-                for group in cluster_groups:
+                for group in cluster:
                     del by_id[group.kept.id]
                 yield action
     yield from _plan_groups(edits, [*by_id.values()], written)
@@ -83,7 +83,7 @@ def _plan_groups(
         if fields and not group.others and edits.can_change(memory):
             values = " and ".join(f"{name}={value}" for name, value in fields.items())
             action = change_action("fill", [memory], f"{quoted(memory)} lacks {values}", needs_approval=False)
-            yield action._replace(edits=(edits.set_fields(memory, fields),))
+            yield edits.set_fields(action, memory, fields)
 
 
 def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
-from contextasm.upkeep.base.action import Action
+from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
-from contextasm.workspace.editing.remember import DEFAULT_TYPE
+from contextasm.workspace.editing.remember import differing_words, merge_fields
 
 STALE_DAYS = 7
 """A task that was created and last of use more days ago is stale (digest 1.6)."""
@@ -68,8 +67,8 @@ class Supersession:
         """A memory, active or not, that says that it supersedes this one; None for none."""
         return self._naming.get(memory.id)
 
-    def followers(self, memory: Memory, taken: Collection[str] = ()) -> list[Memory]:
-        """The memories of active status, but itself and those `taken`, that would be shown again without it."""
+    def followers(self, memory: Memory, planned: Collection[str] = ()) -> list[Memory]:
+        """The memories of active status, but itself and those `planned`, that would be shown again without it."""
         found: dict[str, Memory] = {}
         open_ids = [*memory.supersedes]
         while open_ids:
@@ -77,15 +76,15 @@ class Supersession:
             if old and old.id not in found and old.id != memory.id and old.status in ACTIVE_STATUSES:
                 found[old.id] = old
                 open_ids += old.supersedes
-        return [old for old in found.values() if old.id not in taken]
+        return [old for old in found.values() if old.id not in planned]
 
 
 def plan_retired(
-    edits: OwnerEdits, supersession: Supersession, taken: Collection[str]
+    edits: OwnerEdits, supersession: Supersession, planned: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor.
 
-    Ids in `taken` are those of memories that are part of another action.
+    `planned` has the ids of memories that are part of another action.
     """
     memories = edits.owner.memories
     with_successor = [
@@ -94,7 +93,7 @@ def plan_retired(
     led = {follower.id for memory in with_successor for follower in supersession.followers(memory)}
     for memory in memories:
         successor = supersession.successor(memory)
-        if memory.id in taken:
+        if memory.id in planned:
             continue
         if memory.status in RETIRED_STATUSES:
             successor = supersession.named_successor(memory)
@@ -102,21 +101,20 @@ def plan_retired(
             reason, leaving = f"{quoted(memory)} is {memory.status}{by}", [memory]
         elif successor and memory.status in ACTIVE_STATUSES and memory.id not in led:
             reason = f"{quoted(memory)} is superseded by {memory_place(successor)}"
-            leaving = [memory, *supersession.followers(memory, taken)]
+            leaving = [memory, *supersession.followers(memory, planned)]
         else:
             continue
         if all(map(edits.can_archive, leaving)):
-            edit, moves = edits.archive(leaving)
             action = change_action("archive", leaving, reason, needs_approval=False)
-            yield action._replace(edits=edit, moves=moves), leaving
+            yield edits.archive(action, leaving), leaving
 
 
 def plan_closed(
-    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, taken: Collection[str]
+    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, planned: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
 
-    A pinned memory stays as it is. Ids in `taken`, a set that grows meanwhile, are those of memories that are part of
+    A pinned memory stays as it is. `planned`, a set that grows meanwhile, has the ids of memories that are part of
     another action.
     """
     for memory in memories:
@@ -127,43 +125,24 @@ def plan_closed(
             verb, status, why = "complete", "completed", f"is a task not touched for {age_in_days(known, today)} days"
         else:
             continue
-        followers = supersession.followers(memory, taken)
+        followers = supersession.followers(memory, planned)
         if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
             continue
         fields = {"created": known.created} if known is not memory else {}
-        archived = edits.archive(followers)
         action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
-        edit = edits.set_fields(memory, {**fields, "status": status})
-        yield (
-            action._replace(edits=(edit, *archived.edits), moves=archived.moves, tokens_saved=memory_tokens([memory])),
-            [memory, *followers],
-        )
+        action = edits.set_fields(action, memory, {**fields, "status": status})
+        action = edits.archive(action, followers)
+        yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 
-_ONE_VALUE = ("key", "tier", "dedup")
-"""Fields of which a memory has one value or none."""
-
-
-class Audience(NamedTuple):
-    """Whom a memory is told, and until when: two memories that differ in it can't become one."""
-
-    is_private: bool
-    expires: str
-
-
-def memory_audience(memory: Memory) -> Audience:
-    """The audience of a memory."""
-    return Audience(memory.private or "private" in memory.tags, memory.expires)
+def memory_audience(memory: Memory) -> tuple[bool, str]:
+    """Whether a memory is private, and its last day: two memories that differ in these can't become one."""
+    return memory.private or "private" in memory.tags, memory.expires
 
 
 def can_merge(one: Memory, other: Memory) -> bool:
     """Whether one memory can keep all that the fields of both say, which a file can hold."""
-    if memory_audience(one) != memory_audience(other):
-        return False
-    if one.type != other.type and DEFAULT_TYPE not in {one.type, other.type}:
-        return False
-    pairs = [(getattr(one, name), getattr(other, name)) for name in _ONE_VALUE]
-    if any(mine and theirs and mine != theirs for mine, theirs in pairs):
+    if memory_audience(one) != memory_audience(other) or differing_words(one, other):
         return False
     return all(is_value(value) for value in changed_fields(one, merge_memories(one, other)).values())
 
@@ -171,22 +150,11 @@ def can_merge(one: Memory, other: Memory) -> bool:
 def merge_memories(kept: Memory, other: Memory) -> Memory:
     """The memory `kept` with the tags, key and type of both, the higher importance, and the last day of use."""
     last = max(other.accessed, other.created)
-    return kept._replace(
-        type=other.type if kept.type == DEFAULT_TYPE else kept.type,
+    return merge_fields(kept, other)._replace(
         importance=max(kept.importance, other.importance),
         confidence=max(kept.confidence, other.confidence),
         accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,
-        key=kept.key or other.key,
-        tier=kept.tier or other.tier,
-        dedup=kept.dedup or other.dedup,
-        tags=_union(kept.tags, other.tags),
-        files=_union(kept.files, other.files),
-        supersedes=_union(kept.supersedes, other.supersedes),
     )
-
-
-def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    return (*words, *(word for word in more if word not in words))
 
 
 def changed_fields(old: Memory, new: Memory) -> dict[str, str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document
+from contextasm.text.cleaning.decode import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
@@ -168,67 +169,18 @@ def writable_path(workspace: Folder, path: str) -> Path:
     return full
 
 
-def open_file(workspace: Folder, path: str) -> EditableFile:
-    """The file at `path`, empty where there is none. Raises `ContextasmError` where it can't be read as text."""
+def open_document(workspace: Folder, path: str) -> Document:
+    """The file at `path`, without bytes if there is none. Raises `ContextasmError` if it can't be read as text."""
     writable_path(workspace, path)
-    read = workspace.read(path)
-    if read is None:
-        return EditableFile(path, b"")
+    read = workspace.read(path) or decode_document(path, b"")
     if isinstance(read, Document):
-        return EditableFile(path, read.data)
+        return read
     raise ContextasmError(path, read.message, "put that right, and nothing has been written")
 
 
-class EditableFiles(Mapping[str, EditableFile]):
-    """A file and the Markdown files of a folder, by path; each is opened when it is asked for.
-
-    A file of the folder that can't be read is not among them.
-    """
-
-    def __init__(self, workspace: Folder, path: str, folder: str) -> None:
-        """Open the file at `path`. `folder` is empty for no others.
-
-        Raises `ContextasmError` where `path` can't be read or `folder` can't be listed.
-        """
-        self._workspace = workspace
-        self._files: dict[str, EditableFile | None] = {path: open_file(workspace, path)}
-        listed = workspace.list(f"{folder}/*.md") if folder else ()
-        for other in listed:
-            if other.endswith("/"):
-                open_file(workspace, other)
-        self.paths = (path, *(other for other in listed if other != path))
-        """Paths of all files, those that can't be read included."""
-
-    def replace(self, file: EditableFile) -> None:
-        """Have the file at its path be another one, in memory alone."""
-        self._files[file.path] = file
-
-    def __getitem__(self, path: str) -> EditableFile:
-        """The file at one of the paths."""
-        if path not in self._files:
-            self._files[path] = None
-            if path in self.paths:
-                with suppress(ContextasmError):
-                    self._files[path] = open_file(self._workspace, path)
-        if file := self._files[path]:
-            return file
-        raise KeyError(path)
-
-    def look_at(self, path: str) -> EditableFile | None:
-        """The file at one of the paths, None for one that can't be read. One that is not held yet is not held later."""
-        is_held = path in self._files
-        file = self.get(path)
-        if not is_held:
-            del self._files[path]
-        return file
-
-    def __iter__(self) -> Iterator[str]:
-        """The paths of the files that can be read."""
-        return (path for path in self.paths if path in self)
-
-    def __len__(self) -> int:
-        """The number of files that can be read."""
-        return sum(1 for _ in self)
+def open_file(workspace: Folder, path: str) -> EditableFile:
+    """The bytes of the file at `path`, as `open_document` reads it. Raises `ContextasmError`."""
+    return EditableFile(path, open_document(workspace, path).data)
 
 
 def save_file(workspace: Folder, path: str, data: bytes) -> None:

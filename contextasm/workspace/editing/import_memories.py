@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memories.writer import append_bullets, memory_bullet, with_bullets
-from contextasm.text.similarity import find_similar, fold_text, is_same
-from contextasm.workspace.editing.files import locked, save_file
+from contextasm.text.memories.writer import memory_bullet
+from contextasm.text.similarity import find_similar, fold_text
+from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
@@ -58,8 +58,7 @@ def store_entries(
         if new:
             _append(editor, place.path, new)
         if not dry_run:
-            for path, data in editor.changed.items():
-                save_file(workspace, path, data)
+            editor.save()
         lines = {path: {memory.id: memory.line for memory in editor.memories(path)} for path in editor.files}
     outcomes: list[ImportOutcome] = []
     for entry in entries:
@@ -93,9 +92,8 @@ def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict
         if text in names:
             alike[entry.id] = names[text]
             continue
-        similar = find_similar(text, texts) if compares_similar else ()
-        if same := next((texts[hit.at] for hit in similar if is_same(text, texts[hit.at])), None):
-            alike[entry.id] = names[same]
+        for at, _ in find_similar(text, texts)[:1] if compares_similar else ():
+            alike[entry.id] = names[texts[at]]
         names[text] = entry.id
         texts.append(text)
     return alike
@@ -105,15 +103,10 @@ def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict
 
 
 def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
-    file = editor.files[path]
-    bullets = [memory_bullet(entry.memory) for entry in entries]
-    editor.change(path, file.text + file.encoded(append_bullets(file.text, bullets)).decode(file.encoding))
+    appended = editor.append(path, [memory_bullet(entry.memory) for entry in entries])
     _check_size(editor, path)
-    appended = editor.memories(path)[-len(entries) :]
-    if editor.is_one_memory(path) or len(appended) < len(entries):
-        appended = ()
     for number, entry in enumerate(entries):
-        if number >= len(appended) or _content(appended[number]) != entry.memory:
+        if len(appended) < len(entries) or _content(appended[number]) != entry.memory:
             raise _not_read_back(path, entry)
 
 
@@ -122,15 +115,12 @@ def _change(editor: MemoryEditor, entries: Sequence[CheckedEntry], known: Mappin
     for entry in entries:
         by_path.setdefault(known[entry.id].path, []).append(entry)
     for path, own in by_path.items():
-        changed = {entry.id: known[entry.id]._replace(text=entry.text, **entry.fields) for entry in own}
         if editor.is_one_memory(path):
             hint = f"change {path} by hand, or import without --update"
             raise ContextasmError(own[0].where, "its memory is a whole file, which is not changed", hint)
-        file = editor.files[path]
-        lines = {memory.line: memory_bullet(memory) for memory in changed.values()}
-        end = "\r\n" if file.encoded("\n") == "\r\n".encode(file.encoding) else "\n"
-        text = with_bullets(file.text.replace("\r\n", "\n"), lines) if end == "\r\n" else with_bullets(file.text, lines)
-        editor.change(path, text.replace("\n", "\r\n") if end == "\r\n" else text)
+        changed = {entry.id: known[entry.id]._replace(text=entry.text, **entry.fields) for entry in own}
+        for memory in changed.values():
+            editor.replace(memory, memory_bullet(memory))
         _check_size(editor, path)
         found = {memory.id: _content(memory) for memory in editor.memories(path)}
         for entry in own:
@@ -139,9 +129,10 @@ def _change(editor: MemoryEditor, entries: Sequence[CheckedEntry], known: Mappin
 
 
 def _check_size(editor: MemoryEditor, path: str) -> None:
-    if len(editor.changed[path]) > MAX_FILE:
+    size = len(editor.changed[path])
+    if size > MAX_FILE:
         hint = f"import it in parts, each with its own --file; {MAX_FILE:,} bytes are the most that is read of a file"
-        raise ContextasmError(path, f"would have {len(editor.changed[path]):,} bytes", hint)
+        raise ContextasmError(path, f"would have {size:,} bytes", hint)
 
 
 def _not_read_back(path: str, entry: CheckedEntry) -> ContextasmError:

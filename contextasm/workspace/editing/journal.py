@@ -3,24 +3,87 @@
 The journal in `.tidy/` holds the content that each file had before, and the digests of every content that the changes
 give it. It is on the disk before the first file changes. Whoever takes the workspace's lock next takes back what an
 interrupted process has changed. The caller holds that lock. A journal that can't be followed, because somebody else has
-changed one of the files, stays where it is, and no application begins until it is gone.
+changed one of the files, stays where it is, and no application begins until it is gone. No file that is hidden, outside
+of the workspace or behind a link is read or written.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError
 from contextasm.text.json_reader import load_json
-from contextasm.workspace.editing.upkeep_files import current_content, put_content
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.atomic import make_folders, write
+from contextasm.workspace.reading import MISSING, file_bytes
 from contextasm.workspace.state import make_state_folder, write_private
+
+
+def refuse_path(root: str, path: str) -> None:
+    """Raise `ContextasmError` for a path that upkeep does not write: hidden, no inner path, or behind a link."""
+    parts = path.split("/")
+    if any(part.startswith(".") or not part for part in parts) or "\0" in path:
+        raise ContextasmError(path, "is no file that upkeep writes", "leave it as it is")
+    if os.path.realpath(f"{root}/{path}") != f"{root}/{path}":
+        raise ContextasmError(path, "leads elsewhere through a link", "take the link away")
+
+
+def current_content(root: str, path: str) -> bytes | None:
+    """The bytes of a file; None for no file. Raises `ContextasmError` for a link, and where it can't be read."""
+    refuse_path(root, path)
+    read = file_bytes(f"{root}/{path}")
+    if isinstance(read, bytes):
+        return read
+    if read.code == MISSING:
+        return None
+    raise ContextasmError(path, read.message, "make it a file that can be read")
+
+
+def refuse_unwritable_path(root: str, path: str) -> None:
+    """Raise `ContextasmError` for a file that `make_changes` could not write, as far as can be said without trying.
+
+    Folders that are missing are no hindrance: they are made.
+    """
+    folder = f"{root}/{path}".rpartition("/")[0]
+    while not os.path.lexists(folder):
+        folder = folder.rpartition("/")[0]
+    if not os.path.isdir(folder):
+        raise _write_error(path, errno.ENOTDIR)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _write_error(path, errno.EROFS if _is_read_only(folder) else errno.EACCES)
+
+
+def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
+    """Make bytes the content of a file, None for no file; folders that are missing are made. Raises `ContextasmError`.
+
+    `mode` has the permission bits for a file that is new.
+    """
+    full = Path(root, path)
+    try:
+        if content is None:
+            full.unlink(missing_ok=True)
+            return
+        make_folders(full.parent)
+    except OSError as error:
+        raise _write_error(path, error.errno) from error
+    write(full, content, mode)
+
+
+def _is_read_only(folder: str) -> bool:
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
+def _write_error(path: str, number: int | None) -> ContextasmError:
+    hint = "make its folder one that can be written to"
+    return ContextasmError(path, f"can't be written: {os.strerror(number or 0)}", hint)
+
 
 FOLDER = ".tidy"
 """Folder of the journals. `.ctxasm/` would not do: it may be deleted at any time."""
@@ -33,9 +96,6 @@ LAST = "last"
 
 _SCHEMA = "ctxasm.journal/1"
 _ANY_SIZE = 1 << 40
-
-_NO_FILE = ""
-"""Digest of the content of a file that does not exist."""
 
 
 class JournalEntry(NamedTuple):
@@ -61,7 +121,7 @@ class Journal(NamedTuple):
 
 def content_digest(content: bytes | None) -> str:
     """Digest of a content, in hexadecimal; empty for no file."""
-    return _NO_FILE if content is None else sha256(content).hexdigest()
+    return "" if content is None else sha256(content).hexdigest()
 
 
 def _mark(root: str) -> list[int] | None:
@@ -113,15 +173,15 @@ def load_journal(root: str, name: str) -> Journal | None:
     if not isinstance(data, bytes):
         raise _disbelieved(where, data.message)
     digest, _, body = data.partition(b"\n")
-    line, _, contents = body.partition(b"\n")
     if digest != content_digest(body).encode():
         raise _disbelieved(where, "is damaged")
+    line, _, contents = body.partition(b"\n")
     try:
-        header = load_json(line.decode(), path, takes_halves=True)
-        journal = _parsed(header, contents)
-    except (ContextasmError, ValueError, TypeError) as error:
+        header: Any = load_json(line.decode(), path, takes_halves=True)
+        journal = _parsed(header, contents) if header["mark"] == _mark(root) else None
+    except (ContextasmError, LookupError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
-    if not isinstance(header, dict) or header.get("mark") != _mark(root):
+    if journal is None:
         raise _disbelieved(
             where, f"is not believed: it came with a copy, or {FOLDER}/.gitignore has been touched since"
         )
@@ -133,42 +193,20 @@ def _disbelieved(where: str, what: str) -> ContextasmError:
     return ContextasmError(where, what, hint, code=1)
 
 
-def _parsed(header: object, contents: bytes) -> Journal:
-    """The journal of a header. Raises `ValueError` or `TypeError` for a header of another form."""
-    if not isinstance(header, dict) or header.get("schema") != _SCHEMA:
+def _parsed(header: Any, contents: bytes) -> Journal:
+    """The journal of a header, as `save_journal` wrote it. Raises `LookupError`, `ValueError` or `TypeError`."""
+    if header["schema"] != _SCHEMA:
         raise ValueError("another schema")
-    name, folders, listed = (header.get(key) for key in ("name", "folders", "entries"))
-    if not isinstance(name, str) or not isinstance(listed, list):
-        raise TypeError("no journal")
     entries: list[JournalEntry] = []
     at = 0
-    for values in listed:
-        entry = _parsed_entry(values, memoryview(contents)[at:])
-        entries.append(entry)
-        at += len(entry.before or b"")
-    if at != len(contents):
-        raise ValueError("more contents than entries")
-    return Journal(name, tuple(entries), _strings(folders))
-
-
-def _parsed_entry(values: object, contents: memoryview) -> JournalEntry:
-    """The entry whose content, if it has one, is at the beginning of `contents`."""
-    if not isinstance(values, dict):
-        raise TypeError("no entry")
-    path, size, mode = values.get("path"), values.get("size"), values.get("mode")
-    if not isinstance(path, str) or not isinstance(mode, int):
-        raise TypeError("no path or mode")
-    if size is None:
-        return JournalEntry(path, None, mode, _strings(values.get("states")))
-    if not isinstance(size, int) or not 0 <= size <= len(contents):
-        raise ValueError("a size that the contents do not have")
-    return JournalEntry(path, bytes(contents[:size]), mode, _strings(values.get("states")))
-
-
-def _strings(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError("no list of strings")
-    return tuple(values)
+    for values in header["entries"]:
+        size = values["size"]
+        before = None if size is None else contents[at : at + size]
+        if before is not None and len(before) != size:
+            raise ValueError("a size that the contents do not have")
+        at += len(before or b"")
+        entries.append(JournalEntry(str(values["path"]), before, int(values["mode"]), tuple(values["states"])))
+    return Journal(header["name"], tuple(entries), tuple(header["folders"]))
 
 
 class Recovery(NamedTuple):

@@ -1,33 +1,26 @@
-"""Memories of one owner, edited in memory; `accessed` set after a build.
+"""Memories of one owner, edited in memory and then written; `accessed` set after a build.
 
-The memories of a file are parsed only where one of them is needed. `MemoryEditor` writes nothing.
+The memories of a file are parsed only if one of them is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
+from functools import cached_property
 
-from contextasm.model import (
-    AS_WRITTEN,
-    CLEAN,
-    Cleaning,
-    Context,
-    Decision,
-    Document,
-    FileTexts,
-    FolderFacts,
-    Memory,
-)
+from contextasm.model import AS_WRITTEN, Context, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
 from contextasm.retrieval.pools.memory_pool import MANY
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, is_one_memory, parse_memories, superseded_by
-from contextasm.text.memories.writer import with_fields
-from contextasm.text.similarity import find_similar, fold_text, is_same, memory_texts, similarity
+from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
+from contextasm.text.memories.writer import field_text
+from contextasm.text.similarity import SAME, find_candidates, fold_text, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
-from contextasm.workspace.editing.files import EditableFiles, locked, save_file, writable_path
+from contextasm.workspace.editing.files import locked, open_document, save_file, writable_path
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
+from contextasm.workspace.editing.memory_file import MemoryFile, edited, with_bullets
 from contextasm.workspace.folder import Folder
 
 PrivateLines = Callable[[Document], Collection[int]]
@@ -35,7 +28,7 @@ PrivateLines = Callable[[Document], Collection[int]]
 
 
 class MemoryEditor:
-    """Memories of a folder, with changes that are not written yet."""
+    """Memories of a folder, with changes that are not written yet. Fields are set before memories are appended."""
 
     def __init__(
         self,
@@ -45,16 +38,26 @@ class MemoryEditor:
         private_lines: PrivateLines | None = None,
         stored: FolderFacts | None = None,
     ) -> None:
-        """Read the file at `path`; the files of `folder` are read when they are asked for.
+        """Read the file at `path`; the files of `folder`, if one is given, are read when they are asked for.
 
         Memories that begin in `private_lines` are left out. `stored` spares reading files of `folder`.
 
-        Raises `ContextasmError` where `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
+        Raises `ContextasmError` if `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
         is left out: `build` reports it.
         """
-        self.files = EditableFiles(workspace, path, folder)
-        self.changed: dict[str, bytes] = {}
-        """The new content of each file that is to be written."""
+        self._workspace = workspace
+        self._opened: dict[str, MemoryFile | None] = {path: MemoryFile(open_document(workspace, path))}
+        listed = workspace.list(f"{folder}/*.md") if folder else ()
+        for other in listed:
+            if other.endswith("/"):
+                open_document(workspace, other)
+        self._paths = (path, *(other for other in listed if other != path))
+        """Paths of all files, those that can't be read included."""
+        self._fields: dict[str, dict[int, dict[str, str]]] = {}
+        """By the path of a file and the line of a memory, counted from 1."""
+        self._replaced: dict[str, dict[int, str]] = {}
+        """List items in place of memories, likewise."""
+        self._appended: dict[str, Sequence[str]] = {}
         self._memories: dict[str, tuple[Memory, ...]] = {}
         self._stored = stored
         self._ids: FolderIds | None = None
@@ -64,32 +67,47 @@ class MemoryEditor:
         self._superseded: Mapping[str, str] | None = None
         self._private_lines = private_lines
 
+    # --- Reading ---
+
+    @cached_property
+    def files(self) -> Mapping[str, MemoryFile]:
+        """The files that can be read, as they were before any change, by path; all of them are opened."""
+        return {path: file for path in self._paths if (file := self.file(path))}
+
+    def file(self, path: str) -> MemoryFile | None:
+        """One of the files, as it was before any change; None for one that can't be read."""
+        if path not in self._opened:
+            self._opened[path] = None
+            with suppress(ContextasmError):
+                self._opened[path] = MemoryFile(open_document(self._workspace, path))
+        return self._opened[path]
+
     def memories(self, path: str) -> tuple[Memory, ...]:
-        """The memories of one file, changes included."""
+        """The memories of one file, changes included; none of one that can't be read."""
         if path not in self._memories:
-            self._memories[path] = self._parsed_memories(path)
+            file = self._current(path)
+            self._memories[path] = self._parsed_memories(file) if file else ()
         return self._memories[path]
 
-    def _parsed_memories(self, path: str) -> tuple[Memory, ...]:
+    def _parsed_memories(self, file: MemoryFile) -> tuple[Memory, ...]:
         """The memories as written, under the ids that they have where they are read: those of their cleaned texts."""
-        cleaned = _parse(path, self.files[path].data, CLEAN)
-        memories = distinct_memories(self._shown_memories(cleaned))[0]
-        if not (cleaned.hidden or cleaned.secrets):
+        memories = distinct_memories(self._visible_memories(file))[0]
+        if not (file.document.hidden or file.document.secrets):
             return memories
-        as_written = {memory.line: memory for memory in parse_memories(self._document(path))[0]}
+        as_written = file.written_memories
         return tuple(as_written.get(memory.line, memory)._replace(id=memory.id) for memory in memories)
 
-    def _shown_memories(self, cleaned: Document) -> tuple[Memory, ...]:
+    def _visible_memories(self, file: MemoryFile) -> tuple[Memory, ...]:
         """The memories of a file under the ids that it gives them, some of which may be equal."""
-        memories = parse_memories(cleaned)[0]
         if not self._private_lines:
-            return memories
-        private = self._private_lines(cleaned)
-        return tuple(memory for memory in memories if memory.line not in private)
+            return file.memories
+        private = self._private_lines(file.document)
+        return tuple(memory for memory in file.memories if memory.line not in private)
 
     def is_one_memory(self, path: str) -> bool:
-        """Whether a file is one memory as a whole."""
-        return is_one_memory(self._document(path))
+        """Whether a file is one memory as a whole, changes included."""
+        file = self._current(path)
+        return bool(file and file.is_one_memory)
 
     def find(self, name: str, where: str) -> Memory:
         """The memory with an id, as `show` finds it. Raises `ContextasmError` at `where` for an id that none has.
@@ -99,31 +117,15 @@ class MemoryEditor:
         if self._ids is None:
             # What may be stored is of all memories, and here some may be hidden.
             stored = self._stored.ids if self._stored and not self._private_lines else None
-            self._ids = FolderIds(self.files.paths, self._memories_as_named, stored)
+            self._ids = FolderIds(self._paths, self._memories_as_named, stored)
         found = self._ids.find(name)
         if found is None:
             raise unknown_id(name, self._ids.names(), where)
         return next(memory for memory in self.memories(found.path) if memory.line == found.line)
 
     def _memories_as_named(self, path: str) -> tuple[Memory, ...]:
-        return self._shown_memories(_parse(path, self.files[path].data, CLEAN)) if path in self.files else ()
-
-    def change(self, path: str, text: str) -> None:
-        """Make `text` the new text of a file; its line ends are taken as they are."""
-        file = self.files[path]
-        data = file.mark + text.encode(file.encoding)
-        self.files.replace(file._replace(data=data))
-        self.changed[path] = data
-        self._memories.pop(path, None)
-
-    def set_fields(self, memory: Memory, fields: Mapping[str, str], changed: Memory) -> None:
-        """Change fields of a memory; `changed` is the memory with its new fields."""
-        text, memories = self.files[memory.path].text, self.memories(memory.path)
-        new_text = with_fields(text, memory.line, fields)
-        self.change(memory.path, new_text)
-        if new_text.count("\n") == text.count("\n"):
-            # No line has moved, so the file need not be parsed again.
-            self._memories[memory.path] = tuple(changed if old.line == memory.line else old for old in memories)
+        file = self.file(path)
+        return self._visible_memories(file) if file else ()
 
     def find_same(self, text: str, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
         """The active memory that says the same as a folded text, with its similarity to the text, 0 to 1.
@@ -135,30 +137,35 @@ class MemoryEditor:
             for path, file in self._texts.items():
                 self._folded_texts += file.texts
                 self._paths_of_texts += [path] * len(file.texts)
-        similar = find_similar(text, self._folded_texts)
+        candidates = find_candidates(text, self._folded_texts)
         same = [
-            (memory, similarity(text, folded))
-            for path in dict.fromkeys(self._paths_of_texts[hit.at] for hit in similar)
+            (memory, share)
+            for path in dict.fromkeys(self._paths_of_texts[at] for at in candidates)
             for memory in self.memories(path)
-            if is_same(text, folded := fold_text(memory.text))
+            if (share := similarity(text, fold_text(memory.text))) >= SAME
             and memory.id not in excluded_ids
             and self._is_active(memory)
         ]
         return max(same, key=lambda pair: pair[1], default=None)
 
     def _load_texts(self) -> dict[str, FileTexts]:
-        """The texts of each file; where many had to be read, all are stored for later runs, and few files are held."""
-        stored = self._stored.texts.load(self.files.paths) if self._stored else {}
+        """The texts of each file; if many had to be read, all are stored for later runs, and few files are held."""
+        stored = self._stored.texts.load(self._paths) if self._stored else {}
         texts: dict[str, FileTexts] = {}
         read = 0
-        for path in self.files.paths:
+        for path in self._paths:
             if path in stored:
                 texts[path] = stored[path]
-            elif file := self.files.get(path) if read <= MANY else self.files.look_at(path):
-                document = _parse(path, file.data, AS_WRITTEN)
+                continue
+            is_held = path in self._opened or read <= MANY
+            if file := self.file(path):
+                document = decode_document(path, file.data, AS_WRITTEN)
+                assert isinstance(document, Document)
                 texts[path] = FileTexts(memory_texts(document), "supersedes" in file.text)
                 # The first file is the one that is written to, so what is stored of it would not be believed.
-                read += len(texts[path].texts) if path != self.files.paths[0] else 0
+                read += len(texts[path].texts) if path != self._paths[0] else 0
+            if not is_held:
+                del self._opened[path]
         if self._stored and read > MANY:
             self._stored.texts.store(texts)
         return texts
@@ -170,14 +177,57 @@ class MemoryEditor:
             self._superseded = superseded_by(other for path in paths for other in self.memories(path))
         return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
 
-    def _document(self, path: str) -> Document:
-        return _parse(path, self.files[path].data, AS_WRITTEN)
+    # --- Changing ---
 
+    def set_fields(self, memory: Memory, **fields: object) -> Memory:
+        """Set fields of a memory, given as values of `Memory`; gives the memory as it is then."""
+        changed = memory._replace(**fields)  # type: ignore[arg-type]
+        memories = self.memories(memory.path)
+        self._memories[memory.path] = tuple(changed if old.line == memory.line else old for old in memories)
+        written = self._fields.setdefault(memory.path, {}).setdefault(memory.line, {})
+        written.update((name, field_text(value)) for name, value in fields.items())
+        return changed
 
-def _parse(path: str, data: bytes, cleaning: Cleaning) -> Document:
-    document = decode_document(path, data, cleaning)
-    assert isinstance(document, Document)
-    return document
+    def replace(self, memory: Memory, bullet: str) -> None:
+        """Write another list item in place of a memory that is one."""
+        self._replaced.setdefault(memory.path, {})[memory.line] = bullet
+        self._memories.pop(memory.path, None)
+
+    def append(self, path: str, bullets: Sequence[str]) -> Sequence[Memory]:
+        """Have list items at the end of a file, instead of those of an earlier call; gives its last memories then.
+
+        They are as many as the list items at most. Whoever appends compares them with what they should be: a heading
+        may be in a fence, a file may end in one, and front matter may archive all memories of the file.
+        """
+        self._appended[path] = bullets
+        self._memories.pop(path, None)
+        return self.memories(path)[-len(bullets) :]
+
+    @property
+    def changed(self) -> dict[str, bytes]:
+        """The new content of each file that is to be written."""
+        return {path: self._content(path) for path in {**self._fields, **self._replaced, **self._appended}}
+
+    def save(self) -> None:
+        """Write the changed files; the caller holds the lock. Raises `ContextasmError` if one can't be written."""
+        for path, data in self.changed.items():
+            save_file(self._workspace, path, data)
+
+    def _content(self, path: str) -> bytes:
+        file = self.file(path)
+        assert file
+        edits = [file.set_fields(line, fields) for line, fields in self._fields.get(path, {}).items()]
+        edits += [file.replace(line, bullet) for line, bullet in self._replaced.get(path, {}).items()]
+        data = edited(file.data, edits)
+        return with_bullets(path, data, self._appended[path]) if path in self._appended else data
+
+    def _current(self, path: str) -> MemoryFile | None:
+        """A file with its changes; None for one that can't be read."""
+        if not any(path in changes for changes in (self._fields, self._replaced, self._appended)):
+            return self.file(path)
+        document = decode_document(path, self._content(path))
+        assert isinstance(document, Document)
+        return MemoryFile(document)
 
 
 def touch_memories(workspace: Folder, context: Context) -> int:
@@ -190,21 +240,21 @@ def touch_memories(workspace: Folder, context: Context) -> int:
     if not shown:
         return 0
     with locked(workspace):
-        changes = _access_changes(workspace, context, shown)
-        for path, (_, data) in changes.items():
-            if data:
-                save_file(workspace, path, data)
-    return sum(count for count, _ in changes.values())
+        touched = [_touch(workspace, path, decisions, context.request.date) for path, decisions in shown.items()]
+        for editor, _ in touched:
+            editor.save()
+    return sum(count for _, count in touched)
 
 
 def refuse_untouchable(workspace: Folder, context: Context) -> None:
-    """Raise `ContextasmError` where `touch_memories` could not write, as far as can be said without trying."""
+    """Raise `ContextasmError` if `touch_memories` could not write, as far as can be said without trying."""
     shown = _shown_memories(workspace, context)
     if not shown:
         return
     with locked(workspace):
-        for path, (_, data) in _access_changes(workspace, context, shown).items():
-            if data:
+        for path, decisions in shown.items():
+            editor, _ = _touch(workspace, path, decisions, context.request.date)
+            if editor.changed:
                 refuse_unwritable(writable_path(workspace, path))
 
 
@@ -218,15 +268,8 @@ def _shown_memories(workspace: Folder, context: Context) -> dict[str, list[Decis
     return shown
 
 
-def _access_changes(
-    workspace: Folder, context: Context, shown: Mapping[str, list[Decision]]
-) -> dict[str, tuple[int, bytes]]:
-    day = context.request.date
-    return {path: _with_access_date(workspace, path, decisions, day) for path, decisions in shown.items()}
-
-
-def _with_access_date(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
-    """The number of changed memories in one file, and its new content; empty where no memory changes."""
+def _touch(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[MemoryEditor, int]:
+    """An editor of one file in which the shown memories have a date of access, and how many of them changed."""
     editor = MemoryEditor(workspace, path)
     count = 0
     for decision in shown:
@@ -235,6 +278,6 @@ def _with_access_date(workspace: Folder, path: str, shown: list[Decision], day: 
         at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
         memory = next(iter(at_line or namesakes), None)
         if memory and memory.accessed < str(day):
-            editor.set_fields(memory, {"accessed": str(day)}, memory._replace(accessed=str(day)))
+            editor.set_fields(memory, accessed=str(day))
             count += 1
-    return count, editor.changed.get(path, b"")
+    return editor, count

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
 from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.text.memories.writer import append_bullets, ends_under, field_text, format_bullet
-from contextasm.text.similarity import find_similar, fold_text, is_same, similarity
-from contextasm.workspace.editing.files import locked, save_file
+from contextasm.text.memories.writer import ends_under, format_bullet
+from contextasm.text.similarity import find_similar, fold_text
+from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.folder import Folder
 
@@ -101,8 +101,7 @@ def store_memories(
         outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
         _mark_superseded(editor, [*replaced.values()])
         stored = _append_memories(editor, place.path, new, day) if new else ()
-        for path, data in editor.changed.items():
-            save_file(workspace, path, data)
+        editor.save()
     return [
         RememberOutcome(outcome.what, stored[outcome.at], *outcome[2:]) if isinstance(outcome, AmongNew) else outcome
         for outcome in outcomes
@@ -123,7 +122,7 @@ def _mark_superseded(editor: MemoryEditor, replaced: Sequence[Memory]) -> None:
         # It may have been reinforced since.
         memory = next(memory for memory in editor.memories(before.path) if memory.id == before.id)
         if memory.status in ACTIVE_STATUSES:
-            editor.set_fields(memory, {"status": "superseded"}, memory._replace(status="superseded"))
+            editor.set_fields(memory, status="superseded")
 
 
 def reinforce_or_add(
@@ -134,47 +133,67 @@ def reinforce_or_add(
     if not force and (same := editor.find_same(text, entry.supersedes)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
-        fields = {name: field_text(value) for name, value in _changed_fields(memory, changed).items()}
-        editor.set_fields(memory, fields, changed)
+        editor.set_fields(memory, **_changed_fields(memory, changed))
         return RememberOutcome("reinforced", changed, alike, unmerged)
-    if not force:
-        texts = [fold_text(other.text) for other in new]
-        for hit in find_similar(text, texts):
-            if is_same(text, texts[hit.at]):
-                new[hit.at], unmerged = reinforced(new[hit.at], entry, day)
-                return AmongNew("reinforced", hit.at, similarity(text, texts[hit.at]), unmerged)
+    similar = [] if force else find_similar(text, [fold_text(other.text) for other in new])
+    for at, share in similar[:1]:
+        new[at], unmerged = reinforced(new[at], entry, day)
+        return AmongNew("reinforced", at, share, unmerged)
     new.append(entry)
     return AmongNew("stored", len(new) - 1, 1.0)
 
 
-_Reinforced = TypeVar("_Reinforced", Memory, NewMemory)
+_Fields = TypeVar("_Fields", Memory, NewMemory)
+
+_WORDS = {"key": "", "type": DEFAULT_TYPE, "tier": "", "dedup": ""}
+"""Fields of which a memory has one word, with the word that states nothing."""
+
+_LISTS = ("tags", "files", "supersedes")
 
 
-def reinforced(old: _Reinforced, entry: NewMemory, day: date) -> tuple[_Reinforced, tuple[str, ...]]:
+def differing_words(one: Memory | NewMemory, other: Memory | NewMemory) -> list[str]:
+    """Names of the fields of which each states another word: one memory can't have both."""
+    return [
+        name
+        for name, nothing in _WORDS.items()
+        if getattr(other, name, nothing) not in {nothing, getattr(one, name, nothing)}
+        and getattr(one, name, nothing) != nothing
+    ]
+
+
+def merge_fields(kept: _Fields, other: Memory | NewMemory) -> _Fields:
+    """`kept` with the words that it lacks, and with the lists of both."""
+    words = {
+        name: getattr(other, name, nothing) for name, nothing in _WORDS.items() if getattr(kept, name, None) == nothing
+    }
+    lists = {
+        name: _union(getattr(kept, name), getattr(other, name))
+        for name in _LISTS
+        if hasattr(kept, name) and hasattr(other, name)
+    }
+    return kept._replace(**words, **lists)  # type: ignore[arg-type]
+
+
+def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return (*words, *(word for word in more if word not in words))
+
+
+def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tuple[str, ...]]:
     """The memory with more importance and the entry's fields, and the fields that it has another value for.
 
     `old` may be an entry itself, and `day` is that of the repetition.
     """
-    importance = _raised(0.5 if old.importance is None else old.importance)
-    unmerged: list[str] = []
-    if entry.importance is not None and entry.importance < importance:
-        unmerged.append(f"importance={entry.importance:g}")
-    if entry.key and old.key not in {"", entry.key}:
-        unmerged.append(f"key={entry.key}")
-    if entry.type != DEFAULT_TYPE and old.type not in {DEFAULT_TYPE, entry.type}:
-        unmerged.append(f"type={entry.type}")
-    changed = old._replace(
-        type=entry.type if old.type == DEFAULT_TYPE else old.type,
-        importance=max(importance, entry.importance or 0.0),
-        accessed=max(old.accessed, str(day)),
-        key=old.key or entry.key,
-        tags=(*old.tags, *(tag for tag in entry.tags if tag not in old.tags)),
-        supersedes=(*old.supersedes, *(name for name in entry.supersedes if name not in old.supersedes)),
-    )
-    return changed, tuple(unmerged)
+    raised = raised_importance(0.5 if old.importance is None else old.importance)
+    stated = entry.importance or 0.0
+    unmerged = [f"{name}={getattr(entry, name)}" for name in differing_words(old, entry)]
+    if entry.importance is not None and stated < raised:
+        unmerged.insert(0, f"importance={stated:g}")
+    merged = merge_fields(old, entry)
+    return merged._replace(importance=max(raised, stated), accessed=max(old.accessed, str(day))), tuple(unmerged)
 
 
-def _raised(importance: float) -> float:
+def raised_importance(importance: float) -> float:
+    """The importance of a memory that is said once more, or of several memories in one; 1 at most (digest 1.6)."""
     return round(min(importance + STEP, 1.0), 4)
 
 
@@ -187,25 +206,18 @@ def _changed_fields(old: Memory, changed: Memory) -> Mapping[str, object]:
 def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:
     """Append the entries to a file as its last memories, and read them back.
 
-    A date is left out where the heading above names it. Reading back shows whether that worked: a heading may stand in
-    a fence, a file may end in one, and front matter may archive all memories of the file.
+    A date is left out if the heading above names it. Reading back shows whether that worked.
     """
-    file = editor.files[path]
-    text = file.text
     dated = {"created": str(day)}
-    attribute_choices = (
-        ({}, dated, {"status": "active", **dated})
-        if ends_under(text, str(day))
-        else (dated, {"status": "active", **dated})
-    )
+    attribute_choices = [dated, {"status": "active", **dated}]
+    if (file := editor.file(path)) and ends_under(file.text, str(day)):
+        attribute_choices.insert(0, {})
     expected = [(entry.text, entry.type, str(day), True) for entry in entries]
     for attributes in attribute_choices:
         bullets = [format_bullet(entry.text, entry.type, entry_fields(entry) | attributes) for entry in entries]
-        editor.change(path, text + file.encoded(append_bullets(text, bullets)).decode(file.encoding))
-        appended = editor.memories(path)[-len(entries) :]
+        appended = editor.append(path, bullets)
         if [_read_back(memory) for memory in appended] == expected:
             return appended
-    editor.changed.pop(path)
     if editor.is_one_memory(path):
         hint = "name another file with --file, or leave it out"
         raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)

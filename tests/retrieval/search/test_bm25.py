@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contextasm.retrieval.search import bm25
-from contextasm.retrieval.search.analyzer import leading_name, split_words
 from contextasm.retrieval.search.bm25 import similarities
-from contextasm.retrieval.search.dates import named_dates
-from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
-from contextasm.retrieval.search.spelling import similar_words
+from contextasm.retrieval.search.inverted_index import IndexEntry, build_index, leading_name, split_words
+from contextasm.retrieval.search.query_words import named_dates, similar_words
 from tests.command import python
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from contextasm.retrieval.search.spelling import similar_words
+from contextasm.retrieval.search.query_words import similar_words
 
 
 def test_nearest_words_are_found_with_their_ratios() -> None:

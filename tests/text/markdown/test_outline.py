@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.selection.detail import at_detail
+from contextasm.selection.sections import at_detail
 from contextasm.text.markdown.outline import NestedText, nest
 
 

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from contextasm.text.similarity import similarity
-from contextasm.upkeep.memories import duplicates as similar_texts
-from contextasm.upkeep.memories.duplicates import LIKE, similar_pairs
+from contextasm.text.similarity import RELATED, similarity
+from contextasm.upkeep.memories import merging as similar_texts
+from contextasm.upkeep.memories.merging import similar_pairs
 
 
 def drawn_texts(count: int) -> list[str]:
@@ -29,9 +29,9 @@ def drawn_texts(count: int) -> list[str]:
 def test_every_pair_of_few_texts_is_found() -> None:
     texts = [*dict.fromkeys(drawn_texts(200))]
     expected = {
-        (one, two) for two in range(len(texts)) for one in range(two) if similarity(texts[one], texts[two]) >= LIKE
+        (one, two) for two in range(len(texts)) for one in range(two) if similarity(texts[one], texts[two]) >= RELATED
     }
-    found = [(pair.earlier, pair.later) for pair in similar_pairs(texts)]
+    found = [(earlier, later) for earlier, later, _ in similar_pairs(texts)]
     assert len(expected) > 20
     assert {*found} == expected
     assert len(found) == len(expected)
@@ -39,9 +39,9 @@ def test_every_pair_of_few_texts_is_found() -> None:
 
 def test_nearly_every_pair_of_many_texts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [*dict.fromkeys(drawn_texts(480))]
-    all_pairs = {(pair.earlier, pair.later): pair.share for pair in similar_pairs(texts)}
+    all_pairs = {(earlier, later): share for earlier, later, share in similar_pairs(texts)}
     monkeypatch.setattr(similar_texts, "MAX_COMPARED", 0)
-    found = {(pair.earlier, pair.later): pair.share for pair in similar_pairs(texts)}
+    found = {(earlier, later): share for earlier, later, share in similar_pairs(texts)}
     same = {pair for pair, share in all_pairs.items() if share >= 0.92}
     assert found.items() <= all_pairs.items()
     assert len(same & found.keys()) >= 0.99 * len(same) > 20
@@ -50,7 +50,7 @@ def test_nearly_every_pair_of_many_texts_is_found(monkeypatch: pytest.MonkeyPatc
 
 def test_equal_texts_are_pairs_with_the_first_of_them() -> None:
     long = "word " * 5000
-    assert [tuple(pair) for pair in similar_pairs([long, "", long, "", long + "x"])] == [(0, 2, 1.0)]
+    assert [*similar_pairs([long, "", long, "", long + "x"])] == [(0, 2, 1.0)]
 
 
 @pytest.mark.parametrize(("other", "is_alike"), [("abcdefghxx", True), ("abcdefgxxx", False)])

@@ -1,0 +1,49 @@
+"""Actions: what a plan of upkeep proposes. Planners make them; only `apply` carries them out."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import NamedTuple
+
+from contextasm.workspace.editing.memory_file import Edit
+
+
+class Move(NamedTuple):
+    """A file of the workspace that goes to another place as a whole, unchanged but for compression."""
+
+    path: str
+    target: str
+    """Path of the file afterwards; it must not exist. It ends in `.gz` where the content is to be compressed."""
+
+
+class Action(NamedTuple):
+    """One thing to do, whole or not at all. One that has neither edits nor moves only tells a person something."""
+
+    verb: str
+    """What is done, as a command says it: `archive`, `complete`, `reinforce`."""
+    targets: tuple[str, ...]
+    """Files, or `FILE:LINE`, or ids of memories, that are concerned, in order."""
+    reason: str
+    """Why, in words for a person, without the period."""
+    needs_approval: bool
+    """Whether it is left out unless a person names it: it changes what an agent is told."""
+    edits: tuple[Edit, ...] = ()
+    moves: tuple[Move, ...] = ()
+    tokens_saved: int = 0
+    """Tokens by which what builds may show gets smaller, by the estimate; negative where it grows."""
+
+    @property
+    def id(self) -> str:
+        """Eight hexadecimal digits; the same for the same action on the same bytes, and for no other."""
+        parts = (self.verb, *self.targets, *map(repr, self.edits), *map(repr, self.moves))
+        return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether there is anything to do; else it only tells a person something."""
+        return bool(self.edits or self.moves)
+
+    @property
+    def bytes_saved(self) -> int:
+        """Bytes by which the files it edits get smaller; archives are not counted."""
+        return sum(len(edit.removed) - len(edit.added) for edit in self.edits)

@@ -1,0 +1,203 @@
+"""Archives: text files in which stands what left a file, with the place it stood at, the day and the reason.
+
+The archive of `agents/luna/memories/2025-03.md` is `agents/luna/memories/archive/2025-03.md.txt`. No build reads such a
+file as memories; `ctxasm search --archive` does.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from contextasm.model import Document, Problem, Workspace
+from contextasm.retrieval.pools.log_pool import line_entry, log_day, read_logs
+from contextasm.retrieval.search.bm25 import similarities
+from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.names.archived_paths import archived_path
+
+ARCHIVE_SUFFIX = ".txt"
+
+_HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*?)( \{private=true\})?")
+_PRIVATE = " {private=true}"
+"""Behind the heading of a private text: for a shared context, this hides all that stands below it, too."""
+
+_QUOTE = ">"
+
+
+class ArchivedText(NamedTuple):
+    """Lines that left a file."""
+
+    path: str
+    line: int
+    """The first line that they stood at, counted from 1."""
+    day: str
+    """The day on which they left it, YYYY-MM-DD."""
+    verb: str
+    """The verb of the action that took them away."""
+    reason: str
+    text: str
+    """As it stood there, with LF line ends and none at its end."""
+    is_private: bool = False
+    """Whether it was private, or in a private part of its file."""
+    place: int = 0
+    """Line of the archive at which the text begins, counted from 1; 0 where it is not in one yet."""
+
+
+def archive_path(path: str) -> str:
+    """The archive of a file of the workspace."""
+    return f"{archived_path(path)}{ARCHIVE_SUFFIX}"
+
+
+def line_ends(data: bytes, encoding: str) -> Sequence[int]:
+    """The offset behind each line feed of a file, in order; `encoding` is UTF-8 or UTF-16, in one of its orders."""
+    feed = "\n".encode(encoding)
+    return [found.end() for found in re.finditer(re.escape(feed), data) if not found.start() % len(feed)]
+
+
+def archived_text(ends: Sequence[int], start: int, removed: bytes, encoding: str) -> tuple[int, str]:
+    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out.
+
+    `ends` are the `line_ends` of the file, and `start` is an offset in it.
+    """
+    text = removed.decode(encoding, "backslashreplace").replace("\r\n", "\n").replace("\r", "\n")
+    return bisect_right(ends, start) + 1, text.rstrip("\n")
+
+
+def format_archive(old: bytes, texts: Iterable[ArchivedText]) -> bytes:
+    """An archive with further texts at its end."""
+    parts = [b"" if not old or old.endswith(b"\n") else b"\n"]
+    for archived in texts:
+        where = f"{_one_line(archived.path)}:{archived.line}, {archived.day}"
+        heading = f"## {where}, {_one_line(archived.verb)}: {_one_line(archived.reason)}"
+        heading += _PRIVATE if archived.is_private else ""
+        quoted = (f"{_QUOTE} {line}" if line else _QUOTE for line in archived.text.split("\n"))
+        parts.append(("\n".join([heading, "", *quoted]) + "\n\n").encode("utf-8", "backslashreplace"))
+    return old + b"".join(parts)
+
+
+def parse_archive(text: str) -> Iterator[ArchivedText]:
+    """The texts of an archive in their order; what stands there in another form is left out."""
+    heading: re.Match[str] | None = None
+    lines: list[str] = []
+    place = 0
+    for number, line in enumerate([*text.split("\n"), "## "], 1):
+        if line.startswith("## "):
+            if heading and lines:
+                path, at, day, verb, reason, mark = heading.groups()
+                yield ArchivedText(path, int(at), day, verb, reason, "\n".join(lines), bool(mark), place)
+            heading, lines = _HEADING.fullmatch(line), []
+        elif line.startswith(_QUOTE):
+            place = place if lines else number
+            lines.append(line.removeprefix(_QUOTE).removeprefix(" "))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def archived_memory_ids(workspace: Workspace, folder: str) -> frozenset[str]:
+    """The ids of the memories that left a folder of memories for its archive, as list items or as whole files."""
+    return frozenset(
+        memory.id for document in _archived_documents(workspace, folder) for memory in parse_memories(document)[0]
+    )
+
+
+def _archived_documents(workspace: Workspace, folder: str) -> Iterator[Document]:
+    """A document for each text and file in the archive, with the path that it had."""
+    for path in workspace.list(f"{folder}/archive/*.md{ARCHIVE_SUFFIX}"):
+        read = workspace.read(path)
+        for archived in parse_archive(read.whole) if isinstance(read, Document) else ():
+            document = decode_document(archived.path, archived.text.encode(errors="surrogatepass"))
+            if isinstance(document, Document):
+                yield document
+    for path in workspace.list(f"{folder}/archive/*.md"):
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            yield read._replace(path=f"{folder}/{path.rpartition('/')[2]}")
+
+
+LOG_ARCHIVES = ("daily/archive/*.md", "daily/archive/*.md.gz", "daily/archive/**/*.md", "daily/archive/**/*.md.gz")
+"""Patterns of archived logs below the folder of an owner."""
+
+TEXT_ARCHIVES = (f"archive/*{ARCHIVE_SUFFIX}", f"*/archive/*{ARCHIVE_SUFFIX}")
+"""Patterns of the archives of other files below the folder of an owner."""
+
+
+PROJECT = "."
+"""In place of an owner's folder: the files that belong to no owner."""
+
+EVERY_OWNER = ("agents/*", "teams/*", PROJECT)
+
+
+class ArchiveHit(NamedTuple):
+    """A text in an archive that answers a topic."""
+
+    path: str
+    line: int
+    """Line of `path` at which the text begins, counted from 1."""
+    day: str
+    """The day of the log, or that on which the text was archived, YYYY-MM-DD; empty for none."""
+    source: str
+    """The file and line that the text stood at before; empty for a line of a log, whose file moved as a whole."""
+    text: str
+    similarity: float
+    """1 for the best hit."""
+
+
+class ArchiveSearch(NamedTuple):
+    """Result of a search."""
+
+    hits: tuple[ArchiveHit, ...]
+    """The best first; of equal ones the newest, then by place."""
+    searched: int
+    """Number of texts in the archives."""
+    problems: tuple[Problem, ...]
+    """Problems of files that can't be read."""
+
+
+_Entry = tuple[IndexEntry, ArchiveHit | None]
+"""The words of a text in an archive, and the hit that it is; a heading is none."""
+
+
+def search_archives(workspace: Workspace, owners: Sequence[str], topic: str) -> ArchiveSearch:
+    """All texts that answer a topic, in the archives of these owners.
+
+    `owners` holds folders such as `agents/luna`, patterns of them, or `PROJECT`.
+    """
+    problems: list[Problem] = []
+    entries = [*_log_lines(workspace, owners, problems), *_texts(workspace, owners, problems)]
+    found = similarities(topic, build_index([words for words, _ in entries])) if entries else {}
+    hits = [hit._replace(similarity=round(share, 4)) for row, share in found.items() if (hit := entries[row][1])]
+    hits.sort(key=lambda hit: (hit.path, hit.line))
+    hits.sort(key=lambda hit: (hit.similarity, hit.day), reverse=True)
+    return ArchiveSearch(tuple(hits), sum(hit is not None for _, hit in entries), tuple(problems))
+
+
+def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    wanted = [pattern if owner == PROJECT else f"{owner}/{pattern}" for owner in owners for pattern in patterns]
+    return sorted({path for pattern in wanted for path in workspace.list(pattern)})
+
+
+def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
+    logs = read_logs(workspace, {}, _paths(workspace, owners, LOG_ARCHIVES))
+    problems += logs.problems
+    for line in logs.active:
+        entry = line_entry(line, log_day(line.path))
+        yield entry, None if line.is_heading else ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0)
+
+
+def _texts(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
+    for path in _paths(workspace, owners, TEXT_ARCHIVES):
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            for archived in parse_archive(read.text):
+                place = f"{archived.path}:{archived.line}"
+                entry = IndexEntry(archived.text, archived.path, archived.day, kernel=0.5)
+                line = read.line - 1 + archived.place
+                yield entry, ArchiveHit(path, line, archived.day, place, archived.text, 0.0)
+        elif read:
+            problems.append(read)

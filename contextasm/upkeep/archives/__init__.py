@@ -1,1 +1,0 @@
-"""Archives of memories and logs."""

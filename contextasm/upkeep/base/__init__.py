@@ -1,1 +1,0 @@
-"""The input of upkeep and the actions that it plans."""

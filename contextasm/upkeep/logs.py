@@ -1,0 +1,61 @@
+"""Planner of logs: those of a greater age than 30 days move to the archive beside them, where a topic finds them.
+
+The age is a setting, `upkeep: logs: archive`. The day of a log is that of its name, and it is never moved back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from contextasm.config.keys.upkeep import LogAges
+from contextasm.model import Document
+from contextasm.text.names.archived_paths import archived_path
+from contextasm.text.names.dates import day_of_name
+from contextasm.text.names.places import LOG_FOLDERS
+from contextasm.upkeep.actions import Action, Move
+from contextasm.upkeep.input import UpkeepInput
+
+
+def is_due_for_archive(today: date, day: date, ages: LogAges) -> bool:
+    """Whether a log of this day is old enough for the archive."""
+    return (today - day).days > ages.archive
+
+
+def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
+    """One action for each folder with logs that are to be archived, the oldest log first.
+
+    A log of which the archive has a file already is left for a person, in an action of its own.
+    """
+    ages = upkeep.settings.logs
+    for pattern in LOG_FOLDERS:
+        by_folder: dict[str, list[Move]] = {}
+        for path in upkeep.files.list(f"{pattern}/*.md"):
+            day = day_of_name(path)
+            if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
+                continue
+            target = archived_path(path, day)
+            if archived := _archived_copy(upkeep, target):
+                yield _settle(upkeep, path, archived)
+            else:
+                move = Move(path, f"{target}.gz" if ages.compress else target)
+                by_folder.setdefault(path.rpartition("/")[0], []).append(move)
+        for moves in by_folder.values():
+            paths = tuple(move.path for move in moves)
+            reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
+            yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
+
+
+def _archived_copy(upkeep: UpkeepInput, target: str) -> str:
+    """The file that the archive has at the target of a log, compressed or not; empty for none."""
+    return next((place for place in (target, f"{target}.gz") if upkeep.workspace.exists(place)), "")
+
+
+def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:
+    """An action that tells of a log which stands in its folder and in the archive: a topic finds it twice."""
+    log, other = upkeep.workspace.read(path), upkeep.workspace.read(archived)
+    if isinstance(log, Document) and isinstance(other, Document) and log.whole == other.whole:
+        reason = f"the archived copy is enough, for both have one text: delete {path}"
+    else:
+        reason = "the archive has another log of this name: put what is worth keeping into one of the two"
+    return Action("settle", (path, archived), reason, needs_approval=False)

@@ -1,0 +1,385 @@
+"""Memories of one owner that are alike: those that say the same are merged into one, and clusters are consolidated.
+
+Two say the same by the measure of `remember`: at least 92 per cent alike, with the same numbers and negations. Of an
+owner with many memories, three or more that are alike become one new memory. They name it as their successor, and none
+is taken out: they stay in their files with the status `consolidated`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from contextasm.model import Document, Memory, Summarizer
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.memories.fields import DEFAULTS, FIELDS, memory_id
+from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
+from contextasm.text.names.templates import one_line
+from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, is_same, similarity
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
+from contextasm.upkeep.memories.states import (
+    can_merge,
+    changed_fields,
+    is_stale_task,
+    memory_audience,
+    merge_memories,
+)
+from contextasm.workspace.editing.remember import raised_importance
+
+MAX_COMPARED = 500
+"""Number of texts that are all compared with each other; of more, those alone that share a rare part."""
+
+MAX_LENGTH = 10_000
+"""Characters of the longest text that is compared by its letters; a longer one must be equal."""
+
+_RAREST = 8
+"""Parts of a text by which others are found: those in the fewest texts, but in more than one."""
+
+_MAX_POSTINGS = 64
+"""Texts, the earliest, that are found by one part."""
+
+_MAX_CANDIDATES = 32
+"""Texts that one is compared with: those that share the most of its rarest parts."""
+
+_LONG_WORD = 5
+_FEW_WORDS = 8
+"""Texts of fewer words share too few pairs of words; they are parted into letters."""
+
+
+def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+    """The pairs of folded texts that belong together, by the measure of `remember`; each pair once.
+
+    Each is the place of the earlier text, that of the later one, and their similarity, from `RELATED` on. The numbers
+    and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with different
+    texts. Takes a time that grows with the number of texts, not with its square.
+    """
+    first_of: dict[str, int] = {}
+    distinct: list[int] = []
+    for at, text in enumerate(texts):
+        if text in first_of:
+            yield first_of[text], at, 1.0
+        elif text:
+            first_of[text] = at
+            if len(text) <= MAX_LENGTH:
+                distinct.append(at)
+    search = _RareParts([texts[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None
+    for number, at in enumerate(distinct):
+        earlier = [distinct[other] for other in (search.candidates(number) if search else range(number))]
+        for place, share in find_similar(texts[at], [texts[other] for other in earlier], RELATED):
+            yield earlier[place], at, share
+
+
+class _RareParts:
+    """Candidates among many texts, by their parts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Find the rarest parts of each text, but for those that no other has."""
+        all_parts = [_parts(text) for text in texts]
+        counts = Counter(chain.from_iterable(all_parts))
+        shared = {part for part, count in counts.items() if count > 1}
+        self._rarest = [sorted([(counts[part], part) for part in parts & shared])[: 2 * _RAREST] for parts in all_parts]
+        self._postings: dict[str, list[int]] = {}
+
+    def candidates(self, number: int) -> Sequence[int]:
+        """The numbers of earlier texts that share rare parts with this one; called once for each, in their order."""
+        rarest, postings = self._rarest[number], self._postings
+        lists = [postings[part] for _, part in rarest[:_RAREST] if part in postings]
+        # One text is found by more of its parts than it asks for: of two alike, one has a rare part more.
+        for _, part in rarest:
+            posting = postings.setdefault(part, [])
+            if len(posting) < _MAX_POSTINGS:
+                posting.append(number)
+        hits = Counter(chain.from_iterable(lists))
+        hits.pop(number, None)
+        if len(hits) <= _MAX_CANDIDATES:
+            return sorted(hits)
+        return sorted(sorted(hits, key=hits.__getitem__, reverse=True)[:_MAX_CANDIDATES])
+
+
+def _parts(text: str) -> set[str]:
+    words = text.split()
+    if len(words) < _FEW_WORDS or not text.isascii():
+        return {text[at : at + 4] for at in range(max(1, len(text) - 3))}
+    pairs = {f"{one} {other}" for one, other in pairwise(words)}
+    return pairs.union(word for word in words if len(word) >= _LONG_WORD)
+
+
+MAX_EQUAL = 64
+"""Memories of one text, the earliest, that another one is tried with; more than one stay if their fields contradict."""
+
+
+class SimilarMemories:
+    """Which memories of an owner are alike; only those of one audience are compared.
+
+    Memories of equal text are one class, named by the id of its first one. A class is compared as one, so that any
+    number of equal memories takes a time that grows with it.
+    """
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        """Compare the memories, whose order decides which of two comes first."""
+        self._class_of: dict[str, str] = {}
+        self._members: dict[str, list[str]] = {}
+        self._shares: dict[str, dict[str, float]] = {}
+        audiences: dict[tuple[bool, str], list[Memory]] = {}
+        for memory in memories:
+            audiences.setdefault(memory_audience(memory), []).append(memory)
+            self._class_of[memory.id] = memory.id
+        for of_audience in audiences.values():
+            for at, later_at, share in similar_pairs([fold_text(memory.text) for memory in of_audience]):
+                earlier, later = of_audience[at].id, of_audience[later_at].id
+                if share == 1:
+                    self._class_of[later] = earlier
+                else:
+                    self._shares.setdefault(earlier, {})[later] = share
+                    self._shares.setdefault(later, {})[earlier] = share
+        for id_, first in self._class_of.items():
+            self._members.setdefault(first, []).append(id_)
+
+    def class_of(self, memory: Memory) -> str:
+        """The class of a memory; of one that was not compared, a class of its own."""
+        return self._class_of.get(memory.id, memory.id)
+
+    def members(self, name: str) -> Sequence[str]:
+        """Ids of the memories of a class, in order; empty for one that was not compared."""
+        return self._members.get(name, ())
+
+    def alike(self, name: str) -> Mapping[str, float]:
+        """Similarity, from `RELATED` to 1, of the classes like this one, itself first, then the most similar."""
+        shares = self._shares.get(name)
+        return {name: 1.0, **dict(sorted(shares.items(), key=lambda item: -item[1]))} if shares else {name: 1.0}
+
+
+class DuplicateGroup(NamedTuple):
+    """A memory with those that say the same."""
+
+    kept: Memory
+    """The one that stays: a pinned one, else the oldest."""
+    merged: Memory
+    """The one that stays with the fields of all."""
+    others: tuple[Memory, ...] = ()
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """All of them, the one that stays first."""
+        return (self.kept, *self.others)
+
+
+def group_duplicates(
+    edits: OwnerEdits, memories: Sequence[Memory], similar: SimilarMemories, today: date
+) -> list[DuplicateGroup]:
+    """The memories in groups, each memory in one; the first of a group is the first in order, and most are alone.
+
+    Only a memory that can be archived joins another one, and none whose fields contradict those of the group.
+    """
+    groups: dict[str, DuplicateGroup] = {}
+    firsts: dict[str, list[str]] = {}
+    for memory in memories:
+        own = similar.class_of(memory)
+        candidates = [*_groups_to_join(similar, own, firsts)]
+        for id_ in candidates if candidates and edits.can_archive(memory) else ():
+            group = groups[id_]
+            if edits.can_change(group.kept) and can_merge(group.merged, memory):
+                merged = merge_memories(group.merged, memory)
+                if is_stale_task(merged, today):
+                    continue  # the task may be new: it has no day
+                groups[id_] = group._replace(merged=merged, others=(*group.others, memory))
+                break
+        else:
+            groups[memory.id] = DuplicateGroup(memory, memory)
+            firsts.setdefault(own, []).append(memory.id)
+    return [*groups.values()]
+
+
+def _groups_to_join(similar: SimilarMemories, name: str, firsts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The first memories of groups that say the same as a class; the most similar first, the earliest of each class."""
+    for other, share in similar.alike(name).items():
+        if share >= SAME:
+            yield from firsts.get(other, ())[:MAX_EQUAL]
+
+
+def _other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterator[str]:
+    """Ids of memories that are like one of these and none of them, one of each text."""
+    ids = {memory.id for memory in memories}
+    classes = dict.fromkeys(other for memory in memories for other in similar.alike(similar.class_of(memory)))
+    for name in classes:
+        other = next((id_ for id_ in similar.members(name) if id_ not in ids), None)
+        if other is not None:
+            yield other
+
+
+def reinforce(edits: OwnerEdits, group: DuplicateGroup, written: Mapping[str, Memory]) -> Action:
+    """The action that sets what the kept memory gains, and archives the others; `written` has all as they stand."""
+    others = [written[memory.id] for memory in group.others]
+    kept = written[group.kept.id]
+    fields = changed_fields(kept, group.merged)
+    reason = f"{quoted(kept)} says the same as {_places(others)}"
+    action = change_action("reinforce", [kept, *others], reason, needs_approval=False)
+    if fields:
+        action = edits.set_fields(action, kept, fields)
+    return edits.archive(action, others)._replace(tokens_saved=memory_tokens(others))
+
+
+def _places(memories: Sequence[Memory]) -> str:
+    """The places of memories, for a reason; of many the first, for the archive repeats a reason at every text."""
+    named = memories if len(memories) <= _MOST_NAMED else memories[: _MOST_NAMED - 1]
+    places = ", ".join(map(memory_place, named))
+    rest = len(memories) - len(named)
+    return f"{places} and {rest:,} more" if rest else places
+
+
+_MOST_NAMED = 4
+
+
+MAX_ACTIVE = 20
+"""Active memories of an owner up to which nothing is consolidated (digest 1.6)."""
+
+MIN_MEMBERS = 3
+"""Memories that are worth one of their own."""
+
+
+def find_clusters(
+    edits: OwnerEdits, groups: Sequence[DuplicateGroup], similar: SimilarMemories
+) -> Iterator[tuple[Sequence[DuplicateGroup], Memory]]:
+    """The groups of each cluster, and its first memory with the fields of all; a group is part of one at most."""
+    by_id = {group.kept.id: group for group in groups}
+    results = {memory.superseded_by for memory in edits.owner.memories}
+    by_class: dict[str, list[str]] = {}
+    for group in groups:
+        by_class.setdefault(similar.class_of(group.kept), []).append(group.kept.id)
+    alike_of = {
+        id_: [other for name in similar.alike(class_) for other in by_class.get(name, ())[:MAX_EQUAL] if other != id_]
+        for class_, ids in by_class.items()
+        for id_ in ids
+    }
+    involved = {id_ for id_, alike in alike_of.items() if len(alike) >= MIN_MEMBERS - 1}
+    involved |= {other for id_ in involved for other in alike_of[id_]}
+    free = {id_: by_id[id_] for id_ in involved - results if _can_consolidate(edits, by_id[id_])}
+    for leader in groups:
+        alike = [free[id_] for id_ in alike_of[leader.kept.id] if id_ in free]
+        if leader.kept.id not in free or len(alike) < MIN_MEMBERS - 1:
+            continue
+        cluster, merged = [leader], leader.merged
+        for group in sorted(alike, key=lambda group: (group.kept.created, group.kept.path, group.kept.line)):
+            if can_merge(merged, group.merged):
+                cluster.append(group)
+                merged = merge_memories(merged, group.merged)
+        if len(cluster) >= MIN_MEMBERS:
+            for group in cluster:
+                del free[group.kept.id]
+            yield cluster, merged
+
+
+def _can_consolidate(edits: OwnerEdits, group: DuplicateGroup) -> bool:
+    """Whether all memories of a group are list items that may leave, with an id that a list of ids can hold."""
+    return all(
+        edits.can_archive(memory)
+        and not edits.file(memory).is_one_memory
+        and is_value(memory.id)
+        and "," not in memory.id
+        and "```" not in memory.text
+        and "~~~" not in memory.text
+        for memory in group.memories
+    )
+
+
+def consolidate(
+    edits: OwnerEdits,
+    cluster: Sequence[DuplicateGroup],
+    merged: Memory,
+    similar: SimilarMemories,
+    written: Mapping[str, Memory],
+    summarizer: Summarizer | None,
+    today: date,
+) -> Action | None:
+    """The action that makes one memory of a cluster, with the fields of `merged`; None if there is no text for it.
+
+    `written` has the memories as they stand. A text that says the same as a memory which is like a member would be a
+    duplicate.
+    """
+    members = [memory for group in cluster for memory in group.memories]
+    others_folded = [fold_text(written[name].text) for name in _other_texts(similar, members)]
+    last = written[max(members, key=lambda memory: (memory.path, memory.line)).id]
+    for text, origin in _texts([group.kept.text for group in cluster], summarizer):
+        new = _new_memory(members, merged, last.path, text, today)
+        bullet = format_bullet(text, new.type, _bullet_fields(new, edits.file(last).document.front))
+        if new.id in written or not _reads_back(bullet, new):
+            continue
+        if any(is_same(fold_text(text), folded) for folded in others_folded):
+            continue
+        reason = f"{len(members)} memories like {quoted(members[0])} become one, its text {origin}"
+        action = change_action("consolidate", members, reason, needs_approval=True)
+        for known in members:
+            memory = written[known.id]
+            fields = _member_fields(memory, known, new.id)
+            action = edits.set_fields(action, memory, fields, bullet if known.id == last.id else "")
+        return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
+    return None
+
+
+def _member_fields(written: Memory, known: Memory, successor: str) -> Mapping[str, str]:
+    changed = known._replace(status="consolidated", superseded_by=successor)
+    # A pointer must still lead here after the text was edited, so the id is written down.
+    return {**changed_fields(written, changed), "id": known.id}
+
+
+def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str, today: date) -> Memory:
+    ids = tuple(dict.fromkeys([*(memory.id for memory in members), *merged.supersedes]))
+    return merged._replace(
+        id=memory_id(path, text),
+        path=path,
+        text=text,
+        created=str(today),
+        accessed="",
+        importance=raised_importance(merged.importance),
+        supersedes=ids,
+    )
+
+
+def _bullet_fields(new: Memory, front: Mapping[str, object]) -> Mapping[str, str]:
+    """The fields of the new memory; those that the front matter sets for other memories are stated, too."""
+    names = ["id", "importance", "created", "supersedes"]
+    names += (name for name in FIELDS if name in front or getattr(new, name) != DEFAULTS.get(name))
+    fields = {name: field_text(getattr(new, name)) for name in dict.fromkeys(names)}
+    return {name: value for name, value in fields.items() if value and name not in {"type", "superseded_by"}}
+
+
+def _reads_back(bullet: str, new: Memory) -> bool:
+    document = decode_document(new.path, f"{bullet}\n".encode(errors="surrogatepass"))
+    memories = parse_memories(document)[0] if isinstance(document, Document) else ()
+    return [memory._replace(line=new.line) for memory in memories] == [new]
+
+
+def _texts(texts: Sequence[str], summarizer: Summarizer | None) -> Iterator[tuple[str, str]]:
+    """Texts for the new memory, the best first, with the words that say where they come from."""
+    if summarizer:
+        summary = summarizer("\n".join(f"- {one_line(text)}" for text in texts))
+        if isinstance(summary, str):
+            text = clean_lines(one_line(clean_text(summary).text))
+            if 0 < len(text) < sum(map(len, texts)):
+                yield text, "by the summarizer"
+    yield extracted_text(texts), "taken from them"
+
+
+def extracted_text(texts: Sequence[str]) -> str:
+    """Two of the texts in one line: the one that is most like the others, and the one that is least like that one.
+
+    Of very many texts the first ones are compared.
+    """
+    texts = texts[:_MAX_COMPARED]
+    folded = [fold_text(text) for text in texts]
+    central = max(range(len(texts)), key=lambda at: (sum(similarity(folded[at], other) for other in folded), -at))
+    second = min(
+        (at for at in range(len(texts)) if at != central), key=lambda at: similarity(folded[central], folded[at])
+    )
+    first = one_line(texts[central])
+    return f"{first if first[-1:] in _SENTENCE_ENDS else first + '.'} {one_line(texts[second])}"
+
+
+_MAX_COMPARED = 50
+_SENTENCE_ENDS = ".!?:;\u3002\uff01\uff1f"

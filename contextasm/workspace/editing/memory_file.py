@@ -1,0 +1,227 @@
+"""One file of memories as it was read, and the edits of its bytes that change, replace, add or take out memories.
+
+Every byte that is not meant to change stays. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from contextasm.model import AS_WRITTEN, Document, Memory
+from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.markdown.blocks import bullet_end, without_block_comments
+from contextasm.text.memories.parser import is_one_memory, parse_memories
+from contextasm.text.memories.writer import append_bullets, bullet_with_fields, front_matter_with_fields
+from contextasm.workspace.editing.files import EditableFile
+
+
+class Edit(NamedTuple):
+    """Bytes in a file of the workspace, and those that take their place."""
+
+    path: str
+    start: int
+    """Offset in the file as it was read; that of the end, with nothing removed, appends."""
+    removed: bytes
+    """The bytes that stand there; an application that finds others there changes nothing in the file."""
+    added: bytes
+    is_archived: bool = False
+    """Whether what is removed goes to the archive beside the file, with the place it stood at."""
+
+    @property
+    def stop(self) -> int:
+        """Offset of the first byte after those that are removed."""
+        return self.start + len(self.removed)
+
+
+def edited(data: bytes, edits: Sequence[Edit]) -> bytes:
+    """The bytes of a file with edits, which do not overlap; at one place, what is only added comes first."""
+    parts: list[bytes] = []
+    at = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.stop)):
+        parts += (data[at : edit.start], edit.added)
+        at = edit.stop
+    return b"".join([*parts, data[at:]])
+
+
+def with_bullets(path: str, data: bytes, bullets: Sequence[str]) -> bytes:
+    """The bytes of a file with list items, LF lines, at its end; their lines end as the first line of the file."""
+    file = EditableFile(path, data)
+    return data + file.encoded(append_bullets(file.text, bullets))
+
+
+class MemoryFile:
+    """A file of memories as it was read. A memory is named by its line, counted from 1."""
+
+    def __init__(self, document: Document) -> None:
+        """Parse nothing yet; `document` is the file as builds read it."""
+        self.document = document
+        self._file = EditableFile(document.path, document.data)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self._file.data
+
+    @property
+    def text(self) -> str:
+        """The text as it is written, with line ends unchanged."""
+        return self._file.text
+
+    @cached_property
+    def is_one_memory(self) -> bool:
+        """Whether the file is one memory as a whole."""
+        return is_one_memory(self.document)
+
+    @cached_property
+    def memories(self) -> tuple[Memory, ...]:
+        """The memories as builds read them, under the ids that the file gives them, some of which may be equal."""
+        return parse_memories(self.document)[0]
+
+    @cached_property
+    def written_memories(self) -> Mapping[int, Memory]:
+        """The memories as they are written, by their lines: with hidden characters and secrets."""
+        return {memory.line: memory for memory in parse_memories(self._written.document)[0]}
+
+    def is_as_written(self, memory: Memory) -> bool:
+        """Whether builds read the memory's text as it is written, without taking anything out."""
+        return self._is_clean or all(view.texts.get(memory.line) == memory.text for view in self._views)
+
+    def can_change(self, line: int) -> bool:
+        """Whether builds read the memory in the lines that it is written in, so that an edit changes what they read.
+
+        Not so around the managed block, or around lines of a secret.
+        """
+        first, stop = self._extent(line)
+        if not self._is_clean:
+            is_found = all(line in view.texts for view in self._views)
+            if not is_found or len({view.extent(line) for view in self._views}) > 1:
+                return False
+        return not any(gap.first <= stop and gap.last > first for gap in self.document.gaps)
+
+    def can_remove(self, line: int) -> bool:
+        """Whether the memory is a bullet that can be taken out, with no comment of the file's own inside it."""
+        return self.can_change(line) and not self.is_one_memory and not self._views[0].has_comment(*self._extent(line))
+
+    def set_fields(self, line: int, fields: Mapping[str, str], bullet: str = "") -> Edit:
+        """The edit that sets fields of a memory, with a new list item, LF lines, after it; of the lines that change.
+
+        With a `bullet`, the memory is a list item itself.
+        """
+        first, stop = self._extent(line)
+        if self._written.is_one_memory:
+            stop = self._written.head
+            return self._edit(first, stop, front_matter_with_fields(self._lines[first:stop], fields))
+        lines = bullet_with_fields(self._lines[first:stop], fields)
+        if bullet:
+            is_last = stop == len(self._lines)  # the last line has no end, nor has the line that takes its place
+            lines = [*lines[:-1], lines[-1] + self._line_end(stop)] if is_last else lines
+            lines += self._bullet_lines(bullet, stop)
+        return self._edit(first, stop, lines)
+
+    def replace(self, line: int, bullet: str) -> Edit:
+        """The edit that writes another list item, LF lines, in place of one."""
+        first, stop = self._extent(line)
+        return self._edit(first, stop, self._bullet_lines(bullet, stop))
+
+    def remove(self, line: int) -> Edit:
+        """The edit that archives a memory that `can_remove`; blank lines and headings around it stay."""
+        start, end = self._bytes(line)
+        return Edit(self.document.path, start, self.data[start:end], b"", is_archived=True)
+
+    def size(self, memory: Memory) -> int:
+        """The bytes of the memory: those of its lines, of its file if it is one, and of its text if no edit fits it."""
+        if self.is_one_memory:
+            return len(self.data)
+        if not self.can_change(memory.line):
+            return len(memory.text.encode(errors="surrogatepass"))
+        start, end = self._bytes(memory.line)
+        return end - start
+
+    @property
+    def _is_clean(self) -> bool:
+        return not (self.document.hidden or self.document.secrets)
+
+    @cached_property
+    def _views(self) -> tuple[_View, ...]:
+        """The file as builds read it; and as it is written, if reading takes characters or secrets out."""
+        if self._is_clean:
+            return (_View(self.document),)
+        written = decode_document(self.document.path, self.data, AS_WRITTEN)
+        assert isinstance(written, Document)
+        return _View(self.document), _View(written)
+
+    @property
+    def _written(self) -> _View:
+        return self._views[-1]
+
+    def _extent(self, line: int) -> tuple[int, int]:
+        """First line of a memory as it is written, and the line after its last one, from 0."""
+        return self._written.extent(line)
+
+    @cached_property
+    def _lines(self) -> Sequence[str]:
+        """The lines as written, without byte order mark and line feed."""
+        return self._file.text.split("\n")
+
+    @cached_property
+    def _offsets(self) -> Sequence[int]:
+        """The byte at which each line begins, and that after a line feed at the end of the last one."""
+        encoding, feed = self._file.encoding, len("\n".encode(self._file.encoding))
+        sizes = (len(line.encode(encoding)) + feed for line in self._lines)
+        return [*accumulate(sizes, initial=len(self._file.mark))]
+
+    def _bytes(self, line: int) -> tuple[int, int]:
+        """Offset of the first byte of a memory, and that after its last one."""
+        first, stop = self._extent(line)
+        return self._offsets[first], min(self._offsets[stop], len(self.data))
+
+    def _line_end(self, stop: int) -> str:
+        """What ends the lines before line `stop` beside the line feed."""
+        return "\r" if self._lines[0 if stop == len(self._lines) else stop - 1].endswith("\r") else ""
+
+    def _bullet_lines(self, bullet: str, stop: int) -> list[str]:
+        """The lines of a list item that is to end before line `stop`."""
+        end = self._line_end(stop)
+        *above, last = bullet.split("\n")
+        return [*(line + end for line in above), last if stop == len(self._lines) else last + end]
+
+    def _edit(self, first: int, stop: int, new_lines: Sequence[str]) -> Edit:
+        old_lines = self._lines[first:stop]
+        same = 0  # lines at the beginning that stay; one of the old ones is always part of the edit
+        while same < min(len(old_lines), len(new_lines)) - 1 and old_lines[same] == new_lines[same]:
+            same += 1
+        end = 0
+        while end < min(len(old_lines), len(new_lines)) - same - 1 and old_lines[-1 - end] == new_lines[-1 - end]:
+            end += 1
+        removed = "\n".join(old_lines[same : len(old_lines) - end]).encode(self._file.encoding)
+        added = "\n".join(new_lines[same : len(new_lines) - end]).encode(self._file.encoding)
+        return Edit(self.document.path, self._offsets[first + same], removed, added)
+
+
+class _View:
+    """The lines of a file in which its memories are found."""
+
+    def __init__(self, document: Document) -> None:
+        """Of the file as one way of reading gives it."""
+        self.document = document
+        self.is_one_memory = is_one_memory(document)
+        head = document.head.split("\n")[:-1]
+        self.head = len(head)
+        self._with_comments = [*head, *document.text.split("\n")]
+        self._lines = [*head, *without_block_comments(document.text).split("\n")]
+
+    @cached_property
+    def texts(self) -> Mapping[int, str]:
+        """Text of each memory, by the line at which it begins, from 1."""
+        return {memory.line: memory.text for memory in parse_memories(self.document)[0]}
+
+    def extent(self, line: int) -> tuple[int, int]:
+        """First line of the memory that begins at a line, and the line after its last one, from 0."""
+        return (0, len(self._lines)) if self.is_one_memory else (line - 1, bullet_end(self._lines, line - 1))
+
+    def has_comment(self, first: int, stop: int) -> bool:
+        """Whether a comment of several lines stands among these lines."""
+        return self._lines[first:stop] != self._with_comments[first:stop]
