@@ -14,9 +14,9 @@ from unicodedata import category, normalize
 
 from contextasm.model import Document, Fragment
 from contextasm.text.lazy_pattern import lazy_pattern
-from contextasm.text.markdown.blocks import list_lead
+from contextasm.text.markdown.blocks import bullet_end, list_lead
 from contextasm.text.markdown.front_matter import attributes
-from contextasm.text.memories.parser import TASK_MARKS, TYPE, bullet_end, is_one_memory
+from contextasm.text.memories.parser import TASK_MARKS, TYPE, is_one_memory
 
 _NUMBER = lazy_pattern(r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+")
 """Numbers in digits, and in Chinese or Japanese ones."""
