@@ -17,7 +17,7 @@ from typing import NamedTuple
 from contextasm.model import Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import Fingerprint, fingerprint, fold_text, most_similar
+from contextasm.text.similarity import fingerprint, fold_text, identities, most_similar
 
 LEAST_CHARACTERS = 16
 """Length of the shortest paragraph that is compared."""
@@ -186,8 +186,7 @@ class _Search:
         """`methods` are the profile's, of `METHODS`."""
         self._methods = [method for method in methods if method != "near"]
         self._unshown = unshown
-        self._by_text: dict[str, Copy] = {}
-        self._by_hint: dict[tuple[str, tuple[str, ...]], Copy] = {}
+        self._by_identity: dict[tuple[str, ...], Copy] = {}
         self._twins: dict[Copy, tuple[Copy, str]] = {}
         self._whole_of: dict[tuple[str, str], Copy] = {}
         self._parted: set[Copy] = set()
@@ -199,7 +198,8 @@ class _Search:
         self._whole_of[copy.layer, copy.fragment] = copy
         if not text.folded:
             return
-        if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, candidate, text):
+        keys = identities(text, candidate.fragment.labels.dedup, self._methods)
+        if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
             return
         all_paragraphs = paragraphs(candidate.fragment) if "content" in self._methods else []
         for paragraph in all_paragraphs:
@@ -207,17 +207,16 @@ class _Search:
             if _is_divisible(candidate) and part not in self._unshown and self._leave_out_paragraph(part, paragraph):
                 self._parted.add(copy)
             elif part not in self._unshown:
-                self._by_text.setdefault(paragraph.folded, part)
+                self._by_identity.setdefault(("content", paragraph.folded), part)
         if copy not in self._parted and copy not in self._unshown:
-            self._by_text.setdefault(text.folded, copy)
-            # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
-            if candidate.fragment.labels.dedup and not candidate.layer.limits.required:
-                self._by_hint.setdefault((candidate.fragment.labels.dedup, text.figures), copy)
+            for method, key in keys.items():
+                # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
+                if method == "content" or not candidate.layer.limits.required:
+                    self._by_identity.setdefault(key, copy)
 
-    def _leave_out(self, copy: Copy, candidate: _Candidate, text: Fingerprint) -> bool:
-        for method in self._methods:
-            hint = candidate.fragment.labels.dedup, text.figures
-            other = self._by_text.get(text.folded) if method == "content" else self._by_hint.get(hint)
+    def _leave_out(self, copy: Copy, keys: Mapping[str, tuple[str, ...]]) -> bool:
+        for method, key in keys.items():
+            other = self._by_identity.get(key)
             # One memory in two layers is no duplicate: a headline in one, all of it in the other.
             if other and (other.path, other.line) != (copy.path, copy.line):
                 self._twins[copy] = other, method
@@ -225,7 +224,7 @@ class _Search:
         return False
 
     def _leave_out_paragraph(self, part: Copy, paragraph: Paragraph) -> bool:
-        other = self._by_text.get(paragraph.folded)
+        other = self._by_identity.get(("content", paragraph.folded))
         if not other or other.path == part.path:
             return False
         self._twins[part] = other, "content"

@@ -22,7 +22,7 @@ from contextasm.rendering.wording import problem_line, receipt
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems
-from tests.workspaces import DEFAULT, Content, Files, budgets, law, request
+from tests.workspaces import DEFAULT, Content, Files, budgets, request
 
 MARK = "zanzibar"
 """A word of every private sentence, and of no other."""
@@ -123,7 +123,6 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
     yield encode_record(make_record(context, making, recording))[1].decode()
 
 
-@law(300)
 @given(
     with_private_parts(),
     budgets,
@@ -141,7 +140,6 @@ def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
         assert MARK not in text.replace(json.dumps(topic)[1:-1] or "\0", "").casefold()
 
 
-@law(100)
 @given(with_private_parts())
 def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
     files = Files({path: text for path, text in drawn.files.items() if path.endswith(".md")})
@@ -155,7 +153,6 @@ def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
                 assert trace.decision.reason.code in {"private", "outside-window", "future"}
 
 
-@law(60)
 @given(systems(), budgets, st.sampled_from(("", "harbour")))
 def test_an_audience_changes_nothing_where_nothing_is_private(
     files: dict[str, Content], budget: int, topic: str

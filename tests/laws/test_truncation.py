@@ -14,7 +14,7 @@ from contextasm.selection.truncate import truncate
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.literals import closes_fence, fence_opening
 from tests.laws.lines import is_beginning, lines_of
-from tests.workspaces import BLOCKS, OPEN_FENCES, counters, law, law_of_counters
+from tests.workspaces import BLOCKS, OPEN_FENCES, counters
 
 
 def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
@@ -58,7 +58,6 @@ keeps = st.sampled_from(("start", "end"))
 markers = st.sampled_from(("plain", "detailed"))
 
 
-@law(600)
 @given(contents, keeps, markers, st.one_of(st.integers(0, 200), st.integers(0, 2_000)))
 def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str, marker: str, room: int) -> None:
     kept, text = cut_to(fragments_of(contents, keep), room, marker)
@@ -84,7 +83,6 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
                 assert stretch.stop >= block.body + 2
 
 
-@law(600)
 @given(contents, keeps, markers, st.integers(0, 1_200), st.integers(1, 200))
 def test_cut_in_more_room_keeps_at_least_as_much(
     contents: list[str], keep: str, marker: str, room: int, more: int
@@ -104,7 +102,6 @@ def test_cut_in_more_room_keeps_at_least_as_much(
         )
 
 
-@law(300)
 @given(
     st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=9).map("\n\n".join).filter(str.strip),
     keeps,
@@ -125,7 +122,6 @@ def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> 
 LINES = st.text(st.sampled_from("ab1_.,:- \u00e9\u65e5'\t/"), max_size=12)
 
 
-@law_of_counters(300)
 @given(
     st.one_of(contents, st.lists(LINES, min_size=1, max_size=60).map(lambda lines: ["\n".join(lines).strip() or "x"])),
     keeps,

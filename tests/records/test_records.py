@@ -20,7 +20,7 @@ from contextasm.rendering.json_codec import from_json, to_json
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace, SnapshotWorkspace, changed_inputs
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
-from tests.workspaces import DEFAULT, Content, Files, budgets, build, law, o200k, profiles, request, workspaces
+from tests.workspaces import DEFAULT, Content, Files, budgets, build, o200k, profiles, request, workspaces
 
 SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "record-1.json").read_text(encoding="utf-8")
@@ -67,7 +67,6 @@ def etag(root: Path, *words: str) -> str:
     return str(json.loads(inside("build", "-q", "-w", root, "-f", "json", *words).out)["etag"])
 
 
-@law(60)
 @given(
     files=workspaces(),
     profile=profiles(),

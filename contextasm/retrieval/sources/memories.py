@@ -35,7 +35,7 @@ from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.templates import fill_item, fill_template
-from contextasm.text.similarity import text_fingerprint
+from contextasm.text.similarity import identities, text_fingerprint
 
 if TYPE_CHECKING:
     from contextasm.retrieval.reading.feedback import WorkspaceFeedback
@@ -125,16 +125,13 @@ def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[s
     candidates = [
         memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
     ]
-    seen: set[tuple[object, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     distinct: list[Memory] = []
     for memory in sorted(candidates, key=lambda memory: (-memory.confidence, -memory.importance, memory.text)):
-        text = text_fingerprint(memory.text)
-        names: set[tuple[object, ...]] = {("content", text.folded)} if "content" in merge else set()
-        if "dedup" in merge and memory.dedup:
-            names.add(("dedup", memory.dedup, text.figures))
-        if not names & seen:
+        keys = {*identities(text_fingerprint(memory.text), memory.dedup, merge).values()}
+        if not keys & seen:
             distinct.append(memory)
-        seen |= names
+        seen |= keys
     return distinct
 
 
