@@ -113,7 +113,7 @@ def inside(
     *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | None = None
 ) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
-    with _restored_signals(), _redirected(1) as out, _redirected(2) as err, _input(stdin):
+    with time_limit(TIMEOUT), _restored_sigterm(), _redirected(1) as out, _redirected(2) as err, _input(stdin):
         with chdir(cwd), patch.dict(os.environ, clean(env), clear=True), redirect_stdout(out), redirect_stderr(err):
             code = run([str(word) for word in words])
         out.flush()
@@ -122,21 +122,29 @@ def inside(
 
 
 @contextmanager
-def _restored_signals() -> Iterator[None]:
-    """Put back the handler that a command replaces, and interrupt a command that hangs."""
-    terminate = signal.getsignal(signal.SIGTERM)
-    alarm = signal.signal(signal.SIGALRM, _hangs)
-    signal.setitimer(signal.ITIMER_REAL, TIMEOUT)
+def time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt what hangs; a limit outside of this one goes on after it."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise TimeoutError(f"no end after {seconds} seconds")
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    outside = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, alarm)
-        signal.signal(signal.SIGTERM, terminate)
+        signal.setitimer(signal.ITIMER_REAL, *outside)
+        signal.signal(signal.SIGALRM, handler)
 
 
-def _hangs(*_: object) -> NoReturn:
-    raise TimeoutError(f"no end after {TIMEOUT} seconds")
+@contextmanager
+def _restored_sigterm() -> Iterator[None]:
+    """Put back the handler that a command replaces."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager

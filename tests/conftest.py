@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests import command
 
 if TYPE_CHECKING:
     from tests.postgres import Database, Server
 
-# `law(250)` draws 250 examples in `full` and 40 per cent of them in `ci`. Each profile draws the same ones every time.
-settings.register_profile("full", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("ci", settings.get_profile("full"), max_examples=40)
-settings.load_profile("ci")
+LONGEST_TEST = 300.0
+"""Seconds after which a test counts as hanging, on a busy machine too."""
+
+# Number of examples of each law. All profiles draw the same ones every time, as far as they go.
+for profile, examples in {"quick": 25, "ci": 500, "full": 1500}.items():
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+settings.load_profile("quick")
+
+# A job in the background of a script ignores SIGINT, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Number of processes: none but this one where single files or tests are named, else one a core."""
     return None if all(os.path.isdir(argument) for argument in config.args) else 0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """No test waits for ever; a law takes what its examples take."""
+    with nullcontext() if item.get_closest_marker("hypothesis") else command.time_limit(LONGEST_TEST):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

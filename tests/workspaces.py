@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from contextasm.config.build import load_token_table
@@ -188,33 +187,10 @@ def o200k() -> TokenCounter:
     return exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered())
 
 
-def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: draw this number of examples in the profile `full`, and its share of them in any other.
-
-    `settings().max_examples` is the share of a profile in per cent (`conftest.py`).
-    """
-    return settings(
-        max_examples=examples * settings().max_examples // 100,
-        # A whole workspace is drawn for each example, and two cores of a busy machine are no measure.
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
-
-
-FULL = settings().max_examples == 100
-
-
-def law_of_counters(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: a law whose examples draw one of the `counters`.
-
-    The estimate gets this number of them, an exact counter a third of it, but in the profile `full` the same number:
-    all that it adds is that the tokens of parts do not add up.
-    """
-    return law(examples * 2 if FULL else examples * 4 // 3)
-
-
-counters: st.SearchStrategy[TokenCounter] = st.sampled_from((False, True) if FULL else (False, False, False, True)).map(
+counters: st.SearchStrategy[TokenCounter] = st.sampled_from((False, False, False, True)).map(
     lambda exact: o200k() if exact else ESTIMATE
 )
+"""One in four is exact: all that such a counter adds is that the tokens of parts do not add up."""
 
 
 # Random workspaces. Blocks are drawn from a list and not letter by letter: that is fast, and shrinks to what matters.

@@ -78,8 +78,8 @@ def instructing_files(
     paths = {path for pattern in patterns for path in workspace.list(pattern)}
     for layer in locked:
         if any(source.uses_open for source in layer.query.traits):
-            read = read_all_instruction_files(workspace, _templates(layer))
-            paths |= {file.document.path for file in read.files}
+            found, _, _ = read_all_instruction_files(workspace, _templates(layer))
+            paths |= {file.document.path for file in found}
     instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
     return instructing, detected
 
@@ -128,7 +128,7 @@ def refuse_document_drift(
     for layer in layers:
         if is_locked(layer) and any(source.uses_open for source in layer.query.traits):
             # Nested and imported files are named by no path of the layer. All of them are in the recording already.
-            paths = read_instruction_files(recording, layer, request).paths
+            _, _, paths = read_instruction_files(recording, layer, request)
             digests |= {path: answer_digest(recording.read(path)) for path in paths}
         for path in _request_paths(layer, request) if is_locked(layer) else ():
             listed = recording.lists.get(path) if is_pattern(path) else (path,)

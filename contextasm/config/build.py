@@ -217,12 +217,12 @@ def make_summarizer(
     from contextasm.selection.summarizer import CommandSummarizer
     from contextasm.workspace.processes import run_program
 
-    command = parse_summarizer(settings_file)
-    assert command
+    words, timeout = parse_summarizer(settings_file)
     if seconds is not None:
-        command = command._replace(timeout=min(command.timeout, seconds * (1 - SOURCE_SHARE)))
+        timeout = min(timeout, seconds * (1 - SOURCE_SHARE))
+    line = settings_file.lines["summarizer"]
     summarizer = CommandSummarizer(
-        command, workspace.root, process.environment, cache_folder(process.environment), run_program
+        words, timeout, line, workspace.root, process.environment, cache_folder(process.environment), run_program
     )
     if not is_trusted(workspace.root, process.environment):
         summarizer.forbid(trust_advice(workspace.root))

@@ -120,7 +120,7 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
             from contextasm.retrieval.sources.instructions import read_instruction_files  # here: few profiles have any
 
             what = f"a context is made of this file, too: layer {layer.id} reads it"
-            for path in read_instruction_files(build.workspace, layer, build.request).paths:
+            for path in read_instruction_files(build.workspace, layer, build.request)[2]:
                 yield InputPattern(path, what, takes_block=True, takes_new_file=True)
 
 

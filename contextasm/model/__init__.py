@@ -11,14 +11,13 @@ from contextasm.model.build import Build as Build
 from contextasm.model.build import Context as Context
 from contextasm.model.build import Decision as Decision
 from contextasm.model.build import Filters as Filters
+from contextasm.model.build import FormatSection as FormatSection
 from contextasm.model.build import LayerUsage as LayerUsage
 from contextasm.model.build import Marker as Marker
 from contextasm.model.build import Omission as Omission
 from contextasm.model.build import Request as Request
 from contextasm.model.build import RunSources as RunSources
 from contextasm.model.build import Section as Section
-from contextasm.model.build import SectionFormat as SectionFormat
-from contextasm.model.build import Selection as Selection
 from contextasm.model.build import SourceQuery as SourceQuery
 from contextasm.model.build import SourceTask as SourceTask
 from contextasm.model.build import in_order as in_order
@@ -54,7 +53,6 @@ from contextasm.model.fragment import Fragment as Fragment
 from contextasm.model.fragment import FragmentDisplay as FragmentDisplay
 from contextasm.model.fragment import Labels as Labels
 from contextasm.model.fragment import Location as Location
-from contextasm.model.fragment import Nesting as Nesting
 from contextasm.model.fragment import Reason as Reason
 from contextasm.model.fragment import RetrievalResult as RetrievalResult
 from contextasm.model.fragment import Score as Score
@@ -99,7 +97,6 @@ from contextasm.model.protocols import ScoreInputs as ScoreInputs
 from contextasm.model.protocols import SemanticSimilarity as SemanticSimilarity
 from contextasm.model.protocols import StoredFacts as StoredFacts
 from contextasm.model.protocols import Summarizer as Summarizer
-from contextasm.model.protocols import SummarizerConfig as SummarizerConfig
 from contextasm.model.protocols import T as T
 from contextasm.model.protocols import TokenCounter as TokenCounter
 from contextasm.model.sources import SCORE_PARTS as SCORE_PARTS

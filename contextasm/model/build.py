@@ -116,6 +116,9 @@ class SourceQuery(NamedTuple):
     """Results of the layers that this one starts from, by layer id."""
 
 
+# --- The finished context --------------------------------------------------------------------------------------------
+
+
 INCOMPLETE = {"shortened", "truncated", "dropped"}
 """Outcomes of candidate fragments that are not shown whole."""
 
@@ -152,11 +155,15 @@ class Section(NamedTuple):
     """A heading and the text under it, as emitted."""
 
     layer: str
+    """Id of the layer that it belongs to."""
     heading: str
+    """The heading, without its marks."""
     text: str
+    """The text under the heading, with the markers of cuts."""
     tokens: int
-    """Tokens, with heading, markers and the blank line behind the section."""
+    """Tokens, with heading, markers and the blank line after the section."""
     truncated: bool
+    """Whether something of it is missing."""
     stable: bool
     """Whether neither the date nor the topic can change the text, so that a provider's cache pays."""
 
@@ -165,20 +172,13 @@ class LayerUsage(NamedTuple):
     """Limit, demand and use of a layer, in tokens."""
 
     layer: str
+    """Id of the layer."""
     limit: int | None
     """None where the layer has no limit."""
     wanted: int
     """Tokens of all candidate fragments, whole."""
     used: int
-
-
-class Selection(NamedTuple):
-    """Result of `select`: sections, decisions, use of each layer, and problems."""
-
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
+    """Tokens that it takes."""
 
 
 class Context(NamedTuple):
@@ -195,7 +195,7 @@ class Context(NamedTuple):
     decisions: tuple[Decision, ...]
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...] = ()
     """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
     """Trace of each rule, in order of precedence."""
@@ -215,16 +215,11 @@ class Omission(NamedTuple):
     texts: tuple[str, ...]
     """Missing lines; empty where fragments are shortened and nothing else is missing."""
     shortened: int = 0
-    """Number of the section's fragments that are shown in a shorter form; set at the end of the section alone."""
+    """Number of the section's fragments that are shown in a shorter form; set only at the end of the section."""
 
 
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-
-class SectionFormat(NamedTuple):
-    """Functions of a format that write a section, and the line in place of omitted text."""
-
-    section: Callable[[str, str, str], str]
-    """Takes a layer's id, a heading and the text under it; gives the section with a blank line behind it."""
-    marker: Marker
+FormatSection = Callable[[str, str, str], str]
+"""Takes a layer's id, a heading and the text under it; gives the section with a blank line after it."""

@@ -46,7 +46,7 @@ class Problem(NamedTuple):
     path: str
     """File, or another subject of the message (a layer, `budget`)."""
     line: int
-    """Line of the file, counted from 1; 0 where no line is meant."""
+    """Line of the file, counted from 1; 0 for no line."""
     message: str
     hint: str = ""
     """What to do; empty where the message says all."""
@@ -117,7 +117,7 @@ class Cleaning(NamedTuple):
     """Characters that reading leaves in the texts of files."""
 
     hidden: str = "strip"
-    """`strip`; `keep`, which removes control characters alone; or `raw`, which removes nothing."""
+    """`strip`; `keep`, which removes only control characters; or `raw`, which removes nothing."""
     secrets: str = "mask"
     """`mask` or `keep`."""
 
@@ -147,7 +147,7 @@ class Document(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     """Lines that are blank in `text`, in ascending order."""
     hidden: tuple[Hidden, ...] = ()
-    """Hidden characters of the file as it lies on the disk."""
+    """Hidden characters of the file as it is on the disk."""
     secrets: tuple[Secret, ...] = ()
     """Secrets of the file, at their places in the text without hidden characters."""
     cleaning: Cleaning = CLEAN

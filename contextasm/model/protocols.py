@@ -32,14 +32,11 @@ class RunProgram(Protocol):
         """
 
 
-class SemanticSimilarity(Protocol):
-    """Similarity of texts to a topic by meaning instead of words."""
+SemanticSimilarity = Callable[[str, Sequence[str]], Sequence[float] | Problem]
+"""Similarity of each text to a topic by meaning instead of words, on any scale; above 0 if it makes the text an answer.
 
-    def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
-        """Similarity of each text to the topic, on any scale; above 0 where it alone makes the text an answer.
-
-        A problem where it can't be computed in time.
-        """
+A problem if it can't be computed in time.
+"""
 
 
 class EmbedderConfig(NamedTuple):
@@ -67,22 +64,11 @@ class EmbedderConfig(NamedTuple):
     """
 
 
-class SummarizerConfig(NamedTuple):
-    """A program that reads a text on standard input and prints a shorter one."""
+Summarizer = Callable[[str], str | Problem]
+"""Gives the summary of a text, not necessarily shorter, by a model or a program of the user's.
 
-    words: tuple[str, ...]
-    """Program and arguments; run without a shell."""
-    line: int
-    """Line of `ctxasm.yaml`, counted from 1."""
-    timeout: float = 20.0
-    """Seconds that all summaries of one build may take together."""
-
-
-class Summarizer(Protocol):
-    """A model or a program of the user's that summarizes texts."""
-
-    def __call__(self, text: str) -> str | Problem:
-        """The summary of a text, not necessarily shorter; a problem where none comes in time."""
+A problem if none comes in time.
+"""
 
 
 class ScoreInputs(NamedTuple):

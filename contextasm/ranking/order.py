@@ -139,6 +139,9 @@ def _rank_key(fragment: Fragment, layer: Layer) -> tuple[float, str, str]:
     return -weighted_total(fragment.score, layer.ranking.weights), fragment.text, fragment.id
 
 
+# --- Filters of a request --------------------------------------------------------------------------------------------
+
+
 FILTER_OPTIONS: Mapping[str, str] = {
     "since": "--since",
     "event_types": "--event-type",
@@ -152,8 +155,6 @@ def apply_filters(
     profile: Profile, results: Mapping[str, RetrievalResult], filters: Filters
 ) -> Mapping[str, RetrievalResult]:
     """The results of each layer, by id, with the fragments excluded that do not pass the filters."""
-    if filters == Filters():
-        return results
     filtered = {}
     for layer in profile.layers:
         result = results[layer.id]

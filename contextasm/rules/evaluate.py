@@ -174,6 +174,9 @@ NEGATIONS: Mapping[str, str] = {
 """Operators that hold wherever another one does not."""
 
 
+# --- Rules that fire -------------------------------------------------------------------------------------------------
+
+
 MOST_WEIGHT = 1e6
 """Largest product of boosts, so that no score becomes infinite."""
 

@@ -143,7 +143,6 @@ class UpkeepInput(NamedTuple):
     settings_file: YamlMapping
     """The whole `ctxasm.yaml`, empty where there is none."""
     today: date
-    parse_yaml: Parse
     summarizer: Summarizer | None
     """The configured one, which gives problems where the person does not trust it; None where there is none."""
     memory_files: MemoryFiles

@@ -35,8 +35,8 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
                 continue
             target = archived_path(path, day)
-            if taken := _taken_place(upkeep, target):
-                yield _settle(upkeep, path, taken)
+            if archived := _archived_copy(upkeep, target):
+                yield _settle(upkeep, path, archived)
             else:
                 move = Move(path, f"{target}.gz" if ages.compress else target)
                 by_folder.setdefault(path.rpartition("/")[0], []).append(move)
@@ -46,8 +46,8 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
 
 
-def _taken_place(upkeep: UpkeepInput, target: str) -> str:
-    """The file that the archive has in the place of a log, compressed or not; empty for none."""
+def _archived_copy(upkeep: UpkeepInput, target: str) -> str:
+    """The file that the archive has at the target of a log, compressed or not; empty for none."""
     return next((place for place in (target, f"{target}.gz") if upkeep.workspace.exists(place)), "")
 
 

@@ -65,7 +65,6 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         settings=parse_upkeep(settings_file),
         settings_file=settings_file,
         today=today,
-        parse_yaml=load_yaml,
         summarizer=make_summarizer(settings_file, workspace, process, None),
         memory_files=MemoryFiles(workspace, load_yaml, _private_paths(workspace, settings_file)),
     )

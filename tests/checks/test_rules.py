@@ -21,7 +21,6 @@ from contextasm.retrieval.reading.query_signals import intent
 from contextasm.rules.evaluate import NEGATIONS, OPERATORS
 from contextasm.rules.satisfiable import COMPARISONS, can_hold, values_out_of_reach
 from tests.command import fill
-from tests.workspaces import law
 
 AGENTS, TEAMS = ("luna", "max-2"), ("q1",)
 
@@ -248,7 +247,6 @@ def conditions(draw: st.DrawFn, values: tuple[str, ...]) -> tuple[str, str | tup
     return op, tuple(draw(st.lists(word, min_size=1, max_size=3))) if op in {"in", "not_in", "any_word"} else draw(word)
 
 
-@law(1500)
 @given(st.data(), builds(), st.sampled_from((*FIELDS, "var.x", "var.x")))
 def test_conditions_that_a_build_meets_can_hold(
     data: st.DataObject, build: dict[str, tuple[str, ...]], field: str
@@ -276,7 +274,6 @@ CLOSED = {
 }
 
 
-@law(200)
 @given(
     st.sampled_from(sorted(CLOSED)),
     st.sampled_from(("eq", "neq", "in", "not_in")),

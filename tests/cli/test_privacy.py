@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command import fill, inside
-from tests.workspaces import law
 
 TOKEN = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 PASSWORD = "q7Zp" + "4Kw9"
@@ -142,7 +141,6 @@ def test_a_value_that_an_escape_spells_is_cleaned(tmp_path: Path) -> None:
 NOISE = st.text(st.sampled_from("ab \u200b\u202e\ufe0f\x07\U000e0041é"), max_size=6)
 
 
-@law(60)
 @given(before=NOISE, inside_line=NOISE, after=NOISE, secret=st.sampled_from(["", TOKEN]))
 def test_an_edit_changes_no_byte_outside_its_own_lines(
     tmp_path_factory: pytest.TempPathFactory, before: str, inside_line: str, after: str, secret: str

@@ -22,7 +22,7 @@ from contextasm.model import Document
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.upkeep.stats import workspace_stats
 from tests.command import COMMAND, LUNA, clean, fill, inside
-from tests.workspaces import DAY, Content, Files, law, workspaces
+from tests.workspaces import DAY, Content, Files, workspaces
 
 SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "stats-1.json").read_text(encoding="utf-8")
@@ -174,7 +174,6 @@ def test_on_a_terminal_no_line_is_wider_than_it(tmp_path: Path, columns: int, en
     assert ("####" in shown) == (columns >= 60 and is_plain)
 
 
-@law(60)
 @given(workspaces(), st.integers(1, 30))
 def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) -> None:
     workspace = Files(files)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command import fill, inside
-from tests.workspaces import DAY, agent, build, law, log
+from tests.workspaces import DAY, agent, build, log
 
 EVIL = "\x1b[2J\x1b]52;c;aGk=\x07\x9b31m\x08\x7f\u202e\U000e0041"
 """A terminal is cleared, its clipboard set, its text coloured and taken back; text runs backwards, a tag is hidden."""
@@ -127,7 +127,6 @@ USEFUL = (
 UNSEEN = ("\U000e0041\U000e0042", "\u202e", "\u2066", "\ufe01\ufe02", "\u200b", "\ufeff", "\u2063")
 
 
-@law(100)
 @given(
     st.lists(st.sampled_from(USEFUL), min_size=1, max_size=5), st.lists(st.sampled_from(UNSEEN), min_size=1, max_size=3)
 )

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from contextasm.workspace.folder import Folder
 from tests.command import SMALL, SMALL_TEXT, ctxasm, fill, inside, refused
-from tests.workspaces import law
 
 TODAY = ("--date", "2025-03-14")
 
@@ -69,7 +68,6 @@ def test_very_long_pattern_is_refused(tmp_path: Path) -> None:
     refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, {"p.yaml": profile})), "a path of 27,000 characters")
 
 
-@law(40)
 @given(st.binary(max_size=200), st.sampled_from(["KNOWLEDGE.md", "daily/2025-03-14.md", "memories/m.md"]))
 def test_any_bytes_are_text_or_a_named_file(data: bytes, name: str) -> None:
     """P16: the document is UTF-8, and a file that is no text costs itself."""
@@ -84,7 +82,6 @@ def test_any_bytes_are_text_or_a_named_file(data: bytes, name: str) -> None:
             assert done.out == SMALL_TEXT
 
 
-@law(40)
 @given(st.binary(max_size=200))
 def test_any_bytes_of_settings_are_settings_or_one_error(data: bytes) -> None:
     """P17, P29: with the file, code 2, and nothing on standard output."""

@@ -17,7 +17,7 @@ from tests.command import fill, inside
 from tests.laws.test_monotony import loses_nothing
 from tests.laws.test_truncation import cut_to, fragments_of
 from tests.text.cleaning.test_secret_masks import SAMPLES
-from tests.workspaces import DEFAULT, Content, agent, ago, build, law, log, team
+from tests.workspaces import DEFAULT, Content, agent, ago, build, log, team
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -33,7 +33,6 @@ documents = st.one_of(texts, st.builds("---\n{}\n---\n{}".format, _FRONT, texts)
 """Texts, some below front matter that may be any YAML or none."""
 
 
-@law(300)
 @given(st.text(st.characters(), max_size=60), texts)
 def test_cleaned_twice_is_cleaned_once(letters: str, text: str) -> None:
     """P20, P27: of arguments, too, where a byte that is no text is half of a character."""
@@ -43,7 +42,6 @@ def test_cleaned_twice_is_cleaned_once(letters: str, text: str) -> None:
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", clean)
 
 
-@law(250)
 @given(texts, st.sampled_from(("start", "end")), st.sampled_from(("plain", "detailed")), st.integers(0, 1_500))
 def test_no_secret_emerges_by_a_cut(text: str, keep: str, marker: str, room: int) -> None:
     """P27: a text is masked before it is cut, and the cut text has nothing left to mask."""
@@ -53,7 +51,6 @@ def test_no_secret_emerges_by_a_cut(text: str, keep: str, marker: str, room: int
         assert mask_secrets(cut).text == cut
 
 
-@law(150)
 @given(
     files=st.fixed_dictionaries(dict.fromkeys(("KNOWLEDGE", "CONTEXT", "log", "memory", "identity"), documents)),
     budget=st.integers(0, 20_000),
@@ -82,7 +79,6 @@ _NAMES = st.sampled_from(
 _KINDS = st.sampled_from(("file", "folder", "pipe", "link out", "link in", "loop", "gone", "bytes"))
 
 
-@law(40)
 @given(st.dictionaries(_NAMES, st.tuples(_KINDS, documents), max_size=5))
 def test_any_tree_is_built(tree: Mapping[str, tuple[str, str]]) -> None:
     """P12, P13, P24: links, pipes and folders in place of files cost themselves, and nothing outside is read."""

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 import contextasm
 from contextasm.api import RequestOptions
 from tests.command import fill, inside
-from tests.workspaces import law
 
 
 class _Colour(str, Enum):  # noqa: UP042 - the older kind, whose own text is `_Colour.RED`
@@ -76,7 +75,6 @@ def test_each_parameter_takes_or_refuses_each_odd_value(name: str) -> None:
     assert failed == {}
 
 
-@law(100)
 @given(st.data())
 def test_parameters_together_are_taken_or_refused(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([*FUNCTIONS]))
@@ -137,7 +135,6 @@ def build_error(options: Mapping[str, Any]) -> contextasm.ContextasmError | None
     return None
 
 
-@law(200)
 @given(st.sampled_from(TEXT_OPTIONS), HOSTILE)
 def test_an_error_has_the_text_that_the_command_line_prints(option: str, text: str) -> None:
     with TemporaryDirectory() as folder, chdir(fill(Path(folder), {"agents/a/IDENTITY.md": "I am a.\n"})):

@@ -22,7 +22,6 @@ from tests.workspaces import (
     build,
     codes,
     counters,
-    law_of_counters,
     limited,
     profiles,
     team,
@@ -34,7 +33,6 @@ formats = pytest.mark.parametrize("form", ["markdown", "xml"])
 
 
 @formats
-@law_of_counters(250)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_document_counted_anew_keeps_to_the_budget(
     counter: TokenCounter, form: str, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
@@ -51,7 +49,6 @@ def test_document_counted_anew_keeps_to_the_budget(
     assert ("over-budget" in codes(context)) == (least.tokens > budget)
 
 
-@law_of_counters(120)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_no_layer_takes_more_than_its_limits(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
@@ -78,7 +75,6 @@ def test_report_never_says_that_a_layer_took_more_than_it_might() -> None:
 
 
 @formats
-@law_of_counters(60)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_required_layer_is_whole(
     form: str, counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
@@ -106,7 +102,6 @@ def is_ranked(layer: Layer) -> bool:
     return layer.ranking.order == "best"
 
 
-@law_of_counters(120)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_a_layer_has_one_number_of_tokens_everywhere(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str

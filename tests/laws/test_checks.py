@@ -19,7 +19,7 @@ from contextasm.checks.registry import run_checks
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.model import Problem
 from tests.command import fill, inside
-from tests.workspaces import DAY, Content, law, workspaces
+from tests.workspaces import DAY, Content, workspaces
 
 NOW = datetime(DAY.year, DAY.month, DAY.day, 12, tzinfo=UTC).timestamp()
 
@@ -50,7 +50,6 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
         return run_checks(inspect(Options(workspace=str(root)), ProcessEnvironment({}, root, lambda: NOW)))
 
 
-@law(40)
 @given(workspaces(), CONFIG, ODDITIES, ODDITIES)
 def test_check_always_comes_to_an_end_and_to_the_same(
     files: dict[str, Content], config: str, odd: str, odder: str
@@ -84,7 +83,6 @@ def _make_hostile(path: Path, kind: str) -> None:
         path.write_bytes(contents.get(kind, b"Text.\n"))
 
 
-@law(60)
 @given(st.tuples(*(HOSTILE for _ in IMPORTED)), st.sampled_from(("CLAUDE.md", "AGENTS.md")))
 def test_check_tells_every_problem_of_a_build(kinds: tuple[str, ...], name: str) -> None:
     with TemporaryDirectory() as folder:

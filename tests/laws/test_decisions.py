@@ -19,8 +19,6 @@ from tests.workspaces import (
     budgets,
     build,
     counters,
-    law,
-    law_of_counters,
     profiles,
     request,
     topics,
@@ -28,7 +26,6 @@ from tests.workspaces import (
 )
 
 
-@law_of_counters(120)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_every_fragment_found_has_exactly_one_decision(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
@@ -41,7 +38,6 @@ def test_every_fragment_found_has_exactly_one_decision(
     assert len(set(ranked)) == len(ranked)
 
 
-@law_of_counters(150)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_decision_agrees_with_what_is_shown(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
@@ -70,7 +66,6 @@ def test_decision_agrees_with_what_is_shown(
     assert {each.reason.code for each in context.decisions} <= {*OUTCOME}
 
 
-@law_of_counters(150)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_section_ends_in_the_marker_just_where_it_lacks_anything(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
@@ -90,7 +85,6 @@ def test_section_ends_in_the_marker_just_where_it_lacks_anything(
     assert context.truncated == any(each.outcome in {"truncated", "dropped"} for each in context.decisions)
 
 
-@law(250)
 @given(files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
 def test_text_that_is_shown_stands_in_a_file(
     files: Mapping[str, Content], profile: Profile, budget: int, topic: str

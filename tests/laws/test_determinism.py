@@ -23,8 +23,6 @@ from tests.workspaces import (
     budgets,
     build,
     counters,
-    law,
-    law_of_counters,
     profiles,
     request,
     topics,
@@ -33,7 +31,6 @@ from tests.workspaces import (
 )
 
 
-@law_of_counters(80)
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics, seed=st.integers(0, 99))
 def test_equal_inputs_give_an_equal_context(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int
@@ -45,7 +42,6 @@ def test_equal_inputs_give_an_equal_context(
     )
 
 
-@law(80)
 @given(files=workspaces(), profile=profiles(), budget=budgets, topic=topics, seed=st.integers(0, 99))
 def test_order_in_which_the_disk_lists_files_does_not_matter(
     files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int

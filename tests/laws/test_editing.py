@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
@@ -60,7 +60,6 @@ def memories_of(data: bytes) -> list[str]:
     return [memory.text for memory in parse_memories(document)[0]]
 
 
-@settings(max_examples=100)
 @given(BULLETS, ENTRIES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.integers(-1, 9))
 def test_law_remember_changes_no_byte_outside_its_lines(
     tmp_path_factory: pytest.TempPathFactory,

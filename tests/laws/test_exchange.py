@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
@@ -80,7 +80,6 @@ def stored(root: Path) -> list[Memory]:
     return [memory._replace(path="", line=0) for memory in parse_memories(document)[0]]
 
 
-@settings(max_examples=150)
 @given(st.lists(MEMORIES, min_size=1, max_size=4, unique_by=lambda memory: memory.id))
 def test_law_export_then_import_gives_equal_memories(
     tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
@@ -99,7 +98,6 @@ def test_law_export_then_import_gives_equal_memories(
     assert (root / PLACE.path).read_bytes() == before
 
 
-@settings(max_examples=100)
 @given(st.lists(MEMORIES, min_size=1, max_size=4, unique_by=lambda memory: memory.id), st.data())
 def test_law_an_update_makes_each_memory_the_one_of_the_file(
     tmp_path_factory: pytest.TempPathFactory, memories: list[Memory], data: st.DataObject

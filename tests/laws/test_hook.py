@@ -17,7 +17,7 @@ from contextasm.integrations.hook import answer_text, failure_text, hook_call
 from contextasm.integrations.hook_parts import CUT_MARKER, cut_text, split_text
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import LENGTHS
-from tests.workspaces import Content, law, workspaces, write
+from tests.workspaces import Content, workspaces, write
 
 OPTIONS = Options(agent="luna", team="writers", date="2025-03-14")
 PARTS = 3
@@ -37,7 +37,6 @@ def units(host: str, text: str) -> int:
     return len(text.encode()) if host == "codex" else len(text.encode("utf-16-le")) // 2
 
 
-@law(60)
 @given(
     files=workspaces(),
     long=st.integers(0, 400),
@@ -71,7 +70,6 @@ values = st.recursive(
 names = st.sampled_from(["SessionStart", "UserPromptSubmit", "BeforeAgent"]) | values
 
 
-@law(150)
 @given(name=names, prompt=values, folder=values, drop=st.sets(st.sampled_from(["hook_event_name", "prompt", "cwd"])))
 def test_any_event_gets_one_answer_or_an_error_for_the_person(
     name: object, prompt: object, folder: object, drop: set[str]

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_yaml
@@ -149,7 +149,6 @@ def lines_lost(text: str, entries: CheckedEntries, place: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", MARKDOWN)
-@settings(max_examples=200)
 @given(LINES)
 def test_law_no_line_is_lost_untold(name: str, text: str) -> None:
     entries = checked(name, MARKDOWN[name](text))
@@ -160,7 +159,6 @@ def test_law_no_line_is_lost_untold(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=60)
 @given(ITEMS)
 def test_law_no_value_is_lost_untold(name: str, items: Items) -> None:
     entries = checked(name, WRITERS[name](items))
@@ -188,7 +186,6 @@ def store_twice(root: Path, entries: CheckedEntries) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=60)
 @given(LINES, ITEMS)
 def test_law_what_is_imported_is_read_back_and_a_second_import_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, name: str, text: str, items: Items
@@ -217,7 +214,6 @@ ANY = st.text(st.characters(), max_size=60)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=120)
 @given(JSON | CUT | LINES | ANY)
 @example("---\nname: [\n---\n")
 @example('{"type": "entity", "name": "A", "observations": {"a": 1}}')

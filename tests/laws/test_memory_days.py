@@ -10,7 +10,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from contextasm.model import (
@@ -172,7 +172,6 @@ def _every_pool_is_large() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
 @given(pages=st.lists(page(), min_size=2, max_size=4), changed=page(), asked=st.lists(ASKED, min_size=1, max_size=3))
 def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str, asked: Sequence[Asked]) -> None:
     with tempfile.TemporaryDirectory() as name:

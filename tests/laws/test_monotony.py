@@ -20,7 +20,6 @@ from tests.workspaces import (
     budgets,
     build,
     counters,
-    law_of_counters,
     limited,
     log,
     profiles,
@@ -30,7 +29,6 @@ from tests.workspaces import (
 )
 
 
-@law_of_counters(500)
 @given(
     counter=counters,
     files=workspaces(),

@@ -24,7 +24,7 @@ from contextasm.text.markdown.literals import open_literal
 from contextasm.text.markdown.outline import nest
 from tests.laws.test_profiles import VARIANTS, build
 from tests.laws.test_truncation import cut_to, fragments_of
-from tests.workspaces import DEFAULT, Content, Files, agent, ago, law, limited, request, workspaces
+from tests.workspaces import DEFAULT, Content, Files, agent, ago, limited, request, workspaces
 
 PARSERS = (MarkdownIt("commonmark"), MarkdownIt("commonmark").enable("table"))
 
@@ -47,7 +47,6 @@ def headings(text: str, parser: MarkdownIt) -> list[str]:
     return [words if one.tag == "h2" else f"{one.tag} {words}" for one, words in pairs if one.tag in {"h1", "h2"}]
 
 
-@law(1500)
 @given(text=hostile, only_above=st.booleans())
 def test_nested_text_holds_no_heading_of_its_level(text: str, only_above: bool) -> None:
     nested = nest(text, 2, only_above).text
@@ -58,7 +57,6 @@ def test_nested_text_holds_no_heading_of_its_level(text: str, only_above: bool) 
     assert nest(nested, 2, only_above).text == nested
 
 
-@law(1500)
 @given(text=hostile, keep=st.sampled_from(("start", "end")), room=st.integers(1, 150))
 def test_a_cut_opens_no_heading(text: str, keep: str, room: int) -> None:
     nested = nest(text, 2).text.strip("\n")
@@ -69,7 +67,6 @@ def test_a_cut_opens_no_heading(text: str, keep: str, room: int) -> None:
         assert headings(f"## One\n{cut}\n\n## Two\n", parser) == ["One", "Two"]
 
 
-@law(600)
 @given(text=hostile, level=st.sampled_from(("micro", "macro")))
 @example(text="a\n```\nb\n```\n---", level="micro")
 @example(text="a\n\n```code. More`e", level="micro")
@@ -136,7 +133,6 @@ PROFILES = {"default": DEFAULT, **VARIANTS}
 
 
 @pytest.mark.parametrize("half", [0, 1])
-@law(400)
 @given(
     files=hostile_systems(),
     profile=st.sampled_from(sorted(PROFILES)).map(PROFILES.__getitem__),

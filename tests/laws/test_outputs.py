@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command import Result, fill, inside
-from tests.workspaces import Content, law, workspaces
+from tests.workspaces import Content, workspaces
 
 CONFIG = {
     "ctxasm.yaml": """\
@@ -73,7 +73,6 @@ def built(root: Path, *words: str) -> Result:
     return inside("build", "-q", "-a", "luna", "-t", "writers", *words, cwd=root)
 
 
-@law(120)
 @given(workspaces(), st.data())
 def test_no_command_changes_a_file_that_a_build_could_read(files: dict[str, Content], data: st.DataObject) -> None:
     """P4: builds give the same text after any command that writes, and each other file has the same bytes."""

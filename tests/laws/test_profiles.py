@@ -24,7 +24,7 @@ from contextasm.rendering.frame import MARKER
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import lines_of
-from tests.workspaces import Content, Files, budgets, codes, law, limits, memory_lists, request, texts, workspaces
+from tests.workspaces import Content, Files, budgets, codes, limits, memory_lists, request, texts, workspaces
 
 SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if name != "default"}
 VARIANTS = {
@@ -123,7 +123,6 @@ topics = st.sampled_from(("", "the harbour and three acts", "Luna"))
 
 
 @pytest.mark.parametrize("half", [0, 1])
-@law(130)
 @given(files=systems(), profile=variants(), budget=budgets, topic=topics, seed=st.integers(0, 9))
 def test_laws_hold_for_every_profile(
     half: int, files: dict[str, Content], profile: Profile, budget: int, topic: str, seed: int
@@ -217,7 +216,6 @@ AROUND = 40
 MERGING = [name for name in sorted(VARIANTS) if VARIANTS[name].merge]
 
 
-@law(100)
 @given(files=systems(), name=st.sampled_from(MERGING), budget=budgets, topic=topics)
 def test_whatever_is_merged_is_shown_elsewhere(files: dict[str, Content], name: str, budget: int, topic: str) -> None:
     context = build(files, VARIANTS[name], budget, topic)
@@ -234,7 +232,6 @@ def is_text(layer: Layer) -> bool:
     return running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
 
 
-@law(130)
 @given(
     files=systems(), name=st.sampled_from(sorted(VARIANTS)), budget=budgets, more=st.integers(1, 2_000), topic=topics
 )

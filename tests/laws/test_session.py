@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -147,9 +147,4 @@ class Session(RuleBasedStateMachine):
 
 
 TestSession = Session.TestCase
-TestSession.settings = settings(
-    max_examples=max(8, settings().max_examples // 4),
-    stateful_step_count=14,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+TestSession.settings = settings(stateful_step_count=14)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Fragment, FragmentDisplay, Location, SectionFormat, TokenCounter
+from contextasm.model import Fragment, FragmentDisplay, Location, TokenCounter
 from contextasm.rendering.frame import MARKER, MARKERS
 from contextasm.selection.sections import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
@@ -14,7 +14,7 @@ from contextasm.selection.truncate import truncate
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.literals import closes_fence, fence_opening
 from tests.laws.lines import is_beginning, lines_of
-from tests.workspaces import BLOCKS, OPEN_FENCES, counters, law, law_of_counters
+from tests.workspaces import BLOCKS, OPEN_FENCES, counters
 
 
 def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
@@ -27,11 +27,6 @@ def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
     ]
 
 
-def framed(marker: str) -> SectionFormat:
-    """Sections without anything around them."""
-    return SectionFormat(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
-
-
 def cut_to(
     fragments: list[Fragment], room: int, marker: str, counter: TokenCounter = ESTIMATE
 ) -> tuple[tuple[Excerpt, ...], str]:
@@ -41,7 +36,7 @@ def cut_to(
         assert isinstance(kept, list | tuple)
         there = {each.fragment.id for each in kept}
         missing = [each for each in fragments if each.id not in there]
-        return section_body(kept, missing, "\n\n", framed(marker).marker)
+        return section_body(kept, missing, "\n\n", MARKERS[marker](ESTIMATE.count))
 
     kept = truncate(fragments, room, counter, lambda kept: counter.units(text(kept)))
     return kept, text(kept)
@@ -63,7 +58,6 @@ keeps = st.sampled_from(("start", "end"))
 markers = st.sampled_from(("plain", "detailed"))
 
 
-@law(600)
 @given(contents, keeps, markers, st.one_of(st.integers(0, 200), st.integers(0, 2_000)))
 def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str, marker: str, room: int) -> None:
     kept, text = cut_to(fragments_of(contents, keep), room, marker)
@@ -89,7 +83,6 @@ def test_cut_tears_no_letter_no_row_and_no_fence(contents: list[str], keep: str,
                 assert stretch.stop >= block.body + 2
 
 
-@law(600)
 @given(contents, keeps, markers, st.integers(0, 1_200), st.integers(1, 200))
 def test_cut_in_more_room_keeps_at_least_as_much(
     contents: list[str], keep: str, marker: str, room: int, more: int
@@ -109,7 +102,6 @@ def test_cut_in_more_room_keeps_at_least_as_much(
         )
 
 
-@law(300)
 @given(
     st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=9).map("\n\n".join).filter(str.strip),
     keeps,
@@ -130,7 +122,6 @@ def test_marker_never_stands_inside_a_fence(text: str, keep: str, room: int) -> 
 LINES = st.text(st.sampled_from("ab1_.,:- \u00e9\u65e5'\t/"), max_size=12)
 
 
-@law_of_counters(300)
 @given(
     st.one_of(contents, st.lists(LINES, min_size=1, max_size=60).map(lambda lines: ["\n".join(lines).strip() or "x"])),
     keeps,
@@ -156,7 +147,7 @@ def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
 
     def cost(kept: object) -> int:
         assert isinstance(kept, list | tuple)
-        costs.append(ESTIMATE.units(section_body(kept, [], "\n\n", framed("plain").marker)))
+        costs.append(ESTIMATE.units(section_body(kept, [], "\n\n", MARKERS["plain"](ESTIMATE.count))))
         return costs[-1]
 
     truncate(fragments_of([text], "start"), 30_000, ESTIMATE, cost)

@@ -21,7 +21,6 @@ from contextasm.upkeep.memories.planner import plan_memories
 from contextasm.upkeep.plan import prepare_upkeep
 from tests.command import fill, inside
 from tests.upkeep.trees import tree
-from tests.workspaces import law
 
 DAY = ("--date", "2026-03-14")
 
@@ -98,7 +97,6 @@ def texts_of(root: Path) -> set[str]:
     return found
 
 
-@law(120)
 @given(st.lists(memory_files(), min_size=1, max_size=3), st.booleans(), st.sampled_from(["--safe", "--all"]))
 def test_nothing_is_lost_and_everything_is_taken_back(files: list[bytes], are_many: bool, which: str) -> None:
     contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
@@ -124,7 +122,6 @@ def changes_of(root: Path) -> list[Action]:
     return [action for action in plan_memories(upkeep) if action.changes_files]
 
 
-@law(80)
 @given(st.lists(memory_files(), min_size=1, max_size=2))
 def test_one_plan_leaves_nothing_to_do(files: list[bytes]) -> None:
     contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tests.command import SMALL, fill, inside
 from tests.upkeep.memories.test_memories import ALIKE, many
-from tests.workspaces import law
 
 MARK = "zanzibar"
 """A word of every private text, and of every log that is excluded."""
@@ -42,7 +41,6 @@ def memory_files(draw: st.DrawFn) -> str:
     return text + draw(st.sampled_from(("", many(20, []) if text.endswith("\n") else "")))
 
 
-@law(60)
 @given(st.lists(memory_files(), min_size=1, max_size=2), st.booleans(), st.sampled_from(["--safe", "--all"]))
 def test_nothing_private_or_excluded_is_shown_for_having_been_tidied(
     texts: list[str], compress: bool, which: str

@@ -20,7 +20,7 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.revision import GitWorkspace
 from tests.command import LUNA, clean, fill, inside, refused
 from tests.workspace.test_folder import PATTERNS, trees
-from tests.workspaces import Content, budgets, build, law, profiles, workspaces, write
+from tests.workspaces import Content, budgets, build, profiles, workspaces, write
 
 SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8")
@@ -81,7 +81,6 @@ def side(context: Context) -> Side:
     return Side("x", context, {each.path: each.digest for each in context.documents})
 
 
-@law(60)
 @given(files=workspaces(), other=workspaces(), profile=profiles(), budget=budgets)
 def test_difference_accounts_for_every_token(
     files: Mapping[str, Content], other: Mapping[str, Content], profile: Profile, budget: int
@@ -170,7 +169,6 @@ def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
     assert "+### 2025-03-10\n+Known.\n" in done.out
 
 
-@law(12)
 @given(tree=trees)
 def test_revision_lists_and_reads_what_the_folder_does(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, bytes]

@@ -26,7 +26,7 @@ from contextasm.rendering.page import words
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
 from tests.command import LUNA, fill, inside
-from tests.workspaces import Content, agent, ago, budgets, build, law, log, profiles, workspaces
+from tests.workspaces import Content, agent, ago, budgets, build, log, profiles, workspaces
 
 STYLE = "body { color: black; }"
 
@@ -131,7 +131,6 @@ def test_policy_allows_the_style_sheet_of_the_page(tmp_path: Path) -> None:
     assert f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in html
 
 
-@law(60)
 @given(workspaces(), profiles(), budgets)
 def test_every_decision_is_on_the_page_once(files: dict[str, Content], profile: Profile, budget: int) -> None:
     context = build(files, profile, budget=budget)
@@ -156,7 +155,6 @@ def test_budgets_side_by_side_have_each_fragment_once() -> None:
 texts = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)), max_size=8).map("".join)
 
 
-@law(60)
 @given(texts, texts, texts)
 def test_hostile_text_is_inert(topic: str, knowledge: str, memory: str) -> None:
     files: dict[str, Content] = {

@@ -21,7 +21,6 @@ from contextasm.upkeep.actions import Action
 from contextasm.upkeep.plan import upkeep_series
 from contextasm.workspace.editing.memory_file import Edit
 from tests.command import LUNA, Result, fill, inside
-from tests.workspaces import law
 
 NAMED = {
     "memory_assembly_duration_seconds": "gauge",
@@ -145,7 +144,6 @@ def test_hostile_names_stay_inside_their_labels(tmp_path: Path) -> None:
     assert labels.pop().startswith('a"} 1')
 
 
-@law(150)
 @given(st.dictionaries(st.sampled_from(["layer", "agent", "verb"]), st.text(min_size=1), min_size=1), st.floats())
 def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, str], value: float) -> None:
     if math.isinf(value):

@@ -20,7 +20,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.fields import unique_ids
 from tests.command import fill, inside
-from tests.workspaces import DAY, Content, Files, agent, build, codes, law, limited, log, request, team
+from tests.workspaces import DAY, Content, Files, agent, build, codes, limited, log, request, team
 
 TOMORROW = DAY + timedelta(days=1)
 
@@ -180,7 +180,6 @@ class Counted(str):
         return super().__hash__()
 
 
-@law(50)
 @given(st.lists(st.sampled_from(("a", "b", "a~2", "a~3", "b~2")), max_size=30))
 def test_unique_ids_are_the_first_free_ones(names: list[str]) -> None:
     ids = unique_ids(names)

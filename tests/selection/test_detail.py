@@ -19,7 +19,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.markdown.outline import nest
 from tests.command import ends, fill, inside
-from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, law, memory_files, request
+from tests.workspaces import BLOCKS, OPEN_FENCES, Content, Files, budgets, codes, memory_files, request
 
 PAGE = """# Title
 
@@ -76,7 +76,6 @@ def test_text_without_anything_to_spare_has_one_level(text: str) -> None:
     assert [form.text for form in detail_levels(text)] == [text]
 
 
-@law(400)
 @given(documents)
 def test_row_91_macro_is_no_longer_than_micro_and_micro_than_the_whole(text: str) -> None:
     atomic, micro, macro = (at_detail(text, level) for level in LEVELS)
@@ -169,7 +168,6 @@ def test_layer_shows_its_level_of_detail_even_where_more_would_fit() -> None:
     assert context.text == "## Notes\n- [note] One sentence.\n... [truncated]\n"
 
 
-@law(150)
 @given(files=memory_files, budget=budgets, level=st.sampled_from(("macro", "micro", "adaptive")))
 def test_row_93_detail_is_added_up_to_90_per_cent_and_never_past_the_budget(
     files: Mapping[str, str], budget: int, level: str

@@ -12,7 +12,7 @@ from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import in_scope, with_layer_changes
 from contextasm.model import Context, ContextasmError, LayerUsage, Profile
 from tests.command import SAMPLE, inside
-from tests.workspaces import DAY, DEFAULT, Content, agent, ago, budgets, build, law, limited, log, section, workspaces
+from tests.workspaces import DAY, DEFAULT, Content, agent, ago, budgets, build, limited, log, section, workspaces
 
 WORDS = "\n\n".join(f"Paragraph {n} says something of the harbour." for n in range(400))
 MEMORY = "".join(f"- [fact] The harbour has {n} boats and a long pier {{id=m{n}}}\n" for n in range(5))
@@ -79,7 +79,6 @@ def test_plan_of_the_example_shows_no_empty_memory_layer() -> None:
 OLD_RULE: Profile = limited(L4={"reserve": 0, "reserve_against": ()}, L5={"reserve": 0, "reserve_against": ()})
 
 
-@law(150)
 @given(files=workspaces(), budget=budgets)
 def test_nothing_changes_where_no_memory_layer_was_starved(files: Mapping[str, Content], budget: int) -> None:
     before, after = build(files, OLD_RULE, budget=budget), build(files, budget=budget)

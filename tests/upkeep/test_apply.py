@@ -32,7 +32,6 @@ from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 from tests.upkeep.trees import all_text, tree
-from tests.workspaces import law
 
 DAY = date(2026, 3, 14)
 FILE = "agents/a/memories/m.md"
@@ -165,7 +164,6 @@ def _steps(draw: st.DrawFn, files: dict[str, bytes]) -> Edit | Move:
 
 
 @given(_rounds())
-@law(150)
 def test_undo_of_any_application_is_the_identity_on_bytes(drawn: tuple[dict[str, bytes], list[list[Action]]]) -> None:
     files, rounds = drawn
     with tempfile.TemporaryDirectory() as folder:
@@ -182,7 +180,6 @@ def test_undo_of_any_application_is_the_identity_on_bytes(drawn: tuple[dict[str,
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")), min_size=1))
-@law(100)
 def test_an_archive_gives_back_each_text(texts: Sequence[str]) -> None:
     archive = b""
     for number, text in enumerate(texts):

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.input.settings import load_settings_file
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Problem, Summarizer
 from contextasm.upkeep.actions import Action
@@ -23,7 +22,6 @@ from contextasm.upkeep.retention import SHORTENED_MARK, plan_retention
 from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
-from tests.workspaces import law
 
 DAY = date(2025, 3, 14)
 LONG = "# Harbor\n\nThe harbor has two gates. Each is shut at dusk, and a bell is rung before that.\n" + (
@@ -60,9 +58,7 @@ def plan(root: Path, summarizer: Summarizer | None = None) -> list[Action]:
     folder = Folder(root)
     settings_file = load_settings_file(folder)
     settings = parse_upkeep(settings_file)
-    return list(
-        plan_retention(UpkeepInput(folder, settings, settings_file, DAY, load_yaml, summarizer, MemoryFiles(folder)))
-    )
+    return list(plan_retention(UpkeepInput(folder, settings, settings_file, DAY, summarizer, MemoryFiles(folder))))
 
 
 def carry_out(root: Path, actions: list[Action]) -> None:
@@ -280,7 +276,6 @@ def test_settings_are_parsed_strictly(tmp_path: Path, policies: str, what: str, 
     assert hint in caught.value.hint
 
 
-@law(40)
 @given(
     st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 6)), min_size=1, max_size=6, unique_by=lambda p: p[0]),
     st.integers(0, 40).map(lambda tenths: tenths / 10),

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from tests.command import COMMAND, SAMPLE, SMALL, UNPRIVILEGED, clean, fill, inside, refused, start
 from tests.upkeep.trees import tree
-from tests.workspaces import law
 
 DAY = date(2026, 3, 14)
 WORDS = ("--date", str(DAY))
@@ -121,7 +120,6 @@ _LINES = st.sampled_from(["The harbor bell rang.", "Kenji fixed ticket 317.", "R
 
 
 @given(st.dictionaries(st.integers(-2, 90), st.lists(_LINES, min_size=1, max_size=4), min_size=1), st.booleans())
-@law(40)
 def test_a_topic_finds_in_logs_what_it_found_before(days: Mapping[int, list[str]], compress: bool) -> None:
     import tempfile
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from contextasm.workspace.folder import Folder
-from tests.workspaces import Files, law, write
+from tests.workspaces import Files, write
 
 NAMES = ("a", "b", "a.md", "b.md", ".hidden", "é.md", "2025-03-14.md", "[x].md", "A.md", "a b.md")
 
@@ -45,7 +45,6 @@ PATTERNS = (
 )
 
 
-@law(100)
 @given(trees)
 def test_workspace_in_memory_lists_and_reads_what_a_folder_does(tree: dict[str, bytes]) -> None:
     folders = {path.rpartition("/")[0] for path in tree}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside, refused
-from tests.workspaces import law
 
 DAY = {"ctxasm.yaml": "date: 2025-03-14\n"}
 KNOWLEDGE = "agents/a/KNOWLEDGE.md"
@@ -125,7 +124,6 @@ def test_path_outside_stays_as_typed(root: Path) -> None:
 steps = st.lists(st.sampled_from((".", "..", "agents", "a", "daily", "KNOWLEDGE.md", "")), min_size=1, max_size=7)
 
 
-@law(100)
 @given(steps, st.sampled_from(FOLDERS[:-1]))
 def test_law_typed_path_is_that_of_the_file_the_system_opens(parts: list[str], folder: str) -> None:
     with TemporaryDirectory() as name:

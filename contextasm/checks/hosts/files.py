@@ -315,5 +315,5 @@ def imported_texts(reading: HostReading) -> Mapping[str, str]:
     paths = [file.path for file in reading.files if file.rule.imports]
     if not any("@" in file.text for file in reading.files if file.rule.imports):
         return {}
-    files = read_with_imports(Folder(Path(reading.root)), paths).files
-    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.imported_by}
+    files, _, _ = read_with_imports(Folder(Path(reading.root)), paths)
+    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.is_imported}

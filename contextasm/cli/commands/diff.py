@@ -87,10 +87,10 @@ def _page_file(html: str, records: Sequence[OpenedRecord], options: Options) -> 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
     """The difference as JSON, as the lines that differ, or as a table and a line of figures."""
-    from contextasm.records.diff import diff_data, shift_table, summary
+    from contextasm.records.diff import DiffDocument, diff_data, shift_table, summary
 
     if as_json:
-        return format_json(diff_data(difference))
+        return format_json(DiffDocument, diff_data(difference))
     if as_text:
         return shown(_text_diff(difference))
     table = format_table(*shift_table(difference)) + "\n" if difference.shifts else ""

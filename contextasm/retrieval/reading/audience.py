@@ -1,6 +1,6 @@
 """Audience: the workspace as a shared context may see it, and a receipt for each private part that it lacks.
 
-Private parts are taken out where files are read, whatever the name they are read by: no source sees them.
+Private parts are removed when files are read, whatever the name they are read by: no source sees them.
 """
 
 from __future__ import annotations
@@ -118,9 +118,12 @@ def with_receipts(build: Build, results: Results) -> Results:
 def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
     documents = {document.path: document for document in result.documents if document.lacks_private}
     fragments = [_excluded(fragment, layer, documents) for fragment in result.fragments]
-    told = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
+    reported = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
     receipts = (
-        receipt for path, document in documents.items() if path not in told for receipt in _receipts(document, layer)
+        receipt
+        for path, document in documents.items()
+        if path not in reported
+        for receipt in _receipts(document, layer)
     )
     problems = result.problems
     if layer.private and layer.limits.required and (fragments or documents):

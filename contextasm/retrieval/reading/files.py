@@ -117,6 +117,9 @@ def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
     return parsed, problems
 
 
+# --- Dated logs ------------------------------------------------------------------------------------------------------
+
+
 class DatedLog(NamedTuple):
     """The file of a log, not opened."""
 

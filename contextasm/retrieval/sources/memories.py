@@ -35,11 +35,10 @@ from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.templates import fill_item, fill_template
-from contextasm.text.similarity import text_fingerprint
+from contextasm.text.similarity import identities, text_fingerprint
 
 if TYPE_CHECKING:
     from contextasm.retrieval.reading.feedback import WorkspaceFeedback
-    from contextasm.retrieval.search.bm25 import HybridHit
 
 _WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
@@ -57,7 +56,7 @@ def group_memories(
     """The layer's memories with their places, and the problems of all memories.
 
     `exclusions` holds the ids of excluded memories, which take no part in a quota. Of memories that are the same by
-    the methods `merge` of the profile, a quota takes the surest alone.
+    the methods `merge` of the profile, a quota takes only the surest.
     """
     problems = [problem for memory in memories for problem in _memory_problems(memory, layer)]
     tier = layer.memories.tier
@@ -126,34 +125,31 @@ def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[s
     candidates = [
         memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
     ]
-    seen: set[tuple[object, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     distinct: list[Memory] = []
     for memory in sorted(candidates, key=lambda memory: (-memory.confidence, -memory.importance, memory.text)):
-        text = text_fingerprint(memory.text)
-        names: set[tuple[object, ...]] = {("content", text.folded)} if "content" in merge else set()
-        if "dedup" in merge and memory.dedup:
-            names.add(("dedup", memory.dedup, text.figures))
-        if not names & seen:
+        keys = {*identities(text_fingerprint(memory.text), memory.dedup, merge).values()}
+        if not keys & seen:
             distinct.append(memory)
-        seen |= names
+        seen |= keys
     return distinct
 
 
 def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[tuple[Memory, Place]]:
-    # The most important first; each memory is taken once, by the first pattern with room for it.
+    # The most important first; each memory is chosen once, by the first pattern with room for it.
     best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
-    taken: set[str] = set()
+    chosen: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
         matching = [
-            memory for memory in best_first if memory.id not in taken and wildcard_matches(pattern, memory_key(memory))
+            memory for memory in best_first if memory.id not in chosen and wildcard_matches(pattern, memory_key(memory))
         ]
         for number, memory in enumerate(matching[:count]):
-            taken.add(memory.id)
+            chosen.add(memory.id)
             yield memory, (place, number)
 
 
 def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
-    # In the layer's order; keys that the layer does not name are behind it, by name.
+    # In the layer's order; keys that the layer does not name come after them, by name.
 
     def sort_key(key: str) -> tuple[int, str]:
         patterns = (
@@ -162,6 +158,9 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
         return next(patterns, len(layer.display.group_order)), key
 
     return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}
+
+
+# --- The sources -----------------------------------------------------------------------------------------------------
 
 
 def recent_memories(query: SourceQuery) -> RetrievalResult:
@@ -190,7 +189,8 @@ def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
         if hit := hits.get(row):
             memory = memories[number]
             weighted = _weighted_parts(memory, query, feedback)
-            score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *weighted)
+            (_, similarity), *parts = hit
+            score = (*_common_parts(memory, similarity, query), *parts, *weighted)
             fragments[number] = fragments[number]._replace(score=score)
         elif not memories[number].pin:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
@@ -198,9 +198,9 @@ def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
     return feedback.added_to(result) if feedback else result
 
 
-def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
+def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
     # By position; by words, and by embeddings, too, where these are configured and in time.
-    from contextasm.retrieval.search.bm25 import HybridHit, fuse, similarities
+    from contextasm.retrieval.search.bm25 import fuse, similarities
     from contextasm.retrieval.search.inverted_index import build_index
 
     topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
@@ -210,7 +210,7 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
     nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
     if isinstance(nearness, Problem) or not nearness:
         problems = (nearness,) if isinstance(nearness, Problem) else ()
-        return {row: HybridHit(similarity) for row, similarity in word_hits.items()}, problems
+        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}, problems
     return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
 
 

@@ -21,7 +21,7 @@ from contextasm.checks.hosts.cuts import kept_runs, lost_runs, lost_sections
 from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Cut, Digest, Host, host_names, load_host
 from contextasm.config.input.values import parse_inner_paths
-from contextasm.records.json_codec import from_json, to_json
+from contextasm.rendering.json_codec import from_json, to_json
 from tests.command import CASES, ROOT, Result, fill, inside, refused
 
 HOSTS = host_names()
@@ -85,7 +85,7 @@ def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) 
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_file_of_a_host_is_sound(host: str) -> None:
     loaded = load_host(host, "test")
-    assert from_json(Host, to_json(loaded), host) == loaded  # of the types that its fields declare
+    assert from_json(Host, to_json(Host, loaded), host) == loaded  # of the types that its fields declare
     for rule in loaded.loads:
         assert parse_inner_paths([*rule.files], host) == rule.files
         assert rule.folders in {"folder", "repository", "outside"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -259,28 +257,3 @@ def test_only_control_characters_go_where_the_others_are_kept() -> None:
 @given(st.text())
 def test_any_payload_prints(text: str) -> None:
     assert all(find.payload.isprintable() for find in strip_hidden(text)[1])
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        pytest.param("plain words and more of them\n", id="ascii"),
-        pytest.param("w\u00f6rter ", id="one line"),
-        pytest.param("a\u200b", id="a find in every other place"),
-        pytest.param("\u200b\u200c", id="one run"),
-        pytest.param(f"{FLAG}{tags('abc')}", id="flags without an end"),
-        pytest.param("a.\u200e", id="marks of direction"),
-        pytest.param("\u3164\uffa0", id="fillers"),
-    ],
-)
-def test_ten_times_the_text_takes_about_ten_times_as_long(unit: str) -> None:
-    small, large = (min(_seconds(unit * (size // len(unit))) for _ in range(2)) for size in (20_000, 200_000))
-    assert large < 40 * small + 0.1
-
-
-def _seconds(text: str) -> float:
-    """What finding everything takes of the processor, whatever else the machine is at."""
-    start = process_time()
-    for _ in strip_hidden(text)[1]:
-        pass
-    return process_time() - start

@@ -10,7 +10,6 @@ from contextasm.text.cleaning.secrets import scanner as secret_scanner
 from contextasm.text.cleaning.secrets.families import LONG_FAMILIES, SHORT_FAMILIES, argument_shapes
 from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
 from tests.text.cleaning.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
-from tests.workspaces import law
 
 SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_MANY_LINES]
 
@@ -199,7 +198,6 @@ _BEGINNINGS = [
 _planted = st.sampled_from(SAMPLES)
 
 
-@law(300)
 @given(
     st.lists(
         st.one_of(st.sampled_from(_PIECES), _planted.map(lambda sample: "".join(sample[1:])), st.text()), max_size=9
@@ -218,7 +216,6 @@ _bodies = st.text(st.sampled_from("aB3x-_.+/=%\\\"'f0"), min_size=10, max_size=4
 """What may stand behind a prefix: of some shapes a secret, of others none."""
 
 
-@law(600)
 @given(
     st.lists(
         st.one_of(
@@ -254,7 +251,6 @@ def test_a_secret_is_masked_whatever_else_its_text_holds(text: str, masked: str)
     assert mask_secrets(text).text == masked
 
 
-@law(300)
 @given(_planted, st.lists(st.sampled_from(_PIECES)), st.lists(st.sampled_from(_PIECES)))
 def test_no_part_of_a_planted_secret_stays(
     sample: tuple[str, str, str, str], pieces_before: list[str], pieces_behind: list[str]
@@ -270,7 +266,6 @@ def test_no_part_of_a_planted_secret_stays(
     assert [part for part in parts if part in masked] == []
 
 
-@law(200)
 @given(
     _planted,
     st.text(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 
 from contextasm.text.markdown.blocks import blocks
-from tests.workspaces import law, texts
+from tests.workspaces import texts
 
 
-@law(200)
 @given(texts)
 def test_blocks_hold_every_line_once(text: str) -> None:
     lines = text.split("\n")

@@ -19,7 +19,7 @@ from contextasm.text.memories.writer import (
     is_value,
 )
 from contextasm.text.similarity import find_candidates, fold_text, is_same, memory_texts, similarity
-from tests.workspaces import law, memory_lists
+from tests.workspaces import memory_lists
 
 PIECES = (
     *(
@@ -98,7 +98,6 @@ def read(text: str) -> tuple[Memory, ...]:
     return parse_memories(found)[0]
 
 
-@law(400)
 @given(
     memory_lists.filter(lambda text: "type:" not in text), st.lists(st.tuples(texts, fields), min_size=1, max_size=3)
 )
@@ -172,7 +171,6 @@ def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
     assert fold_text("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == fold_text("full width fine STRASSE")
 
 
-@law(200)
 @given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
 def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
     text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])

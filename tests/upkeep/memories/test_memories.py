@@ -14,7 +14,6 @@ from contextasm.model import Document, Memory
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.memories import merging as duplicates
-from contextasm.upkeep.memories.states import can_merge
 from tests.command import SAMPLE, fill, inside
 
 DAY = date(2026, 3, 14)
@@ -205,25 +204,6 @@ def test_thousands_of_equal_memories_become_one(tmp_path: Path) -> None:
     assert len(archive) < 4 * len(text)
     assert [memory.created for memory in memories(tmp_path)] == [day(2999)]
     assert plan(tmp_path) == []
-
-
-@pytest.mark.parametrize("fields", ["", "key=k{number}"])
-def test_work_grows_with_the_number_of_equal_memories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: str
-) -> None:
-    compared: list[int] = []
-
-    def counting(one: Memory, other: Memory) -> bool:
-        compared[-1] += 1
-        return can_merge(one, other)
-
-    monkeypatch.setattr(duplicates, "can_merge", counting)
-    for count in (500, 2000):
-        compared.append(0)
-        items = (f"- {LONG} {{created={day(at)} {fields.format(number=at)}}}" for at in range(count))
-        workspace(tmp_path / str(count), "\n".join(items) + "\n")
-        assert verbs(tmp_path / str(count)) == ([] if fields else ["reinforce"])
-    assert compared[1] <= 5 * compared[0]
 
 
 def test_classes_of_equal_memories_are_listed_once() -> None:

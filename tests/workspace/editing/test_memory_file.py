@@ -13,7 +13,7 @@ from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.memories.writer import append_bullets, format_bullet
 from contextasm.workspace.editing.memory_file import MemoryFile, edited
 from tests.text.memories.test_memory_writer import read, texts
-from tests.workspaces import law, memory_lists
+from tests.workspaces import memory_lists
 
 
 def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
@@ -23,7 +23,6 @@ def with_fields(text: str, line: int, fields: Mapping[str, str]) -> str:
     return edited(document.data, [MemoryFile(document).set_fields(line, fields)]).decode()
 
 
-@law(200)
 @given(memory_lists, st.lists(texts, max_size=3), st.sampled_from(("\n", "\r\n")), st.data())
 def test_other_fields_change_one_memory_and_nothing_else(
     old: str, new: list[str], end: str, data: st.DataObject

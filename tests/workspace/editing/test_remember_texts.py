@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
@@ -74,7 +74,6 @@ STEP = st.tuples(
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(STEP, min_size=2, max_size=8))
 def test_law_stored_texts_change_no_outcome(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
@@ -106,7 +105,6 @@ def found(root: Path, name: str, *, with_ids: bool = True) -> list[Memory] | str
 NAMES = ("x1", "x2", "x1~2", "x2~3", "x3")
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 10**6), st.sampled_from(NAMES)), min_size=2, max_size=8))
 def test_law_stored_ids_change_nothing_that_is_found(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_yaml
@@ -127,7 +127,6 @@ ACTIONS = st.lists(
 CHANGES = {"push": push, "pop": pop, "block": block, "park": park}
 
 
-@settings(max_examples=60)
 @given(ACTIONS, st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_law_changes_of_the_file_are_the_changes_of_the_stack(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]], end: str, flow: bool
