@@ -5,14 +5,13 @@ The memories of a file are parsed only where one of them is needed. `MemoryEdito
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 
 from contextasm.model import (
     AS_WRITTEN,
     CLEAN,
     Cleaning,
-    Context,
     Decision,
     Document,
     FileTexts,
@@ -180,49 +179,36 @@ def _parse(path: str, data: bytes, cleaning: Cleaning) -> Document:
     return document
 
 
-def touch_memories(workspace: Folder, context: Context) -> int:
-    """Set `accessed` of the memories that a context shows to its date; gives the number of memories that changed.
+def touch_memories(workspace: Folder, shown: Sequence[Decision], day: date) -> int:
+    """Set `accessed` of the memories of these decisions to a day; gives the number of memories that changed.
 
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
-    Memories of a shared store are left to `store.writing.touch_in_store`.
     """
-    shown = _shown_memories(workspace, context)
     if not shown:
         return 0
     with locked(workspace):
-        changes = _access_changes(workspace, context, shown)
+        changes = _access_changes(workspace, shown, day)
         for path, (_, data) in changes.items():
             if data:
                 save_file(workspace, path, data)
     return sum(count for count, _ in changes.values())
 
 
-def refuse_untouchable(workspace: Folder, context: Context) -> None:
+def refuse_untouchable(workspace: Folder, shown: Sequence[Decision], day: date) -> None:
     """Raise `ContextasmError` where `touch_memories` could not write, as far as can be said without trying."""
-    shown = _shown_memories(workspace, context)
     if not shown:
         return
     with locked(workspace):
-        for path, (_, data) in _access_changes(workspace, context, shown).items():
+        for path, (_, data) in _access_changes(workspace, shown, day).items():
             if data:
                 refuse_unwritable(writable_path(workspace, path))
 
 
-def _shown_memories(workspace: Folder, context: Context) -> dict[str, list[Decision]]:
-    """The decisions on the memories of files that a context shows, by their file."""
-    shown: dict[str, list[Decision]] = {}
-    for decision in context.decisions:
-        is_file = not (workspace.overlay and workspace.overlay.home(decision.path))
-        if decision.kept and decision.fragment != decision.path and is_file:
-            shown.setdefault(decision.path, []).append(decision)
-    return shown
-
-
-def _access_changes(
-    workspace: Folder, context: Context, shown: Mapping[str, list[Decision]]
-) -> dict[str, tuple[int, bytes]]:
-    day = context.request.date
-    return {path: _with_access_date(workspace, path, decisions, day) for path, decisions in shown.items()}
+def _access_changes(workspace: Folder, shown: Sequence[Decision], day: date) -> dict[str, tuple[int, bytes]]:
+    by_path: dict[str, list[Decision]] = {}
+    for decision in shown:
+        by_path.setdefault(decision.path, []).append(decision)
+    return {path: _with_access_date(workspace, path, decisions, day) for path, decisions in by_path.items()}
 
 
 def _with_access_date(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[int, bytes]:
