@@ -49,13 +49,12 @@ class TidyFiles:
         return [path for path, name in names.items() if name == path]
 
     def _is_left_out(self, path: str) -> bool:
-        overlay = self._workspace.overlay
-        home = overlay.home(path) if overlay else None
-        if home is None:
+        owner = self._workspace.kept_elsewhere(path)
+        if owner is None:
             return self._is_behind_link(path)
-        what = f"the memories of {home} lie in the shared store, and are not tidied"
+        what = f"the memories of {owner} lie in the shared store, and are not tidied"
         hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
-        self._problems[f"{home}/memories"] = Problem("store-untidied", f"{home}/memories", 0, what, hint)
+        self._problems[f"{owner}/memories"] = Problem("store-untidied", f"{owner}/memories", 0, what, hint)
         return True
 
     def _is_behind_link(self, path: str) -> bool:

@@ -93,12 +93,12 @@ def find_workspace(start: Path) -> Path | None:
 
 
 class Overlay(Protocol):
-    """Folders of a workspace whose files lie elsewhere in it, such as in the mirror of a shared store."""
+    """Folders of a workspace whose files lie elsewhere in it, such as in the replica of a shared store."""
 
     def place(self, path: str) -> str | None:
         """The path at which a path of these folders lies, both relative to the workspace; None for any other path."""
 
-    def home(self, path: str) -> str | None:
+    def owner(self, path: str) -> str | None:
         """The owner whose memories a path belongs to, if they lie elsewhere; None for any other path."""
 
     def refresh(self) -> Sequence[Problem]:
@@ -121,6 +121,10 @@ class Folder:
     def attach(self, overlay: Overlay) -> None:
         """Lay an overlay over the folder; nothing of its folders has been asked for yet."""
         self.overlay = overlay
+
+    def kept_elsewhere(self, path: str) -> str | None:
+        """The owner whose memories a path belongs to, if these are kept elsewhere and read here; None for files."""
+        return self.overlay.owner(path) if self.overlay else None
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files, in code point order.

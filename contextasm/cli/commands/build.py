@@ -168,9 +168,9 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     workspace = built.job.workspace
     assert isinstance(workspace, Folder)
     if flags.touch:
-        from contextasm.workspace.editing.memories import refuse_untouchable
+        from contextasm.memories.storage import touch_shown
 
-        refuse_untouchable(workspace, built.context)
+        touch_shown(workspace, built.context, dry_run=True)
     with files.settled(built.text, built.reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if built.recording:
             stored = _stored_reads(built.context, built.recording) if flags.record_inputs else {}
@@ -186,10 +186,7 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
         write_stdout(built.reports[kind]())
     if flags.touch:
-        from contextasm.memories.additions import touch_shown
-
-        if problem := touch_shown(workspace, built.context):
-            show_problems([problem])
+        show_problems(touch_shown(workspace, built.context))
     return 0
 
 

@@ -112,8 +112,8 @@ def import_memories(
     are named with their places.
     """
     from contextasm.config.resolve import process_environment
-    from contextasm.memories.additions import import_for_owner
     from contextasm.memories.owner import find_owner, place_for_memories
+    from contextasm.memories.storage import storage_of
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -126,7 +126,8 @@ def import_memories(
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
     if not flags.dry_run:
         recover_first(owner.workspace)
-    outcomes = import_for_owner(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
+    storage = storage_of(owner.workspace, place.path)
+    outcomes = storage.import_entries(place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
         write_receipt(format_json(ImportedDocument, _receipt_data(outcomes, checked, flags)))
     elif not flags.quiet:

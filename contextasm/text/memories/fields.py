@@ -17,10 +17,6 @@ ID_NUMBER = "~[0-9]+"
 
 _NUMBERS = re.compile(rf"(?:{ID_NUMBER})+\Z")
 
-STORE_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
-"""The name of a page of a shared store: month and privacy, number, role. There a private memory may have the id of an
-open one of another role."""
-
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories, each with an id of its own: the id of a second memory with one id ends in `~2`.
@@ -38,9 +34,8 @@ def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], t
 
 
 def is_given_by_hand(memory: Memory) -> bool:
-    """Whether a person chose the id: not that of a memory without one, nor that of a page of a store."""
-    is_named = memory.id != memory_id(memory.path, memory.text)
-    return is_named and not STORE_PAGE.fullmatch(memory.path.rpartition("/")[2])
+    """Whether a person chose the id: not that of a memory without one."""
+    return memory.id != memory_id(memory.path, memory.text)
 
 
 def unique_ids(ids: Iterable[str]) -> list[str]:

@@ -203,7 +203,7 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
 
 def refuse_store(workspace: Folder, path: str) -> None:
     """Raise `ContextasmError` for a file of memories that lie in a shared store."""
-    if workspace.overlay and workspace.overlay.home(path):
+    if workspace.kept_elsewhere(path):
         hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
         raise ContextasmError(path, "lies in the shared store, and its mirror is not edited", hint)
 
