@@ -11,7 +11,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
@@ -154,7 +154,6 @@ def _every_pool_is_large() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10**6),
     fired=rules(),
@@ -181,7 +180,6 @@ def test_a_build_under_rules_is_that_of_all_memories(
             fill(folder, {chance.choice(PATHS): page(chance, 0)}, base={})
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, few=st.sampled_from([0, 0, 5, 256]))
 def test_what_is_counted_is_the_same_with_and_without_an_index(
     seed: int, fired: Sequence[Rule], setting: Setting, few: int
