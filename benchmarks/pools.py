@@ -100,7 +100,7 @@ def change_page(folder: Path, chance: Random) -> None:
 
 def drop_index(folder: Path, _chance: Random) -> None:
     """Remove what earlier runs stored."""
-    shutil.rmtree(folder / ".ctxasm", ignore_errors=True)
+    shutil.rmtree(folder.parent / "cache", ignore_errors=True)
 
 
 def add_rule(folder: Path, _chance: Random) -> None:
@@ -160,10 +160,10 @@ ROWS = (
     Row("search, one new memory", SEARCH, add_memory, "search, warm", 1.5, is_settled=True),
     Row("search, one changed page", SEARCH, change_page, "search, warm", 2, is_settled=True),
     Row("build, warm", BUILD),
-    Row("build, a rule on memories", BUILD, add_rule, "build, warm", 1.5),
+    Row("build, a rule on memories", BUILD, add_rule, "search, nothing kept", 2),
     Row("build, a rule on a document", BUILD, add_rule_on_document, "build, warm", 1.5),
-    Row("build, a rule on most", BUILD, add_rule_on_most, "build, warm", 1.5),
-    Row("build, a rule on a folder", BUILD, add_rule_on_folder, "build, warm", 1.5),
+    Row("build, a rule on most", BUILD, add_rule_on_most, "search, nothing kept", 2),
+    Row("build, a rule on a folder", BUILD, add_rule_on_folder, "search, nothing kept", 2),
     Row("build, a rule on a log", BUILD, add_rule_on_log, "build, warm", 1.5),
     Row("remember, of 100", REMEMBER, drop_rule, memories=FEW),
     Row("remember", REMEMBER, drop_rule, "remember, of 100", 2),

@@ -24,7 +24,7 @@ from contextasm.config.input.parameters import (
 )
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.config.owners import OWNER_FILES, OwnerKind, owner_names
+from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.additions import NewMemoryReader, remember_for_owner
@@ -36,6 +36,7 @@ from contextasm.records.run import run
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
+from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
 
@@ -138,11 +139,11 @@ def explain(**options: Unpack[RequestOptions]) -> Context:
 @_mendable_errors()
 def render(context: Context) -> str:
     """The text of a context in the format that it was built for, as `ctxasm build` writes it."""
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
 
     if not isinstance(context, Context):
         raise ContextasmError("context", f"is of the type {type(context).__name__}", "give a result of `build`")
-    return FORMATS[context.request.format](context)
+    return format_context(context)
 
 
 @_mendable_errors()

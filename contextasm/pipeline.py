@@ -8,20 +8,18 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Filters,
     Fragment,
     Problem,
     Profile,
     RetrievalResult,
     RuleTrace,
-    Selection,
 )
 from contextasm.ranking.deduplicate import Copy, deduplicate, resolve_conflicts, unshown_copies, with_twins
 from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
-from contextasm.rendering.frame import render_document, section_format
-from contextasm.rendering.placement import place
+from contextasm.rendering.formats import place, render_document, section_format
 from contextasm.retrieval.reading.files import with_cleaning
-from contextasm.retrieval.retrieve import retrieve, with_fallback_tops, with_layers_for_topic
-from contextasm.retrieval.unmatched import unmatched_problems
+from contextasm.retrieval.retrieve import retrieve, unmatched_problems, with_fallback_tops, with_layers_for_topic
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
 
@@ -45,7 +43,8 @@ def _assemble(build: Build) -> Context:
     profile = with_layers_for_topic(build.profile, build.request.topic)
     build, results = _retrieve_for_audience(build._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
-    results = apply_filters(profile, results, build.request.filters)
+    if build.request.filters != Filters():
+        results = apply_filters(profile, results, build.request.filters)
     unmatched = (*build.problems, *unmatched_problems(build, results))
     traces: tuple[RuleTrace, ...] = ()
     rule_problems: tuple[Problem, ...] = ()
@@ -62,17 +61,9 @@ def _assemble(build: Build) -> Context:
         if build.request.privacy == "drop":
             placed = drop_secrets(placed, layer, documents)
         ranked[layer.id] = rank(placed, layer)
-    selection, text, tokens, rank_problems = _show_each_once(build, profile, ranked)
-    problems = (*_source_problems(results), *unmatched, *rule_problems, *rank_problems, *selection.problems)
-    context = Context(
-        text=text,
-        tokens=tokens,
-        etag=sha256(text.encode()).hexdigest(),
-        profile=profile.name,
-        request=build.request,
-        sections=selection.sections,
-        decisions=selection.decisions,
-        allowances=selection.allowances,
+    context = _show_each_once(build, profile, ranked)
+    problems = (*_source_problems(results), *unmatched, *rule_problems, *context.problems)
+    context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
         rule_traces=traces,
@@ -102,25 +93,16 @@ def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalR
 
 
 def _searched(build: Build) -> Build:
-    """The build without an index where filters choose among memories, and with what rules mean among its entries.
-
-    An index knows the best ones alone.
-    """
+    """The build without an index if filters choose among memories: an index knows only the best ones."""
     filters = build.request.filters
     request = build.request
     if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
         return build._replace(memory_index=None)
-    if build.rules is None or build.memory_index is None:
-        return build
-    from contextasm.rules.chosen import choose_entries  # here: most have no rules
-
-    return build._replace(entry_choices=choose_entries(build.rules))
+    return build
 
 
-def _show_each_once(
-    build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]
-) -> tuple[Selection, str, int, tuple[Problem, ...]]:
-    """The selection without duplicates, its document with the tokens, and the problems of ranking.
+def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
+    """The context without duplicates, with the problems of ranking and selection.
 
     If a copy that stands for others is not shown, the next one stands in.
     """
@@ -128,33 +110,34 @@ def _show_each_once(
     while True:
         distinct, twins = deduplicate(profile, ranked, unshown)
         candidates, conflicts = resolve_conflicts(profile, distinct, build.request.prefer)
-        problems = (*conflicts, *low_quality_problems(profile, candidates))
-        selection, text, tokens = _select_within_budget(build, profile, candidates)
-        missing = unshown_copies(twins, selection.decisions)
+        low_quality = low_quality_problems(profile, candidates)
+        context = _context_within_budget(build, profile, candidates)
+        missing = unshown_copies(twins, context.decisions)
         if missing <= unshown:
-            selection = selection._replace(decisions=with_twins(selection.decisions, twins))
-            return selection, text, tokens, problems
+            problems = (*conflicts, *low_quality, *context.problems)
+            return context._replace(decisions=with_twins(context.decisions, twins), problems=problems)
         unshown |= missing
 
 
-def _select_within_budget(
-    build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]
-) -> tuple[Selection, str, int]:
-    """The selection whose document holds the budget, that document, and its tokens.
+def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]) -> Context:
+    """The context whose document holds the budget, with the problems of selection.
 
     Exact counts of parts may add up to less than the count of the whole: then less is selected, until it fits.
     """
     request, counter = build.request, build.counter
-    sections = section_format(request.format, profile.marker, counter.count)
+    forms = section_format(request.format, profile.marker, counter.count)
     required = {layer.id for layer in profile.layers if layer.limits.required}
     spare = 0
     while True:
-        selection = select(profile, candidates, request.budget, spare, counter, sections, build.summarizer)
-        text = render_document(selection.sections, request.format)
+        sections, decisions, allowances, problems = select(
+            profile, candidates, request.budget, spare, counter, *forms, build.summarizer
+        )
+        text = render_document(sections, request.format)
         tokens = counter.tokens(counter.units(text))
-        # Of required sections alone, a smaller budget takes nothing away.
-        if tokens <= request.budget or required.issuperset(section.layer for section in selection.sections):
-            return selection, text, tokens
+        # If only required sections are left, a smaller budget takes nothing away.
+        if tokens <= request.budget or required.issuperset(section.layer for section in sections):
+            etag = sha256(text.encode()).hexdigest()
+            return Context(text, tokens, etag, profile.name, request, sections, decisions, allowances, problems)
         spare += tokens - request.budget
 
 

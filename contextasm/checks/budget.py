@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, enabled_rules, error_finding, note_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
+from contextasm.checks.inspection import Inspection, enabled_rules
 from contextasm.config.input.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
 
@@ -26,29 +26,15 @@ class _Case(NamedTuple):
 
     context: Context
     layer: Layer
-    path: str
-    line: int
+    """With the cap of a rule as its limit."""
     wanted: int
     """Tokens."""
     limit: int
     """Tokens."""
+    path: str = ""
+    line: int = 0
     capped_by: Rule | None = None
     """The rule that sets the layer's own limit."""
-
-
-class _LayerBuild(NamedTuple):
-    """A layer in one build, with its use of the budget."""
-
-    context: Context
-    layer: Layer
-    """With the cap of a rule as its limit."""
-    usage: LayerUsage
-    decisions: Sequence[Decision]
-    capped_by: Rule | None
-
-    def case(self, path: str, line: int, limit: int) -> _Case:
-        """The case of a file that reaches this limit."""
-        return _Case(self.context, self.layer, path, line, self.usage.wanted, limit, self.capped_by)
 
 
 def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
@@ -57,7 +43,8 @@ def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
     for context in inspection.contexts:
         if any(problem.code == "over-budget" for problem in context.problems):
             required = [decision for decision in context.decisions if decision.reason.code == "required"]
-            cases.append(_Case(context, Layer(""), _longest(required).path, 0, context.tokens, context.request.budget))
+            path = _longest(required).path
+            cases.append(_Case(context, Layer(""), context.tokens, context.request.budget, path))
     for case, builds in _worst_cases(cases):
         excess = _token_count(case.wanted - case.limit)
         hint = f"take {excess} out of it, or give `budget` {_sufficient_limit(case.wanted)} ({builds})"
@@ -69,10 +56,10 @@ def check_near_budget(inspection: Inspection) -> Iterator[Finding]:
     """Report documents that nearly fill the budget, and layers that nearly fill their own limit."""
     yield from _nearly_full_documents(inspection)
     cases = []
-    for build in _layer_builds(inspection):
-        usage, limit = build.usage, _layer_limit(build.layer, build.context.request.budget)
+    for case, usage, decisions in _layers_of_builds(inspection):
+        limit = _layer_limit(case.layer, case.context.request.budget)
         if limit and NEAR_LIMIT * limit <= usage.wanted <= limit and usage.used == usage.wanted:
-            cases.append(build.case(_longest(build.decisions).path, 0, limit))
+            cases.append(case._replace(path=_longest(decisions).path, limit=limit))
     for case, builds in _worst_cases(cases):
         hint = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)} before it is cut"
         yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} is nearly full", hint)
@@ -85,7 +72,7 @@ def _longest(decisions: Iterable[Decision]) -> Decision:
 def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
     path, line = inspection.setting_location("budget")
     cases = [
-        _Case(context, Layer(""), path, 0, context.tokens, context.request.budget)
+        _Case(context, Layer(""), context.tokens, context.request.budget, path)
         for context in inspection.contexts
         if NEAR_LIMIT * context.request.budget <= context.tokens <= context.request.budget
         and not any(_is_cut_by_budget(decision) for decision in context.decisions)
@@ -99,15 +86,16 @@ def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
 def check_truncated(inspection: Inspection) -> Iterator[Finding]:
     """Report layers that are shown in part, at the first place that is left out."""
     cases = []
-    for build in _layer_builds(inspection):
-        first_cut = next((decision for decision in build.decisions if _is_cut(decision)), None)
-        if first_cut and any(section.layer == build.layer.id for section in build.context.sections):
+    for case, _, decisions in _layers_of_builds(inspection):
+        first_cut = next((decision for decision in decisions if _is_cut(decision)), None)
+        if first_cut and any(section.layer == case.layer.id for section in case.context.sections):
             line = first_cut.kept[-1][1] + 1 if first_cut.kept else first_cut.lines[0]
             line = min(line, first_cut.lines[1])
-            cases.append(build.case(first_cut.path, line, build.usage.limit or 0))
+            cases.append(case._replace(path=first_cut.path, line=line))
     for case, builds in _worst_cases(cases):
         # Logs give way to newer ones day by day: at their own limit that is what the limit is for.
-        is_rolling = "daily" in case.layer.query.sources and _is_own_limit(case)
+        has_logs = any(source.is_log and source.is_running_text for source in case.layer.query.traits)
+        is_rolling = has_logs and _is_own_limit(case)
         make_finding = note_finding if is_rolling else warning_finding
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
         yield make_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
@@ -124,11 +112,11 @@ def _is_cut_by_budget(decision: Decision) -> bool:
 def check_starved(inspection: Inspection) -> Iterator[Finding]:
     """Report layers that have fragments and no room for any of them."""
     cases = []
-    for build in _layer_builds(inspection):
-        subjects = {problem.path for problem in build.context.problems if problem.code in {"starved", "no-room"}}
-        if build.layer.id in subjects:
-            first_cut = next(decision for decision in build.decisions if _is_cut(decision))
-            cases.append(build.case(first_cut.path, 0, build.usage.limit or 0))
+    for case, _, decisions in _layers_of_builds(inspection):
+        subjects = {problem.path for problem in case.context.problems if problem.code in {"starved", "no-room"}}
+        if case.layer.id in subjects:
+            first_cut = next(decision for decision in decisions if _is_cut(decision))
+            cases.append(case._replace(path=first_cut.path))
     for case, builds in _worst_cases(cases):
         is_own_limit = _is_own_limit(case)
         cause = "its own limit holds no line of it" if is_own_limit else "the layers before it leave no room"
@@ -138,7 +126,8 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
         yield warning_finding(case.path, 0, f"layer {_layer_title(case.layer)} gets nothing: {cause}", hint)
 
 
-def _layer_builds(inspection: Inspection) -> Iterator[_LayerBuild]:
+def _layers_of_builds(inspection: Inspection) -> Iterator[tuple[_Case, LayerUsage, Sequence[Decision]]]:
+    """Each layer in each build, as a case of no file, with its use of the budget and its decisions."""
     # Required layers are left out, and files that no layer reads but a rule includes: they have no limit to reach.
     by_id = {layer.id: layer for layer in inspection.prepared.build.profile.layers} if inspection.prepared else {}
     for context in inspection.contexts:
@@ -148,25 +137,20 @@ def _layer_builds(inspection: Inspection) -> Iterator[_LayerBuild]:
         for usage in context.allowances:
             layer = by_id.get(usage.layer)
             if layer and usage.wanted and not layer.limits.required:
-                cap = _smallest_cap(inspection, context, layer)
-                if cap:
-                    layer = layer._replace(limits=layer.limits._replace(max_tokens=cap.tokens))
-                yield _LayerBuild(context, layer, usage, decisions[layer.id], cap.rule if cap else None)
+                tokens, rule = _smallest_cap(inspection, context, layer)
+                capped = layer._replace(limits=layer.limits._replace(max_tokens=tokens))
+                case = _Case(context, capped, usage.wanted, usage.limit or 0, capped_by=rule)
+                yield case, usage, decisions[layer.id]
 
 
-class _Cap(NamedTuple):
-    tokens: int
-    rule: Rule
-
-
-def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> _Cap | None:
-    """The smallest cap of a layer by a rule that fired; None where that is not below the layer's `max_tokens`."""
+def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> tuple[int | None, Rule | None]:
+    """The smallest cap of a layer by a rule that fired, with the rule, if it is below the layer's `max_tokens`."""
     fired = {trace.rule for trace in context.rule_traces if trace.fired}
     rules = [rule for rule in enabled_rules(inspection) if rule.name in fired]
-    caps = [_Cap(tokens, rule) for rule in rules for name, tokens in rule.cap if name == layer.id]
-    smallest = min(caps, key=lambda cap: cap.tokens, default=None)
+    caps = [(tokens, rule) for rule in rules for name, tokens in rule.cap if name == layer.id]
     own = layer.limits.max_tokens
-    return smallest if smallest and (own is None or smallest.tokens < own) else None
+    smallest = min(caps, key=lambda cap: cap[0], default=None)
+    return smallest if smallest and (own is None or smallest[0] < own) else (own, None)
 
 
 def _is_own_limit(case: _Case) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import AGENT_FILES, Inspection, any_owner_pattern, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.config.input import values
 from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
@@ -14,6 +14,7 @@ from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.text.names.templates import fill_template
 
 

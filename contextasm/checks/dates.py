@@ -5,28 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import NamedTuple
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
 from contextasm.retrieval.reading.files import dated_parts
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.dates import leading_date_form, parse_date
 
 
-class _DatedLog(NamedTuple):
-    """A log whose name is a date."""
-
-    path: str
-    day: date
-
-
-def _dated_logs(inspection: Inspection) -> Iterator[_DatedLog]:
+def _dated_logs(inspection: Inspection) -> Iterator[tuple[str, date]]:
+    """The path of each log whose name is a date, with its day."""
     for path, forms in inspection.logs.items():
         _, day, _ = dated_parts(path, forms)
         if day:
-            yield _DatedLog(path, day)
+            yield path, day
 
 
 def check_log_names(inspection: Inspection) -> Iterator[Finding]:
@@ -62,10 +55,10 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
 def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
     """Report logs and memories of a later day than the build's, without the logs that `date-mismatch` reports."""
     misdated = {finding.path for finding in check_date_mismatch(inspection)}
-    for log in _dated_logs(inspection):
-        if log.day > inspection.day and log.path not in misdated:
+    for path, log_day in _dated_logs(inspection):
+        if log_day > inspection.day and path not in misdated:
             message = f"is of a day after {_build_day_words(inspection)}, so it is not shown"
-            yield warning_finding(log.path, 0, message, _future_hint(inspection, "rename it"))
+            yield warning_finding(path, 0, message, _future_hint(inspection, "rename it"))
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
             for name, day in (("created", memory.created), ("accessed", memory.accessed)):
@@ -117,22 +110,23 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
     """Report logs with another date in the title, and lonely logs that fit a gap in another year or month."""
     logs = [*_dated_logs(inspection)]
     days: dict[str, set[date]] = {}
-    for log in logs:
-        days.setdefault(log.path.rpartition("/")[0], set()).add(log.day)
-    for log in logs:
-        document = inspection.documents.get(log.path)
-        title_date = _differing_title_date(document, log.day) if document else None
-        gap = _gap_elsewhere(log.day, days[log.path.rpartition("/")[0]])
+    for path, day in logs:
+        days.setdefault(path.rpartition("/")[0], set()).add(day)
+    for path, day in logs:
+        document = inspection.documents.get(path)
+        title_date = _differing_title_date(document, day) if document else None
+        others = days[path.rpartition("/")[0]]
+        gap = _gap_elsewhere(day, others)
         if title_date:
             line, words = title_date
             hint = f"rename the file to {gap}.md, where its neighbours are" if gap else "correct the name or the title"
-            yield warning_finding(log.path, line, f"is named {log.day} and titled {words}", hint)
+            yield warning_finding(path, line, f"is named {day} and titled {words}", hint)
         elif gap:
-            message = f"is named {log.day}, far from the other logs, which have a gap at {gap}"
-            yield warning_finding(log.path, 0, message, f"rename it to {gap}.md if that is the day it is of")
-        elif twin := _twin_in_another_year(log.day, days[log.path.rpartition("/")[0]]):
-            message = f"is named {log.day}, far from the other logs, which have {twin}"
-            yield warning_finding(log.path, 0, message, f"move its text to {twin}.md if that is the day it is of")
+            message = f"is named {day}, far from the other logs, which have a gap at {gap}"
+            yield warning_finding(path, 0, message, f"rename it to {gap}.md if that is the day it is of")
+        elif twin := _twin_in_another_year(day, others):
+            message = f"is named {day}, far from the other logs, which have {twin}"
+            yield warning_finding(path, 0, message, f"move its text to {twin}.md if that is the day it is of")
 
 
 def _differing_title_date(document: Document, day: date) -> tuple[int, str] | None:

@@ -136,3 +136,21 @@ def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:
     if not isinstance(row, dict) or not is_complete or row["severity"] not in get_args(Severity):
         raise ContextasmError(where, f"an accepted finding has {', '.join(names)}, each a text", hint)
     return row["fingerprint"], Finding(row["id"], row["severity"], row["path"], 0, row["message"], "")
+
+
+# `run_checks` puts in the id, so that it is always the name of the check in the table.
+
+
+def error_finding(path: str, line: int, message: str, hint: str) -> Finding:
+    """A finding that makes the run fail."""
+    return Finding("", "error", path, line, message, hint)
+
+
+def warning_finding(path: str, line: int, message: str, hint: str) -> Finding:
+    """A finding that makes the run fail under `--strict`."""
+    return Finding("", "warning", path, line, message, hint)
+
+
+def note_finding(path: str, line: int, message: str, hint: str) -> Finding:
+    """A finding that never makes the run fail."""
+    return Finding("", "note", path, line, message, hint)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, TypedDict
 
 from contextasm.checks.finding import Finding, number_findings, severity_counts, sort_findings
+from contextasm.rendering.json_codec import INLINE, Count, to_json
 from contextasm.text.cleaning.clean import without_ci_commands
 
 # --- Text ------------------------------------------------------------------------------------------------------------
@@ -52,10 +54,42 @@ def escape_unprintable(line: str) -> str:
 # --- JSON ------------------------------------------------------------------------------------------------------------
 
 
+class FindingData(TypedDict):
+    """One finding."""
+
+    finding: Annotated[Finding, INLINE]
+    """What is wrong, and what to do."""
+    fingerprint: Annotated[str, ("pattern", "^[0-9a-f]{32}$")]
+    """The same as long as id, path and message are."""
+
+
+class SeverityCounts(TypedDict):
+    """How many findings there are of each severity."""
+
+    error: Count
+    """Findings that fail a check."""
+    warning: Count
+    """Findings that fail a strict check, and are then errors."""
+    note: Count
+    """All others."""
+
+
+class FindingsDocument(TypedDict):
+    """What `ctxasm check --format json` found."""
+
+    schema: Literal["ctxasm.findings/1"]
+    version: str
+    """The version of ctxasm."""
+    findings: list[FindingData]
+    """In the order of path and line."""
+    counts: SeverityCounts
+    """How many findings there are of each severity."""
+
+
 def _json(findings: Sequence[Finding], version: str) -> str:
-    rows = [finding._asdict() | {"fingerprint": finding.fingerprint} for finding in sort_findings(findings)]
-    report = {"schema": "ctxasm.findings/1", "version": version, "findings": rows, "counts": severity_counts(findings)}
-    return json.dumps(report, indent=2) + "\n"
+    rows = [{"finding": finding, "fingerprint": finding.fingerprint} for finding in sort_findings(findings)]
+    report = {"version": version, "findings": rows, "counts": severity_counts(findings)}
+    return json.dumps(to_json(FindingsDocument, report), indent=2) + "\n"
 
 
 # --- GitHub Actions --------------------------------------------------------------------------------------------------

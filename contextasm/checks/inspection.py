@@ -13,7 +13,6 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.finding import Finding
 from contextasm.config.build import PreparedBuild, evaluate_for_owners
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, load_settings_file
@@ -29,34 +28,12 @@ from contextasm.records.run import run
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.archived_paths import list_with_archived
 from contextasm.text.names.glob import matching_paths
+from contextasm.text.names.places import AGENT_FILES, LOG_FOLDERS, MEMORY_FILES, WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.revision import GitWorkspace
 from contextasm.workspace.inputs import InputFiles, InputPattern
 from contextasm.workspace.recording import InspectedWorkspace
-
-WORKSPACE_PATTERNS = (
-    "ctxasm.yaml",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "PROJECT.md",
-    "agents/**/*.md",
-    "teams/**/*.md",
-    "patterns.yaml",
-    "tasks.yaml",
-    "graph/*.yaml",
-    "knowledge/**/*.md",
-    "memories/*.md",
-    "profiles/*.yaml",
-    "rules/*.yaml",
-    "sessions/*.jsonl",
-    "threads/*.md",
-    "tools/*.json",
-)
-"""Patterns of the files of a workspace (man/ctxasm.yaml.5, WORKSPACE), without those that the profile names."""
-
-AGENT_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
-"""Files that every agent has."""
 
 
 class Inspection(NamedTuple):
@@ -114,11 +91,15 @@ def inspect(
     used.
     """
     workspace = InspectedWorkspace(folder or open_workspace(options, process))
-    owners = _find_owners(workspace, options)
-    prepared, error = _prepare(options, process, workspace.folder, owners.complete_agents)
+    agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
+    complete_agents = _complete_agents(workspace, (options.agent,) if options.agent else agents)
+    prepared, error = _prepare(options, process, workspace.folder, complete_agents)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
     patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
-    contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners.among(selected))) if prepared else ()
+    built_agents = _selected_owners(complete_agents, "agents", selected)
+    built_teams = _selected_owners(teams if options.team is None else (options.team,), "teams", selected)
+    owners = built_agents, built_teams or ("",)
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
     listed_paths = (path for pattern in dict.fromkeys(patterns) for path in list_with_archived(workspace, pattern))
     # A rule may include a file that no layer reads, and instructions import files of any name.
     paths = sorted({*extra_paths, *listed_paths, *_paths_of_builds(contexts)})
@@ -131,8 +112,8 @@ def inspect(
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
         memories={path: parse_memories(document) for path, document in documents.items() if path in memory_paths},
         logs=_log_forms(workspace, layers),
-        agents=owners.agents,
-        teams=owners.teams,
+        agents=agents,
+        teams=teams,
         prepared=prepared,
         error=error,
         contexts=contexts,
@@ -142,34 +123,11 @@ def inspect(
     )
 
 
-class _Owners(NamedTuple):
-    """The agents and the teams of a workspace, and those of them that are built."""
-
-    agents: tuple[str, ...]
-    """Names of the folders of `agents/`."""
-    teams: tuple[str, ...]
-    """Names of the folders of `teams/`."""
-    complete_agents: Sequence[str]
-    """Those that have all their files; where an option names an agent, that one at most."""
-    wanted_teams: Sequence[str]
-    """All, or the one that an option names."""
-
-    def among(self, selected: Sequence[str]) -> _Owners:
-        """These, of which only those are built that the selected paths belong to."""
-        return self._replace(
-            complete_agents=_selected_owners(self.complete_agents, "agents", selected),
-            wanted_teams=_selected_owners(self.wanted_teams, "teams", selected),
-        )
-
-
-def _find_owners(workspace: Workspace, options: Options) -> _Owners:
-    agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
-    complete_agents = [
-        agent
-        for agent in ((options.agent,) if options.agent else agents)
-        if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
+def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[str]:
+    """The agents that have all their files."""
+    return [
+        agent for agent in agents if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
     ]
-    return _Owners(agents, teams, complete_agents, teams if options.team is None else (options.team,))
 
 
 def _layers_of_outputs(folder: Folder | GitWorkspace) -> Iterator[Layer]:
@@ -194,15 +152,10 @@ def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
     return shown | {document.path for context in contexts for document in context.documents}
 
 
-def any_owner_pattern(template: str) -> str:
-    """The path of a layer as a pattern: for every agent and every team."""
-    return fill_template(template, {"agent": "*", "team": "*"})
-
-
 def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
-    patterns = ["agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md"]
+    patterns = [*MEMORY_FILES]
     for layer in layers:
-        if {"recent", "search", "memories"} & {*layer.query.sources}:
+        if any(source.holds_memories for source in layer.query.traits):
             patterns += [any_owner_pattern(path) for path in layer.query.paths]
     return {path for pattern in patterns for path in workspace.list(pattern)}
 
@@ -210,10 +163,10 @@ def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
     """The files in the places of logs, in path order, with the forms of their dates; empty for YYYY-MM-DD."""
     forms: dict[str, tuple[str, ...]] = {}
-    for pattern in ("agents/*/daily/*.md", "teams/*/daily/*.md"):
-        forms |= dict.fromkeys(list_with_archived(workspace, pattern), ())
+    for folder in LOG_FOLDERS:
+        forms |= dict.fromkeys(list_with_archived(workspace, f"{folder}/*.md"), ())
     for layer in layers:
-        if "daily" in layer.query.sources:
+        if any(source.is_log and source.is_running_text for source in layer.query.traits):
             patterns = map(any_owner_pattern, layer.query.paths)
             listed = [path for pattern in patterns for path in list_with_archived(workspace, pattern)]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
@@ -247,11 +200,15 @@ def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str])
 
 
 def _contexts_of_owners(
-    workspace: Workspace, prepared: PreparedBuild, process: ProcessEnvironment, owners: _Owners
+    workspace: Workspace,
+    prepared: PreparedBuild,
+    process: ProcessEnvironment,
+    agents: Sequence[str],
+    teams: Sequence[str],
 ) -> Iterable[Context]:
     profile, request = prepared.build.profile, prepared.build.request
-    agents = owners.complete_agents if uses_placeholder(profile, "agent") else ("",)
-    teams = (owners.wanted_teams or ("",)) if uses_placeholder(profile, "team") else ("",)
+    agents = agents if uses_placeholder(profile, "agent") else ("",)
+    teams = teams if uses_placeholder(profile, "team") else ("",)
     rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
         build = prepared.in_full._replace(
@@ -281,21 +238,3 @@ def inspected_files(inspection: Inspection) -> InputFiles:
     )
     checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))
-
-
-# `run_checks` puts in the id, so that it is always the name of the check in the table.
-
-
-def error_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail."""
-    return Finding("", "error", path, line, message, hint)
-
-
-def warning_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail under `--strict`."""
-    return Finding("", "warning", path, line, message, hint)
-
-
-def note_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that never makes the run fail."""
-    return Finding("", "note", path, line, message, hint)

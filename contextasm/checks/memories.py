@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep

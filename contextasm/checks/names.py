@@ -5,16 +5,16 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import AGENT_FILES, Inspection, any_owner_pattern, warning_finding
+from contextasm.checks.finding import Finding, warning_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import Layer
 from contextasm.text.names.dates import split_dated_name
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
+from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.text.names.templates import is_pattern
 
 PROGRAM_PATTERNS = (FILE, "rules/*.yaml")
@@ -34,13 +34,8 @@ SET_ASIDE = {"archive", "archived", "attic", "backup", "draft", "drafts", "old",
 """Folders whose files nobody expects to be read."""
 
 
-class _NearMiss(NamedTuple):
-    """A path that is not read, and the nearest one that would be."""
-
-    place: str
-    """File, or folder where all its files are misplaced."""
-    fault: str
-    meant: str
+_NearMiss = tuple[str, str, str]
+"""A file, or a folder where all its files are misplaced; what is wrong with it; the nearest path that is read."""
 
 
 def check_file_names(inspection: Inspection) -> Iterator[Finding]:
@@ -57,7 +52,8 @@ def check_file_names(inspection: Inspection) -> Iterator[Finding]:
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for path in candidates:
         if path not in read_paths and (miss := _near_miss(path, simple, read_paths)):
-            groups.setdefault((miss.place, miss.fault), []).append((path, miss.meant))
+            place, fault, meant = miss
+            groups.setdefault((place, fault), []).append((path, meant))
     for (_, fault), misses in groups.items():
         path, meant = misses[0]
         others = [other for other, _ in misses[1:]]
@@ -95,10 +91,10 @@ def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str])
         if is_taken or not (is_near or (is_file and _differs_in_ending(parts[at], names[at]))):
             return None
         place = path if is_file else "/".join(parts[: at + 1])
-        return _NearMiss(place, f"nothing reads {parts[at]}", meant if is_file else f"{folder}/")
+        return place, f"nothing reads {parts[at]}", meant if is_file else f"{folder}/"
     if is_file and (name := _with_ending(parts[at], names[at])):
         meant = "/".join((*parts[:at], name))
-        return _NearMiss(path, f"only files that end in {posixpath.splitext(names[at])[1]} are read here", meant)
+        return path, f"only files that end in {posixpath.splitext(names[at])[1]} are read here", meant
     return None
 
 
@@ -128,7 +124,7 @@ def _below_folder(parts: Sequence[str], names: Sequence[str]) -> _NearMiss | Non
     if not is_below or {name.casefold() for name in folders} & SET_ASIDE or not wildcard_matches(names[-1], parts[-1]):
         return None
     read_folder, folder = "/".join(parts[:depth]), "/".join(parts[:-1])
-    return _NearMiss(folder, f"nothing is read from folders below {read_folder}/", f"{read_folder}/{parts[-1]}")
+    return folder, f"nothing is read from folders below {read_folder}/", f"{read_folder}/{parts[-1]}"
 
 
 def path_hint(path: str, inspection: Inspection) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from shlex import quote
 
 from contextasm.checks.config import as_finding
-from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import Inspection, error_finding
+from contextasm.checks.finding import Finding, error_finding
+from contextasm.checks.inspection import Inspection
 from contextasm.config.approval import HINT, KIND_WORDS, drift, instructing_files, load_approved
 from contextasm.config.input.options import Options
 from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file
@@ -18,7 +18,7 @@ from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.resolve import prepare_build
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.records.run import run
-from contextasm.rendering.formats import FORMATS
+from contextasm.rendering.formats import format_context
 from contextasm.text.markdown.managed_block import BrokenBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.inputs import overwritten_inputs
@@ -90,7 +90,7 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.workspace.folder, targets=(target,))
     context = run(prepared, prepared.in_full._replace(workspace=inspection.workspace))
-    return FORMATS[prepared.build.request.format](context)
+    return format_context(context)
 
 
 def _output_hint(inspection: Inspection, output: Output, current: Document | Problem | None) -> str:
@@ -138,6 +138,6 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
 
 def _instructing_files(inspection: Inspection) -> Sequence[str]:
     try:
-        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process).paths
+        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process)[0]
     except ContextasmError:  # The checks `config` and `stale-output` report it.
         return ()

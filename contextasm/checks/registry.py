@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import budget, config, content, dates, memories, names, outputs, rules, text
-from contextasm.checks import content as private_blocks
-from contextasm.checks import memories as retention
-from contextasm.checks import outputs as approval
+from contextasm.checks import budget, config, dates, memories, names, outputs, rules, text
+from contextasm.checks import text as content
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 from contextasm.text.cleaning.clean import clean_text
@@ -44,13 +42,13 @@ CHECKS: Mapping[str, Check] = {
     "orders": content.check_orders,
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
-    "retention": retention.check_retention,
-    "lock-drift": approval.check_lock,
+    "retention": memories.check_retention,
+    "lock-drift": outputs.check_lock,
     "rule-target": rules.check_rule_targets,
     "rule-condition": rules.check_rule_conditions,
     "stale-output": outputs.check_stale_outputs,
     "managed-block": outputs.check_managed_blocks,
-    "private-block": private_blocks.check_private_blocks,
+    "private-block": content.check_private_blocks,
 }
 """Each check by the id of its findings. An id never changes its meaning."""
 

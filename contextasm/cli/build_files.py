@@ -167,9 +167,9 @@ def _write_file_diff(file: PendingWrite, old: bytes) -> None:
 def manifest_text(context: Context) -> str:
     """The manifest of a context as JSON."""
     from contextasm.cli.output import format_json
-    from contextasm.rendering.formats import manifest_data
+    from contextasm.rendering.documents import ManifestDocument, manifest_data
 
-    return format_json(manifest_data(context))
+    return format_json(ManifestDocument, manifest_data(context))
 
 
 def metrics_text(context: Context, times: BuildTimes, root: str) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
 from contextasm.config.hosts.loader import shipped_hosts
+from contextasm.model import Problem
+from contextasm.rendering.json_codec import Count, Positive
 
 if TYPE_CHECKING:
     from contextasm.checks.hosts.cuts import LostSection
-    from contextasm.checks.hosts.files import HostReading
-    from contextasm.checks.hosts.loaded import LoadedFile
+    from contextasm.checks.hosts.files import HostReading, LoadedFile
     from contextasm.config.input.options import Options
 
 HostOption = Annotated[
@@ -70,7 +71,7 @@ def write_scope(reading: HostReading) -> None:
 def explain_host(reading: HostReading, *, as_json: bool) -> None:
     """Write each file with what reaches the model of it, and each lost section with its lines and tokens."""
     if as_json:
-        write_stdout(format_json(_reading_data(reading)))
+        write_stdout(format_json(HostDocument, _reading_data(reading)))
         return
     rows = [_file_row(file) for file in reading.files]
     rows += [
@@ -112,36 +113,80 @@ def _outcome(file: LoadedFile) -> str:
     return "cut" if file.lost_parts else "whole"
 
 
-def _reading_data(reading: HostReading) -> Mapping[str, object]:
-    return {
-        "schema": "ctxasm.host/1",
-        "host": reading.host.name,
-        "root": reading.root,
-        "folder": reading.folder,
-        "files": [
-            {
-                "path": file.path,
-                "outcome": _outcome(file),
-                "limit": file.limit,
-                "source": file.rule.source,
-                "date": file.rule.date,
-                "lost_tokens": _tokens(_lost(file)),
-                "lost": [
-                    {
-                        "first": section.first,
-                        "last": section.last,
-                        "heading": section.heading,
-                        "tokens": _tokens([section]),
-                    }
-                    for section in _lost(file)
-                ],
-            }
-            for file in reading.files
-        ],
-        "unread": [
-            {"path": file.path, "why": file.why, "retired": file.is_retired, "on_demand": file.is_on_demand}
-            for file in reading.unread
-        ],
-        "problems": [problem._asdict() for problem in reading.problems],
-        "not_looked_at": list(reading.not_looked_at),
-    }
+class LostSectionData(TypedDict):
+    """One section."""
+
+    first: Positive
+    """Its first line."""
+    last: Positive
+    """Its last line."""
+    heading: str
+    """Its heading; empty for none."""
+    tokens: Count
+    """Its tokens."""
+
+
+class LoadedFileData(TypedDict):
+    """One file."""
+
+    path: str
+    """Its path."""
+    outcome: Literal["whole", "cut", "dropped"]
+    """How much of it is loaded."""
+    limit: str
+    """The limit that cuts it, in words; empty for none."""
+    source: str
+    """Where the host says so."""
+    date: str
+    """When that was read, YYYY-MM."""
+    lost_tokens: Count
+    """The tokens that are lost."""
+    lost: list[LostSectionData]
+    """The sections that are lost."""
+
+
+class UnreadFileData(TypedDict):
+    """One file."""
+
+    path: str
+    """Its path."""
+    why: str
+    """Why it is not loaded."""
+    retired: bool
+    """Whether an earlier version of the host loaded it."""
+    on_demand: bool
+    """Whether the host loads it later, when it is needed."""
+
+
+class HostDocument(TypedDict):
+    """What a host loads by itself, as `ctxasm explain --host --json` prints it."""
+
+    schema: Literal["ctxasm.host/1"]
+    host: str
+    """The name of the host."""
+    root: str
+    """The top of what it reads."""
+    folder: str
+    """The folder that it is started in."""
+    files: list[LoadedFileData]
+    """The files that it loads, in order."""
+    unread: list[UnreadFileData]
+    """Files that are there and not loaded."""
+    problems: list[Problem]
+    """What was wrong with files."""
+    not_looked_at: list[str]
+    """What the host also reads, and this command does not look at."""
+
+
+def _reading_data(reading: HostReading) -> dict[str, object]:
+    """The reading, with what `HostDocument` has of it."""
+    unread = [file._asdict() | {"retired": file.is_retired, "on_demand": file.is_on_demand} for file in reading.unread]
+    files = [*map(_file_data, reading.files)]
+    return reading._asdict() | {"host": reading.host.name, "files": files, "unread": unread}
+
+
+def _file_data(file: LoadedFile) -> dict[str, object]:
+    sections = _lost(file)
+    lost = [section._asdict() | {"tokens": _tokens([section])} for section in sections]
+    rule = {"source": file.rule.source, "date": file.rule.date}
+    return file._asdict() | rule | {"outcome": _outcome(file), "lost_tokens": _tokens(sections), "lost": lost}

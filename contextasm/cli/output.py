@@ -210,14 +210,19 @@ def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int
     return widths
 
 
-def format_json(value: object, indent: int | None = 2) -> str:
-    """A value as indented JSON, or for None in one line, its texts as people may see them."""
+def format_json(document: type, values: object, indent: int | None = 2) -> str:
+    """A document of a type of `rendering/documents.py` as indented JSON, or for None in one line.
+
+    Its fields have the values of the same names, its texts as people may see them.
+    """
     import json
 
     from contextasm.model import CLEAN
+    from contextasm.rendering.json_codec import to_json
     from contextasm.text.cleaning.clean import clean_value
 
-    return json.dumps(clean_value(value, CLEAN, 1, []), ensure_ascii=False, indent=indent) + "\n"
+    data = clean_value(to_json(document, values), CLEAN, 1, [])
+    return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"
 
 
 def strict_failure(context: Context) -> int:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import FILE, LOCK_FILE, RULE_FILES, load_settings_file, resolve_settings
+from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.config.profiles.overrides import with_detected_profile
-from contextasm.config.profiles.workspace_profiles import workspace_profiles
+from contextasm.config.profiles.overrides import with_detected_profile, workspace_profiles
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
-from contextasm.retrieval.registry import OPEN_SOURCES
 from contextasm.retrieval.sources.instructions import read_all_instruction_files, read_instruction_files
 from contextasm.text.data.lock_file import parse_lock, quoted_path
 from contextasm.text.names.glob import matching_paths
+from contextasm.text.names.places import RULE_FILES, any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, placeholders
 from contextasm.workspace.recording import ChangedInput, answer_digest
 
@@ -57,26 +56,17 @@ def require_approved(workspace: Workspace) -> dict[str, str]:
     return approved
 
 
-class InstructingFiles(NamedTuple):
-    """The files that instruct any agent of a workspace."""
-
-    paths: Sequence[str]
-    """In code point order."""
-    taken: str
-    """Why this profile was taken, in a folder without settings; empty where the settings or the options name it."""
-
-
 def instructing_files(
     workspace: Folder | GitWorkspace, options: Options, process: ProcessEnvironment
-) -> InstructingFiles:
-    """The files that instruct any agent of the workspace.
+) -> tuple[Sequence[str], str]:
+    """The files that instruct any agent of the workspace, in code point order, and the words of a detected profile.
 
     The profiles are those of the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all
     strategies. Raises `ContextasmError` for settings and profiles that can't be used.
     """
     settings_file = load_settings_file(workspace)
     typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    _, detection = with_detected_profile({**typed}, settings_file, workspace)
+    _, detected = with_detected_profile({**typed}, settings_file, workspace)
     files: dict[str, str] = {}
     layers: list[Layer] = []
     for profile in workspace_profiles(typed, settings_file, workspace, process, files):
@@ -84,14 +74,14 @@ def instructing_files(
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
     locked = [layer for layer in layers if is_locked(layer)]
     templates = (template for layer in locked for template in _templates(layer))
-    patterns = {FILE, RULE_FILES, *(fill_template(template, {"agent": "*", "team": "*"}) for template in templates)}
+    patterns = {FILE, RULE_FILES, *map(any_owner_pattern, templates)}
     paths = {path for pattern in patterns for path in workspace.list(pattern)}
     for layer in locked:
-        if OPEN_SOURCES.intersection(layer.query.sources):
-            read = read_all_instruction_files(workspace, _templates(layer))
-            paths |= {file.document.path for file in read.files}
+        if any(source.uses_open for source in layer.query.traits):
+            found, _, _ = read_all_instruction_files(workspace, _templates(layer))
+            paths |= {file.document.path for file in found}
     instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
-    return InstructingFiles(instructing, detection.words if detection else "")
+    return instructing, detected
 
 
 def _strategies(profile: Profile, changes: object) -> Iterator[Profile]:
@@ -104,7 +94,7 @@ def is_locked(layer: Layer) -> bool:
     """Whether a layer's files instruct the agent: as the layer says, else if it is required and shows whole files."""
     if layer.locked is not None:
         return layer.locked
-    return layer.limits.required and layer.query.sources == ("document",)
+    return layer.limits.required and all(source.is_document for source in layer.query.traits)
 
 
 def _templates(layer: Layer) -> Iterator[str]:
@@ -136,9 +126,9 @@ def refuse_document_drift(
     reads = recording.reads.copy()  # A source that is late may still be reading.
     digests: dict[str, str] = {}
     for layer in layers:
-        if is_locked(layer) and OPEN_SOURCES.intersection(layer.query.sources):
+        if is_locked(layer) and any(source.uses_open for source in layer.query.traits):
             # Nested and imported files are named by no path of the layer. All of them are in the recording already.
-            paths = read_instruction_files(recording, layer, request).paths
+            _, _, paths = read_instruction_files(recording, layer, request)
             digests |= {path: answer_digest(recording.read(path)) for path in paths}
         for path in _request_paths(layer, request) if is_locked(layer) else ():
             listed = recording.lists.get(path) if is_pattern(path) else (path,)

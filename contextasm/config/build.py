@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
-from contextasm.config.input.settings import FILE, RULE_FILES, Setting
+from contextasm.config.input.settings import FILE, Setting
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
@@ -25,11 +25,11 @@ from contextasm.model import (
 )
 from contextasm.retrieval.retrieve import SOURCE_SHARE
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_counter
+from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
-    from contextasm.config.profiles.detection import Detection
     from contextasm.model import RuleEvaluation
     from contextasm.workspace.git.revision import GitWorkspace
 
@@ -59,16 +59,11 @@ class PreparedBuild(NamedTuple):
     Paths are relative to the workspace; those outside of it are absolute.
     """
 
-    detection: Detection | None = None
-    """What the folder was taken for; None where the profile is named, or the folder has settings or agents."""
+    taken: str = ""
+    """The words that report the profile of a folder without settings; empty for any other."""
 
     approved: Mapping[str, str] | None = None
     """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
-
-    @property
-    def taken(self) -> str:
-        """The words that tell the profile of a folder without settings; empty for any other."""
-        return self.detection.words if self.detection else ""
 
     @property
     def in_full(self) -> Build:
@@ -128,8 +123,8 @@ def evaluate_rules(
     variables = _parse_variables(options.variables)
     if "rules" not in settings_file and not recording.list(RULE_FILES):
         return None
-    from contextasm.config.rules.layers import resolve_rule_layers  # here, as below: most workspaces have no rules
-    from contextasm.config.rules.rule_files import load_rules
+    # Here, as below: most workspaces have no rules.
+    from contextasm.config.rules.rule_files import load_rules, resolve_rule_layers
     from contextasm.rules.evaluate import evaluate
 
     rules = load_rules(recording, settings_file)
@@ -222,12 +217,12 @@ def make_summarizer(
     from contextasm.selection.summarizer import CommandSummarizer
     from contextasm.workspace.processes import run_program
 
-    command = parse_summarizer(settings_file)
-    assert command
+    words, timeout = parse_summarizer(settings_file)
     if seconds is not None:
-        command = command._replace(timeout=min(command.timeout, seconds * (1 - SOURCE_SHARE)))
+        timeout = min(timeout, seconds * (1 - SOURCE_SHARE))
+    line = settings_file.lines["summarizer"]
     summarizer = CommandSummarizer(
-        command, workspace.root, process.environment, cache_folder(process.environment), run_program
+        words, timeout, line, workspace.root, process.environment, cache_folder(process.environment), run_program
     )
     if not is_trusted(workspace.root, process.environment):
         summarizer.forbid(trust_advice(workspace.root))

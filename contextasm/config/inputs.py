@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.settings import FILE, LOCK_FILE, RULE_FILES
+from contextasm.config.input.settings import FILE, LOCK_FILE
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.loader import load_profile, profile_files
 from contextasm.model import ContextasmError, Layer, Profile, Request
-from contextasm.retrieval.reading.files import FEEDBACK_FILES
-from contextasm.retrieval.registry import OPEN_SOURCES, TEXT_SOURCES
+from contextasm.text.names.places import AGENT_FILES, FEEDBACK_FILES, RULE_FILES
 from contextasm.text.names.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
@@ -37,15 +35,9 @@ _GIT = "git stores data of its own here"
 _OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", ".gitignore")
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
 
-_OWNER_FILES = ("agents/{agent}/IDENTITY.md", "agents/{agent}/INSTRUCTIONS.md")
-"""Files that every build for an agent looks for."""
 
-
-class _ProfileName(NamedTuple):
-    """Name or file of a profile, and the folder that its path starts from."""
-
-    name: str
-    folder: Path
+_ProfileName = tuple[str, Path]
+"""Name or file of a profile, and the folder that its path starts from."""
 
 
 def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
@@ -59,10 +51,8 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     settings_file = prepared.settings_file
     outputs = _outputs(settings_file)
     setting = prepared.settings["profile"]
-    used = _ProfileName(str(setting.value), root if setting.origin.startswith(FILE) else folder)
-    listed = [
-        _ProfileName(dict(output.words)["profile"], root) for output in outputs if "profile" in dict(output.words)
-    ]
+    used = str(setting.value), root if setting.origin.startswith(FILE) else folder
+    listed = [(dict(output.words)["profile"], root) for output in outputs if "profile" in dict(output.words)]
     names = dict.fromkeys((used, *listed))
     layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
     patterns = (
@@ -89,10 +79,11 @@ def _outputs(settings_file: YamlMapping) -> Sequence[Output]:
         return ()
 
 
-def _layers(profile_name: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
+def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
     """The layers of a profile and of its strategies, as written and as the settings change them."""
     try:
-        profile = load_profile(profile_name.name, "profile", profile_name.folder)
+        name, folder = named
+        profile = load_profile(name, "profile", folder)
     except ContextasmError:
         return
     for variant in (profile, *(strategy for _, strategy in profile.strategies)):
@@ -109,13 +100,13 @@ def _changed_layers(profile: Profile, settings_file: YamlMapping) -> Sequence[La
 
 def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
     for layer in layers:
-        is_text = TEXT_SOURCES.issuperset(layer.query.sources)
+        is_text = all(source.shows_text for source in layer.query.traits)
         what = f"a context is made of this file, too: layer {layer.id} reads it"
         for template in layer.query.paths:
             for path in _paths(template, request):
                 yield InputPattern(path, what, is_text, is_text and not is_pattern(template))
             if "{agent}" in template:
-                for owner_file in _OWNER_FILES:
+                for owner_file in AGENT_FILES:
                     what_else = "a context is made of this file, too: each agent has one"
                     for path in _paths(owner_file, request):
                         yield InputPattern(path, what_else, takes_block=True, takes_new_file=True)
@@ -125,11 +116,11 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
     """The files that the layers of instructions read: nested and imported ones are named by no path."""
     build = prepared.build
     for layer in build.profile.layers:
-        if OPEN_SOURCES.intersection(layer.query.sources):
-            from contextasm.retrieval.sources.instructions import read_instruction_files
+        if any(source.uses_open for source in layer.query.traits):
+            from contextasm.retrieval.sources.instructions import read_instruction_files  # here: few profiles have any
 
             what = f"a context is made of this file, too: layer {layer.id} reads it"
-            for path in read_instruction_files(build.workspace, layer, build.request).paths:
+            for path in read_instruction_files(build.workspace, layer, build.request)[2]:
                 yield InputPattern(path, what, takes_block=True, takes_new_file=True)
 
 
@@ -152,8 +143,8 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
 
 def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
     """Files and folders that no layer reads, but something else does."""
-    for name in names:
-        yield from ((str(path), _PROFILE) for path in profile_files(name.name, name.folder))
+    for name, folder in names:
+        yield from ((str(path), _PROFILE) for path in profile_files(name, folder))
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
     yield f"{root}/{JOURNAL_FOLDER}", _OWN
     yield from ((f"{folder}/.git", _GIT) for folder in (root, *root.parents) if os.path.lexists(f"{folder}/.git"))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 from contextasm.config.input import values
 from contextasm.config.input.settings import Setting
 from contextasm.model import ContextasmError, Problem, Profile, Workspace
 from contextasm.text.names.matching import list_names
-from contextasm.text.names.templates import placeholders
-
-OwnerKind = Literal["agent", "team"]
-
-OWNER_FILES: Mapping[OwnerKind, str] = {"agent": "agents/*/IDENTITY.md", "team": "teams/*/*.md"}
-"""Pattern of the files that make a folder an owner's."""
+from contextasm.text.names.places import AGENT_FILES, OWNER_FILES, OwnerKind
+from contextasm.text.names.templates import fill_template, placeholders
 
 
 def uses_placeholder(profile: Profile, name: str) -> bool:
@@ -36,8 +31,8 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
     if not setting.value:
         return Setting(only_agent(names), "the only agent")
     agent = str(setting.value)
-    folder = owner_folder(workspace, "agent", agent, setting.origin)
-    for path in (f"{folder}/IDENTITY.md", f"{folder}/INSTRUCTIONS.md"):
+    owner_folder(workspace, "agent", agent, setting.origin)
+    for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
         if workspace.read(path) is None:
             hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
             raise ContextasmError(path, "is missing", hint)

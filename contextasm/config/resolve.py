@@ -43,14 +43,12 @@ from contextasm.model import (
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value
 from contextasm.text.cleaning.decode import parse_data
-from contextasm.workspace.cache import is_cache_allowed
+from contextasm.workspace.cache import index_database, is_cache_allowed
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
-from contextasm.workspace.state import state_folder
 
 if TYPE_CHECKING:
-    from contextasm.config.profiles.detection import Detection
     from contextasm.model import Rule, TokenCounter
     from contextasm.workspace.cache import TokenCountCache
     from contextasm.workspace.git.revision import GitWorkspace
@@ -107,8 +105,8 @@ def prepare_build(
         problems=(*store_problems, *unused_variables(options, rules)),
     )
     digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
-    options, detection = _request_options(options, request), configuration.detection
-    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detection)
+    options, detected = _request_options(options, request), configuration.detected
+    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detected)
 
 
 def _request_options(options: Options, request: Request) -> Options:
@@ -140,8 +138,8 @@ class _Configuration(NamedTuple):
     profile: Profile
     digests: dict[str, str]
     """SHA-256 of each file that the profile is made of, by path."""
-    detection: Detection | None
-    """What the folder was taken for; None where the profile is named, or the folder has settings or agents."""
+    detected: str
+    """The words that report the profile of a folder without settings; empty for any other."""
 
     def restricted(self, restrict_profile: Callable[[Profile], Profile], options: Options) -> _Configuration:
         """The same with the changes that options and a command make to the profile, and with its own settings."""
@@ -172,17 +170,17 @@ def _load_configuration(
 
         shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
-    settings, detection = with_detected_profile(settings, settings_file, workspace)
+    settings, detected = with_detected_profile(settings, settings_file, workspace)
     digests: dict[str, str] = {}
     whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
-    return _Configuration(settings_file, settings, whole, whole, digests, detection)
+    return _Configuration(settings_file, settings, whole, whole, digests, detected)
 
 
 def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironment) -> MemoryIndexes | None:
     """The indexes of a folder; None for a revision, and where nothing may be stored."""
     if not isinstance(workspace, Folder) or not is_cache_allowed(process.environment):
         return None
-    return MemoryIndexes(workspace, process.now, lambda: state_folder(workspace.root, "memories"))
+    return MemoryIndexes(workspace, process.now, index_database(workspace.root, process.environment))
 
 
 def _load_counter_once(
@@ -248,7 +246,8 @@ def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...
 
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse, request: Request) -> str:
     """The goal of the current task as the request's audience may see it; empty where no layer shows it."""
-    paths = [path for layer in profile.layers if "current-goal" in layer.query.sources for path in layer.query.paths]
+    layers = [layer for layer in profile.layers if any(source.gives_topic for source in layer.query.traits)]
+    paths = [path for layer in layers for path in layer.query.paths]
     if not paths:
         return ""
     from contextasm.retrieval.reading.audience import visible_workspace

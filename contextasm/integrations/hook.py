@@ -19,7 +19,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
-from contextasm.model import Build, Context, ContextasmError, Problem, Profile
+from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Problem, Profile
 from contextasm.records.run import run
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line
@@ -42,7 +42,6 @@ MAX_TOPIC = 4000
 _MAX_MESSAGE = 500
 _MAX_BUILDS = 40
 _PINNED = ("pinned", "pin")
-_TOPIC_SOURCES = ("search", "log-search")
 
 
 class HookCall(NamedTuple):
@@ -265,7 +264,7 @@ def _with_matches_only(profile: Profile) -> Profile:
     """The profile with the layers that a topic chooses from, and with nothing in them but what matches it."""
     layers = []
     for layer in profile.layers:
-        sources = tuple(source for source in layer.query.sources if source in _TOPIC_SOURCES)
+        sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
         if sources:
             limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
             layers.append(layer._replace(query=layer.query._replace(sources=sources), limits=limits))

@@ -13,7 +13,6 @@ from contextasm.checks.hosts.files import imported_texts, read_host_files
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
 from contextasm.model import Build, Document, Layer
-from contextasm.retrieval.registry import OPEN_SOURCES
 from contextasm.selection.truncate import LONG_WORD
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
@@ -182,7 +181,7 @@ def excluding(build: Build, patterns: Sequence[str]) -> Build:
 
 def _without_paths(layer: Layer, paths: Collection[str]) -> Layer | None:
     """The layer without these files, which a required one would show whatever is excluded; None where none is left."""
-    if OPEN_SOURCES.intersection(layer.query.sources):
+    if any(source.uses_open for source in layer.query.traits):
         # It goes on reading them, for their imports and for the files nested below them.
         return layer._replace(limits=layer.limits._replace(required=False))
     kept = [number for number, path in enumerate(layer.query.paths) if path not in paths]

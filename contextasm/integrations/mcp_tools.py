@@ -28,7 +28,7 @@ from contextasm.integrations.mcp_answers import (
     problem_words,
 )
 from contextasm.model import Context, ContextasmError, Memory
-from contextasm.rendering.formats import decision_data
+from contextasm.rendering.documents import decision_data
 from contextasm.rendering.wording import receipt
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, MOST_ITEMS

@@ -16,7 +16,7 @@ from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import secret_problem
 from contextasm.text.names.glob import glob_matches
-from contextasm.text.names.templates import fill_template
+from contextasm.text.names.places import any_owner_pattern
 from contextasm.workspace.editing.memories import PrivateLines
 from contextasm.workspace.folder import Folder
 
@@ -74,7 +74,7 @@ def private_line_finder(workspace: Folder, home: str, options: Options, process:
     profile = _resolve_profile(workspace, options, process)
 
     def is_of_files(template: str) -> bool:
-        return not glob_matches(fill_template(template, {"agent": "*", "team": "*"}), f"{home}/memories/0.md")
+        return not glob_matches(any_owner_pattern(template), f"{home}/memories/0.md")
 
     layers = [
         layer._replace(query=layer.query._replace(paths=tuple(filter(is_of_files, layer.query.paths))))

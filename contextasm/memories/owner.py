@@ -17,13 +17,12 @@ from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import ContextasmError, FileIds, FolderFacts, Problem, StoredFacts
 from contextasm.text.memories.parser import RESERVED_NAMES
 from contextasm.text.names.glob import glob_matches
-from contextasm.text.names.templates import fill_template
-from contextasm.workspace.cache import is_cache_allowed
+from contextasm.text.names.places import MEMORY_FILES, any_owner_pattern
+from contextasm.workspace.cache import index_database
 from contextasm.workspace.editing.files import refuse_store, writable_path
-from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS, FolderOfIds
+from contextasm.workspace.editing.known_ids import FolderOfIds
 from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.state import state_folder
 
 
 class Owner(NamedTuple):
@@ -106,23 +105,20 @@ def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
 
 def _folder_facts(owner: Owner, folder: str, process: ProcessEnvironment) -> FolderFacts | None:
     """Facts that earlier runs found in the files of a folder; None where nothing may be stored."""
-    if not is_cache_allowed(process.environment):
+    database = index_database(owner.workspace.root, process.environment)
+    if database is None:
         return None
-    from contextasm.retrieval.memory_index.file_facts import folder_facts  # here: it loads SQLite
+    from contextasm.retrieval.memory_index.files import folder_facts  # here: it loads SQLite
 
-    return folder_facts(owner.workspace, folder, process.now, lambda: state_folder(owner.workspace.root, "memories"))
+    return folder_facts(owner.workspace, folder, process.now, database)
 
 
 def _is_read_as_memories(workspace: Folder, path: str, process: ProcessEnvironment) -> bool:
     """Whether a shipped profile, or the profile that the settings name, reads memories from a path of the workspace."""
-    if any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS):
+    if any(glob_matches(pattern, path) for pattern in MEMORY_FILES):
         return True
     settings_file = load_settings_file(workspace)
     settings = resolve_settings({}, process.environment, settings_file)
     profile = resolve_profile(settings, settings_file, workspace, process, {})
-    layers = [layer for layer in profile.layers if {"search", "recent", "weighed"} & {*layer.query.sources}]
-    return any(
-        glob_matches(fill_template(pattern, {"agent": "*", "team": "*"}), path)
-        for layer in layers
-        for pattern in layer.query.paths
-    )
+    layers = [layer for layer in profile.layers if any(source.holds_memories for source in layer.query.traits)]
+    return any(glob_matches(any_owner_pattern(pattern), path) for layer in layers for pattern in layer.query.paths)

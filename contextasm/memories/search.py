@@ -10,14 +10,12 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, ContextasmError, Memory, Problem, Profile, Score, SourceQuery
-from contextasm.retrieval.pools.memory_pool import read_pool
-from contextasm.retrieval.pools.memory_search import topic_hits
+from contextasm.retrieval.pools.entries import read_pool
+from contextasm.retrieval.pools.memory_pool import MEMORIES, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
+from contextasm.text.names.places import MEMORY_FILES
 from contextasm.text.names.templates import placeholders
-
-EVERYWHERE = ("agents/*/memories/*.md", "teams/*/memories/*.md", "memories/*.md")
-"""The memories of every agent, every team and the project."""
 
 
 class SearchResult(NamedTuple):
@@ -77,8 +75,8 @@ def memory_of_id(options: Options, name: str, process: ProcessEnvironment, *, ev
     narrow = _narrowing(options, everywhere=everywhere, top=1)
     build = for_audience(prepare_build(options, process, restrict_profile=narrow).build)
     for layer in build.profile.layers:
-        pool = read_pool(build.workspace, query_paths(SourceQuery(build, layer)))
-        for memory in pool.all_memories:
+        pool = read_pool(build.workspace, MEMORIES, query_paths(SourceQuery(build, layer)))
+        for memory in pool.all_entries:
             if memory.id == name and not (memory.private and build.request.audience == SHARED):
                 return memory
     raise ContextasmError("id", f"no memory {name}", "`ctxasm search` shows the ids")
@@ -92,10 +90,10 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
         searching = [
             layer._replace(ranking=layer.ranking._replace(top=top))
             for layer in profile.layers
-            if "search" in layer.query.sources
+            if any(source.holds_memories and source.answers_topic for source in layer.query.traits)
         ]
         if everywhere:
-            searching = [layer._replace(query=layer.query._replace(paths=EVERYWHERE)) for layer in searching[:1]]
+            searching = [layer._replace(query=layer.query._replace(paths=MEMORY_FILES)) for layer in searching[:1]]
         layers = [
             layer
             for layer in searching
@@ -112,7 +110,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
 
 def _other_search(profile: Profile) -> str:
     """Advice for a person whose profile has no layer that searches memories."""
-    if any("log-search" in layer.query.sources for layer in profile.layers):
+    if any(source.is_log and source.answers_topic for layer in profile.layers for source in layer.query.traits):
         return "`ctxasm build --topic WORDS` shows the lines of its logs that match; or name another profile with -p"
     return "name a profile of memories with -p; `ctxasm profiles` lists them"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contextasm.model.document import Document, Parse, Problem, Span, Workspace
 from contextasm.model.fragment import OUTCOME, Reason, RetrievalResult
 from contextasm.model.profile import Layer, Profile, RuleEvaluation, RuleTrace
-from contextasm.model.protocols import EntryChoices, IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
+from contextasm.model.protocols import IndexedPools, SemanticSimilarity, Summarizer, TokenCounter
 
 PERSONAL, SHARED = AUDIENCES = ("personal", "shared")
 """Audiences of a context; a shared one lacks everything private."""
@@ -94,8 +94,6 @@ class Build(NamedTuple):
     memory_index: IndexedPools | None = None
     """Index of large memory pools. None where every memory needs a decision of its own; with it, memories that are not
     shown are counted by reason."""
-    entry_choices: EntryChoices | None = None
-    """What rules mean among the entries that an index answers for; None where they mean no entry."""
     parse_yaml: Parse | None = None
     """Reader of YAML; None where no layer reads any."""
     run_sources: RunSources = in_order
@@ -114,6 +112,9 @@ class SourceQuery(NamedTuple):
     layer: Layer
     found: Mapping[str, RetrievalResult] = MappingProxyType({})
     """Results of the layers that this one starts from, by layer id."""
+
+
+# --- The finished context --------------------------------------------------------------------------------------------
 
 
 INCOMPLETE = {"shortened", "truncated", "dropped"}
@@ -152,11 +153,15 @@ class Section(NamedTuple):
     """A heading and the text under it, as emitted."""
 
     layer: str
+    """Id of the layer that it belongs to."""
     heading: str
+    """The heading, without its marks."""
     text: str
+    """The text under the heading, with the markers of cuts."""
     tokens: int
-    """Tokens, with heading, markers and the blank line behind the section."""
+    """Tokens, with heading, markers and the blank line after the section."""
     truncated: bool
+    """Whether something of it is missing."""
     stable: bool
     """Whether neither the date nor the topic can change the text, so that a provider's cache pays."""
 
@@ -165,20 +170,13 @@ class LayerUsage(NamedTuple):
     """Limit, demand and use of a layer, in tokens."""
 
     layer: str
+    """Id of the layer."""
     limit: int | None
     """None where the layer has no limit."""
     wanted: int
     """Tokens of all candidate fragments, whole."""
     used: int
-
-
-class Selection(NamedTuple):
-    """Result of `select`: sections, decisions, use of each layer, and problems."""
-
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
+    """Tokens that it takes."""
 
 
 class Context(NamedTuple):
@@ -195,7 +193,7 @@ class Context(NamedTuple):
     decisions: tuple[Decision, ...]
     allowances: tuple[LayerUsage, ...]
     problems: tuple[Problem, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...] = ()
     """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
     """Trace of each rule, in order of precedence."""
@@ -215,16 +213,11 @@ class Omission(NamedTuple):
     texts: tuple[str, ...]
     """Missing lines; empty where fragments are shortened and nothing else is missing."""
     shortened: int = 0
-    """Number of the section's fragments that are shown in a shorter form; set at the end of the section alone."""
+    """Number of the section's fragments that are shown in a shorter form; set only at the end of the section."""
 
 
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-
-class SectionFormat(NamedTuple):
-    """Functions of a format that write a section, and the line in place of omitted text."""
-
-    section: Callable[[str, str, str], str]
-    """Takes a layer's id, a heading and the text under it; gives the section with a blank line behind it."""
-    marker: Marker
+FormatSection = Callable[[str, str, str], str]
+"""Takes a layer's id, a heading and the text under it; gives the section with a blank line after it."""

@@ -46,7 +46,7 @@ class Problem(NamedTuple):
     path: str
     """File, or another subject of the message (a layer, `budget`)."""
     line: int
-    """Line of the file, counted from 1; 0 where no line is meant."""
+    """Line of the file, counted from 1; 0 for no line."""
     message: str
     hint: str = ""
     """What to do; empty where the message says all."""
@@ -117,7 +117,7 @@ class Cleaning(NamedTuple):
     """Characters that reading leaves in the texts of files."""
 
     hidden: str = "strip"
-    """`strip`; `keep`, which removes control characters alone; or `raw`, which removes nothing."""
+    """`strip`; `keep`, which removes only control characters; or `raw`, which removes nothing."""
     secrets: str = "mask"
     """`mask` or `keep`."""
 
@@ -147,7 +147,7 @@ class Document(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     """Lines that are blank in `text`, in ascending order."""
     hidden: tuple[Hidden, ...] = ()
-    """Hidden characters of the file as it lies on the disk."""
+    """Hidden characters of the file as it is on the disk."""
     secrets: tuple[Secret, ...] = ()
     """Secrets of the file, at their places in the text without hidden characters."""
     cleaning: Cleaning = CLEAN
@@ -219,7 +219,10 @@ class StampedWorkspace(Workspace, Protocol):
 
 
 class Memory(NamedTuple):
-    """A remembered statement with its fields, as parsed from its file (man/ctxasm.yaml.5, MEMORIES)."""
+    """A remembered statement with its fields, as parsed from its file (man/ctxasm.yaml.5, MEMORIES).
+
+    The type of a default is the form of the field: a word, a list, a number from 0 to 1, or yes or no.
+    """
 
     id: str
     path: str
@@ -227,24 +230,24 @@ class Memory(NamedTuple):
     """Line of the file at which `text` begins, counted from 1."""
     text: str
     """Text without list mark, type and attributes. Its line number n is the file's line `line + n`."""
-    type: str
-    importance: float
+    type: str = "note"
+    importance: float = 0.5
     """0 to 1."""
-    created: str
+    created: str = ""
     """Day, YYYY-MM-DD; empty for none, which counts as older than any date."""
-    accessed: str
+    accessed: str = ""
     """Day of the last use, YYYY-MM-DD; empty for none."""
-    status: str
-    confidence: float
+    status: str = "active"
+    confidence: float = 0.5
     """0 to 1."""
-    key: str
-    tier: str
-    dedup: str
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
-    private: bool
-    pin: bool
-    supersedes: tuple[str, ...]
+    key: str = ""
+    tier: str = ""
+    dedup: str = ""
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    private: bool = False
+    pin: bool = False
+    supersedes: tuple[str, ...] = ()
     expires: str = ""
     """Last day on which it holds, YYYY-MM-DD; empty for none. `check` reports it once past; a build ignores it."""
     superseded_by: str = ""

@@ -63,7 +63,7 @@ def weighted_total(score: Score, weights: Iterable[tuple[str, float]]) -> float:
 def least_similarity(similarities: Iterable[float], top: int) -> float:
     """Least similarity of a candidate for the `top` places: that of `REACH`, or of the last of the `top` most similar.
 
-    Importance and recency decide among the candidates alone. 0 where `top` is 0 and all matches are shown.
+    Importance and recency decide only among the candidates. 0 if `top` is 0 and all matches are shown.
     """
     most_similar = nlargest(top, similarities)
     return min(REACH**CONTRAST, most_similar[-1]) if len(most_similar) == top > 0 else 0.0
@@ -154,15 +154,6 @@ class Location(NamedTuple):
         return line
 
 
-class Nesting(NamedTuple):
-    """Place of a fragment's headings below those above it."""
-
-    level: int
-    """Level that all of them stand below."""
-    only_above: bool
-    """Whether only headings at that level or above it move, and not all of them together."""
-
-
 class FragmentDisplay(NamedTuple):
     """Place and form in which a fragment is shown."""
 
@@ -176,8 +167,9 @@ class FragmentDisplay(NamedTuple):
     """Line that opens the fence around it, such as ```` ```python ````; empty for none."""
     keep: str = "start"
     """End that is spared when the fragment is truncated: `start` or `end`."""
-    nesting: Nesting | None = None
-    """None for headings as written."""
+    nesting: tuple[int, bool] | None = None
+    """Level that all its headings stand below, and whether only those at that level or above it move, and not all of
+    them together; None for headings as written."""
 
 
 class Labels(NamedTuple):

@@ -3,10 +3,11 @@
 A layer is the same however it was configured: files and flags are read in `config`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model.fragment import MIN_MATCH, Reason
+from contextasm.model.sources import SOURCE_TRAITS, SourceTraits
 
 
 class Query(NamedTuple):
@@ -33,9 +34,15 @@ class Query(NamedTuple):
     max_age_days: int = 0
     """Oldest age, in days, of a log that is shown."""
     fallback_days: int = 0
-    """Age, in days, up to which the newest logs are shown where none lies within `max_age_days`; 0 for none."""
+    """Age, in days, up to which the newest logs are shown if none is within `max_age_days`; 0 for none."""
     min_match: float = MIN_MATCH
     """Least sum of matching words that makes a hit, as a share of the best hit's sum; 0 makes any match a hit."""
+
+    @property
+    def traits(self) -> Sequence[SourceTraits]:
+        """The traits of the sources, in their order."""
+        # The layer of what rules include has a source that no profile can name.
+        return [SOURCE_TRAITS.get(name, SourceTraits()) for name in self.sources]
 
 
 class MemoryScope(NamedTuple):
@@ -48,7 +55,7 @@ class MemoryScope(NamedTuple):
     key_quota: tuple[tuple[str, int], ...] = ()
     """Number of memories for each pattern of keys, the most important first, and no others; empty for no quota."""
     field_limits: tuple[tuple[str, int], ...] = ()
-    """Greatest length or number of each field of a memory; above it lies a problem."""
+    """Greatest length or number of each field of a memory; above it there is a problem."""
 
 
 class Ranking(NamedTuple):
@@ -113,7 +120,7 @@ class LayerDisplay(NamedTuple):
     comments: str = "keep"
     """`keep` or `strip` for HTML comments."""
     group_order: tuple[str, ...] = ()
-    """Keys in the order in which their groups are shown; other groups come behind, by name."""
+    """Keys in the order in which their groups are shown; other groups come after them, by name."""
 
 
 class Layer(NamedTuple):

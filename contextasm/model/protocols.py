@@ -5,9 +5,9 @@ Their interfaces and settings only; no service is implemented here.
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from contextasm.model.document import Document, Memory, Problem
+from contextasm.model.document import Document, Problem
 from contextasm.model.fragment import Reason
 
 T = TypeVar("T")
@@ -32,14 +32,11 @@ class RunProgram(Protocol):
         """
 
 
-class SemanticSimilarity(Protocol):
-    """Similarity of texts to a topic by meaning instead of words."""
+SemanticSimilarity = Callable[[str, Sequence[str]], Sequence[float] | Problem]
+"""Similarity of each text to a topic by meaning instead of words, on any scale; above 0 if it makes the text an answer.
 
-    def __call__(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
-        """Similarity of each text to the topic, on any scale; above 0 where it alone makes the text an answer.
-
-        A problem where it can't be computed in time.
-        """
+A problem if it can't be computed in time.
+"""
 
 
 class EmbedderConfig(NamedTuple):
@@ -67,22 +64,11 @@ class EmbedderConfig(NamedTuple):
     """
 
 
-class SummarizerConfig(NamedTuple):
-    """A program that reads a text on standard input and prints a shorter one."""
+Summarizer = Callable[[str], str | Problem]
+"""Gives the summary of a text, not necessarily shorter, by a model or a program of the user's.
 
-    words: tuple[str, ...]
-    """Program and arguments; run without a shell."""
-    line: int
-    """Line of `ctxasm.yaml`, counted from 1."""
-    timeout: float = 20.0
-    """Seconds that all summaries of one build may take together."""
-
-
-class Summarizer(Protocol):
-    """A model or a program of the user's that summarizes texts."""
-
-    def __call__(self, text: str) -> str | Problem:
-        """The summary of a text, not necessarily shorter; a problem where none comes in time."""
+A problem if none comes in time.
+"""
 
 
 class ScoreInputs(NamedTuple):
@@ -94,55 +80,6 @@ class ScoreInputs(NamedTuple):
     """Day of the last access, else of creation, as YYYY-MM-DD; empty for none."""
     created: str
     """Day of creation, as YYYY-MM-DD; empty for none."""
-
-
-LABEL_KINDS = ("type", "tag")
-"""What a rule may call an entry by besides its id and its path."""
-
-Label: TypeAlias = tuple[str, str]
-"""One of `LABEL_KINDS`, and its value."""
-
-
-class EntryChoice(NamedTuple):
-    """Entries that targets of rules mean, by what these call them."""
-
-    ids: frozenset[str]
-    labels: frozenset[Label]
-    has_path: Callable[[str], bool]
-    """Whether all entries of a file are chosen."""
-
-
-class EntryOutcome(NamedTuple):
-    """Outcome of rules for the entries that the same targets mean."""
-
-    exclusion: Reason | None
-    """The reason that excludes them; None where they stay."""
-    boost: float
-    """The factor of their totals."""
-
-
-class EntryChoices(NamedTuple):
-    """The entries that rules mean. Those that the same choices mean fare alike."""
-
-    included: EntryChoice
-    """Entries that rules may include: each needs a decision of its own. It may hold more than they mean."""
-    others: tuple[EntryChoice, ...]
-    """For each target of an exclusion or a boost, the entries that it means."""
-    outcome: Callable[[set[int], bool], EntryOutcome]
-    """Outcome of entries that no rule includes, by the places in `others` of the choices that mean them.
-
-    The flag says whether their layer is required.
-    """
-
-
-class ChosenEntry(NamedTuple):
-    """An entry of a pool that a choice means."""
-
-    entry: Any
-    row: int | None
-    """Its row; None for an inactive entry."""
-    exclusion: Reason | None
-    """The reason why it is inactive; None for an active one."""
 
 
 class EntryPool(Protocol[EntryT_co]):
@@ -194,31 +131,25 @@ class EntryPool(Protocol[EntryT_co]):
         """Entries of these rows."""
 
 
-class MemoryPool(EntryPool[Memory], Protocol):
-    """The memories of some files."""
-
-    def meant_rows(self, choice: EntryChoice) -> set[int]:
-        """Rows of the active memories that a choice means."""
-
-    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
-        """The inactive memories that a choice means, in any order."""
-
-
 class IndexedPools(Protocol):
     """Pools that outlive a build."""
 
     def query(
-        self, kind: str, patterns: Sequence[str], paths: Sequence[str], use: Callable[[EntryPool[Any]], T]
+        self,
+        kind: Any,
+        patterns: Sequence[str],
+        paths: Sequence[str],
+        use: Callable[[EntryPool[Any]], T],
+        *,
+        new: bool = False,
     ) -> T | None:
         """Result of `use` for the stored pool of these patterns, brought up to date with the files in `paths`.
 
-        `kind` names the kind of its entries, such as `memories`.
+        `kind` is that of its entries (`retrieval.pools.entries.EntryKind`). `new` stores the pool if it is not stored.
 
-        None where no pool is stored, or where a stored one does not pay. `use` may be called and its result discarded.
+        None if no pool is stored, or if storing it can't be done or does not pay. `use` may be called and its result
+        discarded.
         """
-
-    def store(self, kind: str, patterns: Sequence[str], paths: Sequence[str]) -> None:
-        """Store a pool of these files for later builds, if that can be done."""
 
 
 class FileTexts(NamedTuple):

@@ -1,6 +1,6 @@
 """Fragments of several layers that say the same are shown once; of those that contradict each other, one may win.
 
-By content, by a declared hint, or by similarity, as the profile sets; paragraphs by content alone. Two texts that
+By content, by a declared hint, or by similarity, as the profile sets; paragraphs only by content. Two texts that
 differ in a number or in a negation are never the same; by similarity, nor are two that differ in another word that
 turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document, else the
 surest. If it is not shown in the end, the next one stands in.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from contextasm.model import Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import Fingerprint, fingerprint, fold_text, most_similar
+from contextasm.text.similarity import fingerprint, fold_text, identities, most_similar
 
 LEAST_CHARACTERS = 16
 """Length of the shortest paragraph that is compared."""
@@ -118,12 +118,8 @@ class Copy(NamedTuple):
     is_paragraph: bool = False
 
 
-class Twin(NamedTuple):
-    """A copy that is left out, and the one that stands for it."""
-
-    left_out: Copy
-    shown: Copy
-    method: str
+Twins = Mapping[Copy, tuple[Copy, str]]
+"""Copies that are left out, each with the one that stands for it and the method that found them."""
 
 
 class _Candidate(NamedTuple):
@@ -146,7 +142,7 @@ class _Candidate(NamedTuple):
 
         A document comes before surer memories: lines of text must not come and go with what a budget lets in.
         """
-        is_document = "document" in self.layer.query.sources
+        is_document = any(source.is_document for source in self.layer.query.traits)
         return not self.is_protected, not is_document, -self.fragment.labels.confidence
 
     def paragraph(self, paragraph: Paragraph) -> Copy:
@@ -157,13 +153,13 @@ class _Candidate(NamedTuple):
 
 def deduplicate(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], unshown: Collection[Copy] = ()
-) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Twin]]:
+) -> tuple[Mapping[str, Sequence[Fragment]], Twins]:
     """The ranked fragments in `pools` (by layer id), with each duplicate of another one excluded.
 
     The copies `unshown` stand for no other.
     """
     if not profile.merge:
-        return pools, ()
+        return pools, {}
     candidates = [
         _Candidate(layer, (number, place), fragment)
         for number, layer in enumerate(profile.layers)
@@ -180,7 +176,7 @@ def deduplicate(
         layer.id: tuple(chain.from_iterable(_without_twins(fragment, layer, twins) for fragment in pools[layer.id]))
         for layer in profile.layers
     }
-    return deduplicated, [*twins.values()]
+    return deduplicated, twins
 
 
 class _Search:
@@ -190,9 +186,8 @@ class _Search:
         """`methods` are the profile's, of `METHODS`."""
         self._methods = [method for method in methods if method != "near"]
         self._unshown = unshown
-        self._by_text: dict[str, Copy] = {}
-        self._by_hint: dict[tuple[str, tuple[str, ...]], Copy] = {}
-        self._twins: dict[Copy, Twin] = {}
+        self._by_identity: dict[tuple[str, ...], Copy] = {}
+        self._twins: dict[Copy, tuple[Copy, str]] = {}
         self._whole_of: dict[tuple[str, str], Copy] = {}
         self._parted: set[Copy] = set()
 
@@ -203,7 +198,8 @@ class _Search:
         self._whole_of[copy.layer, copy.fragment] = copy
         if not text.folded:
             return
-        if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, candidate, text):
+        keys = identities(text, candidate.fragment.labels.dedup, self._methods)
+        if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
             return
         all_paragraphs = paragraphs(candidate.fragment) if "content" in self._methods else []
         for paragraph in all_paragraphs:
@@ -211,28 +207,27 @@ class _Search:
             if _is_divisible(candidate) and part not in self._unshown and self._leave_out_paragraph(part, paragraph):
                 self._parted.add(copy)
             elif part not in self._unshown:
-                self._by_text.setdefault(paragraph.folded, part)
+                self._by_identity.setdefault(("content", paragraph.folded), part)
         if copy not in self._parted and copy not in self._unshown:
-            self._by_text.setdefault(text.folded, copy)
-            # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
-            if candidate.fragment.labels.dedup and not candidate.layer.limits.required:
-                self._by_hint.setdefault((candidate.fragment.labels.dedup, text.figures), copy)
+            for method, key in keys.items():
+                # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
+                if method == "content" or not candidate.layer.limits.required:
+                    self._by_identity.setdefault(key, copy)
 
-    def _leave_out(self, copy: Copy, candidate: _Candidate, text: Fingerprint) -> bool:
-        for method in self._methods:
-            hint = candidate.fragment.labels.dedup, text.figures
-            other = self._by_text.get(text.folded) if method == "content" else self._by_hint.get(hint)
+    def _leave_out(self, copy: Copy, keys: Mapping[str, tuple[str, ...]]) -> bool:
+        for method, key in keys.items():
+            other = self._by_identity.get(key)
             # One memory in two layers is no duplicate: a headline in one, all of it in the other.
             if other and (other.path, other.line) != (copy.path, copy.line):
-                self._twins[copy] = Twin(copy, other, method)
+                self._twins[copy] = other, method
                 return True
         return False
 
     def _leave_out_paragraph(self, part: Copy, paragraph: Paragraph) -> bool:
-        other = self._by_text.get(paragraph.folded)
+        other = self._by_identity.get(("content", paragraph.folded))
         if not other or other.path == part.path:
             return False
-        self._twins[part] = Twin(part, other, "content")
+        self._twins[part] = other, "content"
         return True
 
     def compare_by_similarity(self, candidates: Sequence[_Candidate]) -> None:
@@ -254,21 +249,21 @@ class _Search:
             if match and (others[match].copy.path, others[match].copy.line) == (copy.path, copy.line):
                 match = None
             if match and candidate.precedence >= others[match].precedence:
-                self._twins[copy] = Twin(copy, others[match].copy, "near")
+                self._twins[copy] = others[match].copy, "near"
                 continue
             if match:
                 other = others.pop(match).copy
-                self._twins[other] = Twin(other, copy, "near")
+                self._twins[other] = copy, "near"
             others.setdefault(text.folded, candidate)
             counts[layer.id] = counts.get(layer.id, 0) + (not candidate.is_protected)
 
-    def twins(self) -> dict[Copy, Twin]:
+    def twins(self) -> Twins:
         """Each copy that is left out, with one that stays."""
-        return {copy: twin._replace(shown=self._final(twin.shown)) for copy, twin in self._twins.items()}
+        return {copy: (self._final(shown), method) for copy, (shown, method) in self._twins.items()}
 
     def _final(self, copy: Copy) -> Copy:
         while twin := self._twins.get(copy) or self._twins.get(self._whole_of[copy.layer, copy.fragment]):
-            copy = twin.shown
+            copy, _ = twin
         return copy
 
 
@@ -277,44 +272,43 @@ def _is_divisible(candidate: _Candidate) -> bool:
     return not (candidate.is_protected or is_item)
 
 
-def _without_twins(fragment: Fragment, layer: Layer, twins: Mapping[Copy, Twin]) -> Iterator[Fragment]:
+def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[Fragment]:
     """The fragment, excluded if it is left out; in parts, if paragraphs of it are."""
     candidate = _Candidate(layer, (0, 0), fragment)
     if fragment.verdict.excluded:
         yield fragment
     elif twin := twins.get(candidate.copy):
-        yield fragment.exclude(_reason(twin))
+        yield fragment.exclude(_reason(*twin))
     elif not twins or not _is_divisible(candidate):
         yield fragment
     else:
         in_twins = ((paragraph, twins.get(candidate.paragraph(paragraph))) for paragraph in paragraphs(fragment))
-        reasons = {paragraph: _reason(twin) for paragraph, twin in in_twins if twin}
+        reasons = {paragraph: _reason(*twin) for paragraph, twin in in_twins if twin}
         yield from without_paragraphs(fragment, reasons) if reasons else (fragment,)
 
 
-def _reason(twin: Twin) -> Reason:
-    shown = twin.shown
+def _reason(shown: Copy, method: str) -> Reason:
     if shown.is_paragraph:
-        return Reason.of("same-paragraph", into=shown.fragment, path=shown.path, line=shown.line, by=twin.method)
-    return Reason.of("merged", into=shown.fragment, path=shown.path, by=twin.method)
+        return Reason.of("same-paragraph", into=shown.fragment, path=shown.path, line=shown.line, by=method)
+    return Reason.of("merged", into=shown.fragment, path=shown.path, by=method)
 
 
 # --- After selection -------------------------------------------------------------------------------------------------
 
 
-def unshown_copies(twins: Sequence[Twin], decisions: Sequence[Decision]) -> set[Copy]:
+def unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
     """The copies that stand for others and are not shown themselves."""
-    copies = {twin.shown for twin in twins}
+    copies = {shown for shown, _ in twins.values()}
     return copies - _decisions_that_show(copies, decisions).keys()
 
 
-def with_twins(decisions: Sequence[Decision], twins: Sequence[Twin]) -> tuple[Decision, ...]:
+def with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:
     """The decisions, those on shown fragments with the places of the copies that they stand for."""
-    decision_of = _decisions_that_show({twin.shown for twin in twins}, decisions)
+    decision_of = _decisions_that_show({shown for shown, _ in twins.values()}, decisions)
     places: dict[int, dict[str, None]] = {}
-    for twin in twins:
-        if twin.shown in decision_of:
-            places.setdefault(decision_of[twin.shown], {})[f"{twin.left_out.path}:{twin.left_out.line}"] = None
+    for left_out, (shown, _) in twins.items():
+        if shown in decision_of:
+            places.setdefault(decision_of[shown], {})[f"{left_out.path}:{left_out.line}"] = None
     return tuple(
         decision._replace(stands_for=tuple(places[number])) if number in places else decision
         for number, decision in enumerate(decisions)
@@ -339,17 +333,11 @@ def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]
     return {copy: number for copy, number in numbers if number is not None}
 
 
+# --- Conflicts -------------------------------------------------------------------------------------------------------
+
+
 MINOR = 0.3
 """Severity below which a conflict is minor."""
-
-
-class _Claim(NamedTuple):
-    """A fragment that declares a key."""
-
-    layer: str
-    fragment: Fragment
-    protected: bool
-    """Whether it is required or pinned: then it can't be overruled."""
 
 
 def resolve_conflicts(
@@ -369,7 +357,7 @@ def resolve_conflicts(
             problems.append(_conflict_problem(key, claims))
             continue
         for claim in claims:
-            if claim.protected:
+            if claim.is_protected:
                 continue
             if _name(claim) == _name(winner):
                 continue
@@ -379,7 +367,7 @@ def resolve_conflicts(
                 reason = Reason.of("merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key")
             else:
                 continue
-            reasons[claim.layer, claim.fragment.id] = reason
+            reasons[claim.layer.id, claim.fragment.id] = reason
     candidates = {
         layer: tuple(_exclude_for(fragment, reasons.get((layer, fragment.id))) for fragment in fragments)
         for layer, fragments in pools.items()
@@ -387,7 +375,7 @@ def resolve_conflicts(
     return candidates, problems
 
 
-def _winner(profile: Profile, claims: Sequence[_Claim], prefer: Sequence[str]) -> _Claim | None:
+def _winner(profile: Profile, claims: Sequence[_Candidate], prefer: Sequence[str]) -> _Candidate | None:
     """The preferred claim, else the one of highest precedence; None for a conflict that the user has to settle."""
     preferred = next((claim for claim in claims if {claim.fragment.id, _name(claim)} & {*prefer}), None)
     if preferred or _severity(profile, claims) >= MINOR:
@@ -397,13 +385,13 @@ def _winner(profile: Profile, claims: Sequence[_Claim], prefer: Sequence[str]) -
 
 def _conflicting_claims(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]]
-) -> Iterator[tuple[str, list[_Claim]]]:
+) -> Iterator[tuple[str, list[_Candidate]]]:
     """Keys whose fragments say different things, with their claims: highest layer first, each best first."""
-    claims_by_key: dict[str, list[_Claim]] = {}
+    claims_by_key: dict[str, list[_Candidate]] = {}
     for layer in profile.layers:
         for fragment in pools[layer.id]:
             if fragment.labels.key and fragment.verdict.excluded is None:
-                claim = _Claim(layer.id, fragment, layer.limits.required or bool(fragment.verdict.pinned_by))
+                claim = _Candidate(layer, (0, 0), fragment)
                 claims_by_key.setdefault(fragment.labels.key, []).append(claim)
     for key, claims in claims_by_key.items():
         others = (claim for claim in claims if _name(claim) != _name(claims[0]))
@@ -411,7 +399,7 @@ def _conflicting_claims(
             yield key, claims
 
 
-def _name(claim: _Claim) -> str:
+def _name(claim: _Candidate) -> str:
     """The page of a section, since its sections say one thing together; else the fragment's id."""
     return claim.fragment.labels.claim or claim.fragment.id
 
@@ -420,7 +408,7 @@ def _is_same(one: Fragment, other: Fragment) -> bool:
     return fingerprint(one) == fingerprint(other)
 
 
-def _severity(profile: Profile, claims: Sequence[_Claim]) -> float:
+def _severity(profile: Profile, claims: Sequence[_Candidate]) -> float:
     """The highest severity of the types of the claims; a page without a type takes that of the others."""
     assert profile.conflicts
     severity, otherwise = dict(profile.conflicts.severity), profile.conflicts.otherwise
@@ -428,21 +416,21 @@ def _severity(profile: Profile, claims: Sequence[_Claim]) -> float:
     return max((severity.get(kind, otherwise) for kind in kinds), default=otherwise)
 
 
-def _precedence(profile: Profile, claim: _Claim) -> tuple[bool, int]:
+def _precedence(profile: Profile, claim: _Candidate) -> tuple[bool, int]:
     # Protected claims first, then the layers in the order of the table, then all others.
     assert profile.conflicts
     order = profile.conflicts.precedence
-    return not claim.protected, order.index(claim.layer) if claim.layer in order else len(order)
+    return not claim.is_protected, order.index(claim.layer.id) if claim.layer.id in order else len(order)
 
 
-def _conflict_problem(key: str, claims: Sequence[_Claim]) -> Problem:
+def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
     first, *others = _first_of_each(claims)
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
 
 
-def _first_of_each(claims: Sequence[_Claim]) -> list[Fragment]:
+def _first_of_each(claims: Sequence[_Candidate]) -> list[Fragment]:
     first: dict[str, Fragment] = {}
     for claim in claims:
         first.setdefault(_name(claim), claim.fragment)

@@ -139,8 +139,8 @@ def _rank_key(fragment: Fragment, layer: Layer) -> tuple[float, str, str]:
     return -weighted_total(fragment.score, layer.ranking.weights), fragment.text, fragment.id
 
 
-TYPE_FILTERS: Mapping[str, str] = {"events": "event_types", "entities": "entity_types"}
-"""The filter of types that applies to the fragments of a source."""
+# --- Filters of a request --------------------------------------------------------------------------------------------
+
 
 FILTER_OPTIONS: Mapping[str, str] = {
     "since": "--since",
@@ -155,8 +155,6 @@ def apply_filters(
     profile: Profile, results: Mapping[str, RetrievalResult], filters: Filters
 ) -> Mapping[str, RetrievalResult]:
     """The results of each layer, by id, with the fragments excluded that do not pass the filters."""
-    if filters == Filters():
-        return results
     filtered = {}
     for layer in profile.layers:
         result = results[layer.id]
@@ -194,9 +192,9 @@ def _apply_to_fragment(fragment: Fragment, layer: Layer, filters: Filters) -> Fr
 def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str]:
     if fragment.labels.day and fragment.labels.day[:10] < filters.since:
         yield "since"
-    for source, name in TYPE_FILTERS.items():
+    for name in filter(None, dict.fromkeys(source.type_filter for source in layer.query.traits)):
         types = getattr(filters, name)
-        if source in layer.query.sources and types and fragment.labels.kind not in types:
+        if types and fragment.labels.kind not in types:
             yield name
     if any(is_named(pattern, fragment.id, fragment.location.path) for pattern in filters.exclude):
         yield "exclude"

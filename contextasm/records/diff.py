@@ -6,9 +6,10 @@ Sentences and tables of it are in `records/diff.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 from contextasm.model import Context, Decision, timed_out_layers
+from contextasm.rendering.json_codec import Count, Day, Digest
 from contextasm.rendering.tables import Rows
 from contextasm.rendering.wording import reason_words
 
@@ -216,24 +217,78 @@ def summary(difference: Difference) -> str:
     )
 
 
+class SideData(TypedDict):
+    """One of two contexts that are compared."""
+
+    label: str
+    """The context in the words of the command line, such as `HEAD~3` or `now`."""
+    etag: Digest
+    """SHA-256 of its text."""
+    tokens: Count
+    """Its tokens."""
+    bytes: Count
+    """The length of its text."""
+    budget: Count
+    """The tokens that it may have."""
+    date: Day
+    """The day that counts as today."""
+
+
+class ShiftData(TypedDict):
+    """What changed of a fragment, or of a section."""
+
+    kind: Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
+    """Shown only after, or only before; with less or more of it; in another layer; with another text."""
+    fragment: str
+    """Its id, or a section's heading where no fragment tells."""
+    path: str | None
+    """The file that it stands in; null for a section."""
+    line: Count | None
+    """Its first line; 0 where the file was not opened, null for a section."""
+    layer_before: str
+    """The layer that showed it before."""
+    layer_after: str
+    """The layer that shows it after."""
+    tokens_before: Count
+    """Tokens that were shown of it."""
+    tokens_after: Count
+    """Tokens that are shown of it."""
+    reason_before: str | None
+    """Code of the reason of the decision before; null where there was no such fragment."""
+    reason_after: str | None
+    """Code of the reason of the decision after; null where there is no such fragment."""
+    why: str
+    """The reason in words."""
+
+
+class DiffDocument(TypedDict):
+    """What entered and left between two contexts, as `ctxasm diff --json` prints it."""
+
+    schema: Literal["ctxasm.diff/1"]
+    before: SideData
+    """The first context."""
+    after: SideData
+    """The second context."""
+    identical_bytes: Count
+    """The length of the identical beginning of both contents: what a prompt cache keeps."""
+    changes: list[ShiftData]
+    """In the order of the fragments in their layers."""
+
+
 def diff_data(difference: Difference) -> dict[str, object]:
-    """The difference as JSON values (schema `ctxasm.diff/1`, contextasm/rendering/schemas/diff-1.json)."""
+    """The difference, with what `DiffDocument` has of it."""
     return {
-        "schema": SCHEMA,
-        **{
-            key: {
-                "label": side.label,
-                "etag": side.context.etag,
-                "tokens": side.context.tokens,
-                "bytes": len(side.context.text.encode()),
-                "budget": side.context.request.budget,
-                "date": side.context.request.date.isoformat(),
-            }
-            for key, side in (("before", difference.before), ("after", difference.after))
-        },
+        "before": _side_data(difference.before),
+        "after": _side_data(difference.after),
         "identical_bytes": difference.identical_bytes,
-        "changes": [_shift_data(shift) for shift in difference.shifts],
+        "changes": [*map(_shift_data, difference.shifts)],
     }
+
+
+def _side_data(side: Side) -> dict[str, object]:
+    request, size = side.context.request, len(side.context.text.encode())
+    more = {"label": side.label, "bytes": size, "budget": request.budget, "date": request.date.isoformat()}
+    return side.context._asdict() | more
 
 
 def _shift_data(shift: Shift) -> dict[str, object]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 from contextasm.config.input.options import Options
 from contextasm.model import (
     OUTCOME,
+    SOURCE_TRAITS,
     Build,
     Context,
     ContextasmError,
@@ -28,10 +29,9 @@ from contextasm.model import (
     Section,
     T,
 )
-from contextasm.records.json_codec import from_json, to_json
-from contextasm.rendering.formats import FORMATS, decision_data
-from contextasm.rendering.frame import MARKERS, render_document
-from contextasm.retrieval.registry import SOURCES
+from contextasm.rendering.documents import DecisionData, decision_data
+from contextasm.rendering.formats import FORMATS, MARKERS, render_document
+from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.tokens import TOKENIZERS
 from contextasm.text.json_reader import load_json
@@ -249,21 +249,48 @@ def make_record(
     )
 
 
-class EncodedRecord(NamedTuple):
-    """Id of a record, and the content of its file."""
+class RecordDocument(TypedDict):
+    """What is needed to replay a build and get the same bytes, and its result, as `ctxasm build --record` writes it."""
 
-    id: str
-    data: bytes
+    schema: Literal["ctxasm.record/1"]
+    id: Annotated[str, ("pattern", "^[0-9a-f]{16}$")]
+    """The first 16 digits of the SHA-256 of everything but schema and id, as JSON with sorted keys."""
+    making: Annotated[BuildFacts, INLINE]
+    """Everything but the request and the files that the build was made with."""
+    request: Request
+    """The request, with nothing left open."""
+    inputs: list[Input]
+    """Every file that was opened."""
+    absent: list[str]
+    """Paths that were looked for, where there was no file."""
+    unreadable: list[Problem]
+    """Files that were there and could not be read."""
+    listings: list[Listing]
+    """What each pattern found, opened or not."""
+    etag: Digest
+    """SHA-256 of the content."""
+    tokens: Count
+    """The tokens of the content."""
+    sections: list[Section]
+    """The sections of the document, in its order."""
+    decisions: list[DecisionData]
+    """One decision for every fragment that was found."""
+    allowances: list[LayerUsage]
+    """What each layer might take and took, in the order of the layers."""
+    problems: list[Problem]
+    """What was wrong but did not stop the build."""
+    rule_traces: list[RuleTrace]
+    """Outcome of each rule, in order of precedence."""
+    answers: RecordedAnswers
+    """Answers of the summarizer and the embedder, by the SHA-256 of the texts that they were given."""
 
 
-def encode_record(record: Record) -> EncodedRecord:
+def encode_record(record: Record) -> tuple[str, bytes]:
     """The record's id and file; the id is the first 16 digits of the SHA-256 of everything else in the record."""
-    fields = to_json(record)
-    making = fields.pop("making")
-    fields["decisions"] = [decision_data(decision) for decision in record.decisions]
-    fields = {**making, **fields}
-    record_id = _record_id(fields)
-    return EncodedRecord(record_id, _json_bytes({"schema": SCHEMA, "id": record_id, **fields}, indent=1) + b"\n")
+    decisions = [*map(decision_data, record.decisions)]
+    document = to_json(RecordDocument, {**record._asdict(), "id": "", "decisions": decisions})
+    document["id"] = _record_id({name: document[name] for name in document if name not in {"schema", "id"}})
+    return document["id"], _json_bytes(document, indent=1) + b"\n"
 
 
 def _record_id(fields: dict[str, Any]) -> str:
@@ -321,7 +348,7 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
         (FORMATS, [record.request.format]),
         (TOKENIZERS, [record.request.tokenizer]),
         (MARKERS, [record.making.profile.marker]),
-        (SOURCES, [name for layer in record.making.profile.layers for name in layer.query.sources]),
+        (SOURCE_TRAITS, [name for layer in record.making.profile.layers for name in layer.query.sources]),
         (STEPS, [name for layer in record.making.profile.layers for name in layer.overflow.steps]),
         (OUTCOME, [decision.reason.code for decision in decisions]),
     ):
@@ -331,7 +358,7 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
 
 
 def _decision_from_data(data: dict[str, Any]) -> Decision:
-    """The decision that `rendering.formats.decision_data` turned into `data`."""
+    """The decision that `rendering.documents.decision_data` turned into `data`."""
     facts = dict(data["reason"])
     reason = Reason(facts.pop("code"), tuple(facts.items()))
     decision: Decision = from_json(
@@ -341,7 +368,7 @@ def _decision_from_data(data: dict[str, Any]) -> Decision:
             "layer": data["layer"],
             "path": data["path"],
             "lines": [data["line"], data["last_line"]],
-            "reason": to_json(reason),
+            "reason": to_json(Reason, reason),
             "tokens_before": data["tokens_before"],
             "tokens_after": data["tokens_after"],
             "kept": data["kept"],

@@ -36,7 +36,7 @@ from contextasm.records.record import (
     parse_record_id,
     with_recorded_answers,
 )
-from contextasm.rendering.formats import FORMATS
+from contextasm.rendering.formats import format_context
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.workspace.atomic import write
@@ -183,7 +183,7 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
             raise
         return Replay(None, changes, recording)
     recorded = record.context
-    same_bytes = FORMATS[record.request.format](context) == FORMATS[record.request.format](recorded)
+    same_bytes = format_context(context) == format_context(recorded)
     return Replay(context, changes, recording, _differences(context._replace(documents=()), recorded), same_bytes)
 
 

@@ -1,111 +1,88 @@
-"""Output formats: a context as text, or as data for JSON. Nothing is printed here."""
+"""Output formats: sections and their headings, markers for omitted text, fragments in sections, a context as a text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
-from contextasm.model import Context, Decision, Request, RuleTrace, Section
-from contextasm.rendering.frame import render_document
-from contextasm.text.cleaning.secrets.scanner import count_masks
+from contextasm.model import Context, FormatSection, Fragment, Layer, Marker, Omission, Reason, Section
+from contextasm.text.cleaning.secrets.scanner import mask_secrets
+from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
+from contextasm.text.markdown.outline import nest
+from contextasm.text.names.templates import one_line
 
-SCHEMA = "ctxasm.context/1"
-MANIFEST_SCHEMA = "ctxasm.manifest/1"
+MARKER = "... [truncated]"
+"""Marker in place of omitted text (digest 1.1)."""
+
+_UNFIT_FOR_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+
+
+def _markdown(_layer: str, title: str, text: str) -> str:
+    return f"## {title}\n{text}\n\n"
+
+
+def _xml(layer: str, title: str, text: str) -> str:
+    open_tag = f'<section layer="{_escape_xml(layer)}" heading="{_escape_xml(title)}">'
+    return f"{open_tag}\n{_escape_xml(text)}\n</section>\n\n"
+
+
+def _escape_xml(text: str) -> str:
+    # A character that XML can't hold becomes the replacement character.
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return re.sub(_UNFIT_FOR_XML, "\ufffd", text)
+
+
+def _detailed_marker(count: Callable[[str], int]) -> Callable[[Omission], str]:
+    # Path, first missing line, tokens, headings; then the number of shortened fragments.
+    def marker(omission: Omission) -> str:
+        parts = [_omitted_words(omission, count)] if omission.texts else []
+        if omission.shortened:
+            parts.append(f"{omission.shortened} {'fragment' if omission.shortened == 1 else 'fragments'} shortened")
+        return f"{MARKER} {'; '.join(parts)}"
+
+    return marker
+
+
+def _omitted_words(omission: Omission, count: Callable[[str], int]) -> str:
+    text = "\n".join(omission.texts)
+    lines = text.split("\n") if "#" in text else ()
+    titles = [title[1] for line in lines if (title := heading(line)) and title[1]]
+    more = f"; {'; '.join(titles[:5])}" if titles else ""
+    rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
+    path = one_line(omission.path)
+    return f"{path}:{omission.line}, {count(text)} tokens left out{more}{rest}"
+
+
+MARKERS: Mapping[str, Callable[[Callable[[str], int]], Marker]] = {
+    "plain": lambda _count: lambda _omission: MARKER,
+    "detailed": _detailed_marker,
+}
+"""Functions that make the marker of omitted text from a token counter, by a profile's `marker`."""
+
+
+def section_format(form: str, marker: str, count: Callable[[str], int]) -> tuple[FormatSection, Marker]:
+    """The functions of an output format and a profile's marker that write a section, and a line for omitted text.
+
+    `count` gives the tokens of a text.
+    """
+    write_section, _ = FORMATS[form]
+    return write_section, MARKERS[marker](count)
+
+
+def render_document(sections: Sequence[Section], form: str) -> str:
+    """Document of the sections in their order, ending in one newline; empty without sections."""
+    write_section, _ = FORMATS[form]
+    text = "".join(write_section(section.layer, section.heading, section.text) for section in sections)
+    return text.rstrip("\n") + "\n" if text else ""
 
 
 def _json(context: Context) -> str:
     import json
 
+    from contextasm.rendering.documents import context_data
+
     return json.dumps(context_data(context), ensure_ascii=False, indent=2) + "\n"
-
-
-def context_data(context: Context) -> dict[str, object]:
-    """A context as data for JSON, schema `ctxasm.context/1` (contextasm/rendering/schemas/context-1.json)."""
-    from contextasm.rendering.metrics import context_metrics
-
-    request = context.request
-    return {
-        "schema": SCHEMA,
-        "content": context.text,
-        "tokens": context.tokens,
-        "budget": request.budget,
-        "tokenizer": request.tokenizer,
-        "truncated": context.truncated,
-        "masked": count_masks(context.text),
-        "etag": context.etag,
-        "profile": context.profile,
-        "report": context_metrics(context)._asdict(),
-        "request": _request_data(request),
-        "sections": [_section_data(section) for section in context.sections],
-        "decisions": [decision_data(decision) for decision in context.decisions],
-        "allowances": [
-            {"layer": usage.layer, "limit": usage.limit, "wanted": usage.wanted, "used": usage.used}
-            for usage in context.allowances
-        ],
-        "problems": [
-            {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.advice}
-            for problem in context.problems
-        ],
-        "rules": [rule_trace_data(trace) for trace in context.rule_traces],
-    }
-
-
-def _request_data(request: Request) -> dict[str, object]:
-    return {
-        "agent": request.agent,
-        "team": request.team,
-        "topic": request.topic,
-        "date": request.date.isoformat(),
-        "format": request.format,
-        "privacy": request.privacy,
-        "session": request.session,
-        "open": list(request.open),
-        "changed": list(request.changed),
-        "additional": request.additional,
-        "audience": request.audience,
-    }
-
-
-def _section_data(section: Section) -> dict[str, object]:
-    return {
-        "layer": section.layer,
-        "heading": section.heading,
-        "text": section.text,
-        "tokens": section.tokens,
-        "truncated": section.truncated,
-        "stable": section.stable,
-    }
-
-
-def rule_trace_data(trace: RuleTrace) -> dict[str, object]:
-    """The trace of a rule as data for JSON."""
-    return {
-        "rule": trace.rule,
-        "path": trace.path,
-        "line": trace.line,
-        "fired": trace.fired,
-        "reason": {"code": trace.reason.code, **dict(trace.reason.facts)},
-        "lost": [{"code": reason.code, **dict(reason.facts)} for reason in trace.lost],
-    }
-
-
-def decision_data(decision: Decision) -> dict[str, object]:
-    """A decision as data for JSON."""
-    return {
-        "fragment": decision.fragment,
-        "layer": decision.layer,
-        "path": decision.path,
-        "line": decision.lines[0],
-        "last_line": decision.lines[1],
-        "outcome": decision.outcome,
-        "reason": {"code": decision.reason.code, **dict(decision.reason.facts)},
-        "tokens_before": decision.tokens_before,
-        "tokens_after": decision.tokens_after,
-        "kept": [list(span) for span in decision.kept],
-        "score": dict(decision.score),
-        "boosted_by": list(decision.boosted_by),
-        "stands_for": list(decision.stands_for),
-    }
 
 
 def _messages(context: Context) -> str:
@@ -126,49 +103,78 @@ def _messages(context: Context) -> str:
     return json.dumps(blocks, ensure_ascii=False, indent=2) + "\n"
 
 
-def manifest_data(context: Context) -> dict[str, object]:
-    """Inputs and sections of a context as data for JSON, schema `ctxasm.manifest/1`."""
-    return {
-        "schema": MANIFEST_SCHEMA,
-        "etag": context.etag,
-        "tokens": context.tokens,
-        "budget": context.request.budget,
-        "tokenizer": context.request.tokenizer,
-        "profile": context.profile,
-        "inputs": [
-            {"path": document.path, "bytes": document.size, "sha256": document.digest}
-            for document in context.documents
-            if document.withheld != "file"
-        ],
-        "sections": [
-            {"layer": section.layer, "heading": section.heading, "tokens": section.tokens}
-            for section in context.sections
-        ],
-    }
-
-
-FORMATS: Mapping[str, Callable[[Context], str]] = {
-    "markdown": lambda context: context.text,
-    "xml": lambda context: context.text,
-    "json": _json,
-    "messages": _messages,
+FORMATS: Mapping[str, tuple[Callable[[str, str, str], str], Callable[[Context], str]]] = {
+    "markdown": (_markdown, lambda context: context.text),
+    "xml": (_xml, lambda context: context.text),
+    "json": (_markdown, _json),
+    "messages": (_markdown, _messages),
 }
-"""Functions that write a context, by format."""
+"""Functions that write a section and a context, by format. In `json` and `messages` the budget is held on the text."""
 
 
-def plan_data(contexts: Sequence[Context]) -> dict[str, object]:
-    """The plan as data for JSON, schema `ctxasm.plan/1`."""
-    return {
-        "schema": "ctxasm.plan/1",
-        "budgets": [
-            {
-                "budget": context.request.budget,
-                "tokens": context.tokens,
-                "layers": [
-                    {"layer": usage.layer, "wanted": usage.wanted, "used": usage.used} for usage in context.allowances
-                ],
-                "problems": [problem.code for problem in context.problems],
-            }
-            for context in contexts
-        ],
-    }
+def format_context(context: Context) -> str:
+    """The context in the format that it was built for."""
+    _, write = FORMATS[context.request.format]
+    return write(context)
+
+
+# --- Placement -------------------------------------------------------------------------------------------------------
+
+
+SECTION_LEVEL = 2
+"""Level of a section's heading."""
+
+
+def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
+    """The fragment as its layer shows it; one that holds nothing but comments is excluded.
+
+    With `masked`, a secret that a comment was in the middle of is masked when the comment is gone.
+    """
+    if fragment.verdict.excluded:
+        return fragment
+    display = fragment.display
+    if display.group:
+        display = display._replace(group=_group_line(display.group, layer.display.group_template))
+    if not display.fence:
+        if layer.display.comments == "strip":
+            fragment = _without_comments(fragment, masked=masked)
+        if layer.display.headings == "nest":
+            nesting = _nesting(display.group, layer)
+            display = display._replace(nesting=nesting)
+            nested = nest(fragment.text, *nesting)
+            if nested.text != fragment.text:
+                fragment = _with_text(fragment, nested.text, frozenset(nested.removed))
+    return fragment if display == fragment.display else fragment._replace(display=display)
+
+
+def _nesting(group: str, layer: Layer) -> tuple[int, bool]:
+    title = heading(group)
+    return max(SECTION_LEVEL, title[0] if title else 0), layer.limits.required
+
+
+def _group_line(group: str, template: str) -> str:
+    # What a name or a title gives must not open anything that the template does not.
+    group = one_line(group)
+    return group if heading(template) or not is_structural(group) else "\\" + group
+
+
+def _without_comments(fragment: Fragment, *, masked: bool) -> Fragment:
+    if "<!--" not in fragment.text:
+        return fragment
+    text, gone = without_comments(fragment.text)
+    text = mask_secrets(text).text if masked else text
+    if not text.strip():
+        return fragment.exclude(Reason("blank"))
+    lines = text.split("\n")
+    shown = [number for number, line in enumerate(lines) if number not in gone and line.strip()]
+    ends = {*range(shown[0]), *range(shown[-1] + 1, len(lines))}
+    kept = "\n".join(line for number, line in enumerate(lines) if number not in gone | ends)
+    return _with_text(fragment, kept, gone | ends)
+
+
+def _with_text(fragment: Fragment, text: str, gone: frozenset[int]) -> Fragment:
+    """The fragment with another text, which lacks some lines of the old one."""
+    location = fragment.location
+    if gone and not location.rows:
+        location = without_lines(location, fragment.text.count("\n") + 1, gone)
+    return fragment._replace(text=text, location=location)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
-from contextasm.rendering.frame import SECTIONS
+from contextasm.rendering.formats import FORMATS
 from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words, token_parts
 from contextasm.text.names.templates import one_line
 
@@ -77,7 +77,7 @@ def section_rows(context: Context, counter: TokenCounter) -> Rows:
 def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
     """Units of each section with its heading, by layer."""
     units: dict[str, list[int]] = {}
-    write_section = SECTIONS[context.request.format]
+    write_section, _ = FORMATS[context.request.format]
     for section in context.sections:
         text = write_section(section.layer, section.heading, section.text)
         units.setdefault(section.layer, []).append(counter.units(text))

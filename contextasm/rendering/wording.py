@@ -55,7 +55,6 @@ NUMBERS: Mapping[str, str] = {
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
     "future": "{count:,} memories dated after the day of the build",
-    "rule": "{count:,} more memories that rule {rule} excludes",
 }
 """Wording of reasons that many memories share, with their number."""
 

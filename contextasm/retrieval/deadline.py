@@ -19,28 +19,28 @@ def run_until_deadline(seconds: float) -> RunSources:
     end = time.monotonic() + seconds * SOURCE_SHARE
 
     def run_all(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
-        outcomes: dict[int, RetrievalResult | BaseException] = {}
+        results: dict[int, RetrievalResult | BaseException] = {}
         change = threading.Condition()
 
         def run(number: int, task: SourceTask) -> None:
             try:
-                outcome: RetrievalResult | BaseException = task()
+                result: RetrievalResult | BaseException = task()
             except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-                outcome = error
+                result = error
             with change:
-                outcomes[number] = outcome
+                results[number] = result
                 change.notify()
 
         for number, task in enumerate(tasks):
             threading.Thread(target=run, args=(number, task), daemon=True).start()
         with change:
-            change.wait_for(lambda: len(outcomes) == len(tasks), max(0.0, end - time.monotonic()))
-            return [_result_or_raise(outcomes.get(number)) for number in range(len(tasks))]
+            change.wait_for(lambda: len(results) == len(tasks), max(0.0, end - time.monotonic()))
+            return [_result_or_raise(results.get(number)) for number in range(len(tasks))]
 
     return run_all
 
 
-def _result_or_raise(outcome: RetrievalResult | BaseException | None) -> RetrievalResult | None:
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
+def _result_or_raise(result: RetrievalResult | BaseException | None) -> RetrievalResult | None:
+    if isinstance(result, BaseException):
+        raise result
+    return result

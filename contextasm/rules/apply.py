@@ -204,6 +204,9 @@ def _pinned(part: Fragment, effect: Effect, evaluation: RuleEvaluation) -> Fragm
     return part._replace(verdict=Verdict(pinned_by=name, pin_rank=rank))
 
 
+# --- Effects on layers and fragments ---------------------------------------------------------------------------------
+
+
 _LostEffect = tuple[str, Reason]
 """Name of a rule, and the reason why an effect of it came to nothing."""
 
@@ -268,7 +271,7 @@ def _traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect]) -> tuple[Ru
 
 
 def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
-    """The reasons why effects of a rule came to nothing, in its order, whichever fragment told first."""
+    """The reasons why effects of a rule came to nothing, in its order, whichever fragment reported first."""
     causes = dict.fromkeys(cause for name, cause in lost if name == rule.name)
     if len(causes) < 2:
         return tuple(causes)
@@ -283,7 +286,7 @@ def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
 
 def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEffect]) -> Layer:
     """The layer with its cap and its priority. For a required one, both are added to `lost`."""
-    effects = [effect for effect in evaluation.effects if _means_layer(effect, layer)]
+    effects = [effect for effect in evaluation.effects if _targets_layer(effect, layer)]
     if layer.limits.required:
         for effect in effects:
             lost += _lost(effect, "protected")
@@ -298,7 +301,7 @@ def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEf
     return layer._replace(limits=limits)
 
 
-def _means_layer(effect: Effect, layer: Layer) -> bool:
+def _targets_layer(effect: Effect, layer: Layer) -> bool:
     return effect.target.kind == "layer" and effect.target.value == layer.id
 
 
@@ -362,7 +365,7 @@ def _effects_without_target(
     """Effects that meet no layer or no fragment of this build; a missing inclusion is a problem (`pins`)."""
     for effect in evaluation.effects:
         if effect.target.kind == "layer":
-            if not any(_means_layer(effect, layer) for layer in layers):
+            if not any(_targets_layer(effect, layer) for layer in layers):
                 yield from _lost(effect, "no-target")
         elif effect.action != "always_include":
             targets = [
@@ -387,15 +390,15 @@ def _protected_problems(
     for effect in evaluation.effects:
         if effect.action not in {"exclude", "cap", "set_priority"}:
             continue
-        meant = [layer for layer in layers if _means_part_of(effect, layer, results[layer.id])]
-        if meant and all(layer.limits.required for layer in meant):
+        targeted = [layer for layer in layers if _targets_part_of(effect, layer, results[layer.id])]
+        if targeted and all(layer.limits.required for layer in targeted):
             for rule in (rules[name] for name in effect.rules):
                 message = f"rule {rule.name}: {effect.action} {effect.target} changes nothing: its layer is required"
                 yield Problem("rule-protected", rule.path, rule.line, message)
 
 
-def _means_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> bool:
-    return _means_layer(effect, layer) or any(
+def _targets_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> bool:
+    return _targets_layer(effect, layer) or any(
         is_target(effect.target, item_facts(fragment)) for fragment in result.fragments
     )
 
@@ -406,7 +409,7 @@ def _means_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> boo
 def _mark_changed(
     before: Sequence[Layer], after: Sequence[Layer], refilled: set[str], results: Mapping[str, RetrievalResult]
 ) -> tuple[Layer, ...]:
-    """The layers, those marked whose text the rules may have changed: what one leaves is the room of those behind it.
+    """The layers, those marked whose text the rules may have changed: what one leaves is the room of those after it.
 
     `refilled` are the ids of the layers whose fragments changed. A rank, a pin and room that is held for a layer
     change those before it, too.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from math import isfinite, prod
 from typing import NamedTuple
 from unicodedata import category, normalize
@@ -174,6 +173,9 @@ NEGATIONS: Mapping[str, str] = {
 """Operators that hold wherever another one does not."""
 
 
+# --- Rules that fire -------------------------------------------------------------------------------------------------
+
+
 MOST_WEIGHT = 1e6
 """Largest product of boosts, so that no score becomes infinite."""
 
@@ -323,14 +325,9 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
     The item has the facts `path`, `heading`, `tag`, `type`, `id` and `entity`. A protected item (of L1, say) can't be
     excluded: exclusions of it are returned without a rule.
     """
-    return effects_of_targets(evaluation, partial(_means, item), protected=protected)
-
-
-def effects_of_targets(
-    evaluation: RuleEvaluation, means: Callable[[Target], bool], *, protected: bool = False
-) -> tuple[Effect, ...]:
-    """The effects on an item of which `means` says whether a target means it (`effects_on`)."""
-    effects = [effect for effect in evaluation.effects if effect.target.kind != "layer" and means(effect.target)]
+    effects = [
+        effect for effect in evaluation.effects if effect.target.kind != "layer" and is_target(effect.target, item)
+    ]
     claims = [effect for effect in effects if effect.action != "boost"]
     boosts = [effect for effect in effects if effect.action == "boost"]
     refused = [_refuse(effect) for effect in claims if protected and effect.action == "exclude"]
@@ -358,10 +355,6 @@ def _refuse(exclusion: Effect) -> Effect:
 def boost_factor(effects: Iterable[Effect]) -> float:
     """The product of all boosts, `MOST_WEIGHT` at most; 1 without any."""
     return min(prod(effect.value for effect in effects if effect.action == "boost"), MOST_WEIGHT)
-
-
-def _means(item: Facts, target: Target) -> bool:
-    return is_target(target, item)
 
 
 def is_target(target: Target, item: Facts) -> bool:

@@ -16,7 +16,7 @@ from contextasm.rules.evaluate import NEGATIONS, OPERATORS, number_or_day
 COMPARISONS = {"gt", "gte", "lt", "lte"}
 
 EXACT = {"eq", "in"}
-"""Operators that hold for the values of the condition alone."""
+"""Operators that hold only for the values of the condition."""
 
 _NO_VALUE_OF_ITS_OWN = {"exists", "not_exists"}
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from contextasm.model import PIN_FIELD, Fragment, Layer, Problem, Profile, Reason, least_similarity
 from contextasm.selection.overflow import expand, overflow
-from contextasm.selection.sections import Demand, Selected, units_of
+from contextasm.selection.sections import Demand, Selected
 
 
 class Allowance(NamedTuple):
@@ -26,9 +26,12 @@ class LayerResult(NamedTuple):
     demand: Demand
     allowance: Allowance
     selected: Selected
-    used: int
-    """Units of the selected sections."""
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def used(self) -> int:
+        """Units of the selected sections."""
+        return sum(section.units for section in self.selected.values())
 
     @property
     def is_starved(self) -> bool:
@@ -41,7 +44,7 @@ def loses_no_line(layer: Layer) -> bool:
 
     It holds running text, of documents or logs, that is whole or truncated and never dropped.
     """
-    is_running = {"document", "daily"}.issuperset(layer.query.sources)
+    is_running = all(source.is_running_text for source in layer.query.traits)
     return is_running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
 
 
@@ -49,11 +52,15 @@ def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source decides how much room it has."""
     later = profile.layers[profile.layers.index(layer) + 1 :]
     is_reserved_against = any(
-        other.limits.reserve and other.query.sources != ("document",) and binds(other, layer) for other in later
+        other.limits.reserve and not _shows_only_documents(other) and binds(other, layer) for other in later
     )
-    if layer.query.sources != ("document",) or layer.changed_by_rules:
+    if not _shows_only_documents(layer) or layer.changed_by_rules:
         return False
     return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
+
+
+def _shows_only_documents(layer: Layer) -> bool:
+    return all(source.is_document for source in layer.query.traits)
 
 
 def binds(reserving: Layer, earlier: Layer) -> bool:
@@ -65,7 +72,7 @@ def binds(reserving: Layer, earlier: Layer) -> bool:
 def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
     """The demands in the order in which they take their room, each with the room that is held for it.
 
-    A layer within another comes right behind that one.
+    A layer within another comes right after that one.
     """
     ids = {demand.layer.id for demand in demands}
     ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
@@ -76,9 +83,9 @@ def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list
 
 
 def held_units(earlier: Demand, later: Sequence[Demand], room: int) -> int:
-    """Units of the `room` left to a layer that are held for the layers behind it.
+    """Units of the `room` left to a layer that are held for the layers after it.
 
-    Reserves against some layers alone take half of the room at most, but for pins.
+    Reserves against only some layers take half of the room at most, but for pins.
     """
     firm = sum(demand.pinned_units if demand.layer.limits.reserve_against else demand.reserve for demand in later)
     named = sum(
@@ -114,7 +121,7 @@ def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: boo
 def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int, later: int) -> Allowance:
     """The least of a layer's limits (docs/architecture.md, Budget).
 
-    `charged` are the units that the layers before it are charged with, `later` those held for the layers behind it.
+    `charged` are the units that the layers before it are charged with, `later` those held for the layers after it.
     Room held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
     pass any limit of the layer.
     """
@@ -278,8 +285,7 @@ def allocate(
 
 def _filled(demand: Demand, allowance: Allowance) -> LayerResult:
     """A layer within its allowance."""
-    selected, problems = overflow(demand, allowance.units)
-    return LayerResult(demand, allowance, selected, units_of(selected), problems)
+    return LayerResult(demand, allowance, *overflow(demand, allowance.units))
 
 
 def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict[str, LayerResult]:
@@ -288,9 +294,9 @@ def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict
     selected = {name: result.selected for name, result in results.items()}
     expanded = {}
     for name, sections in expand(demands, selected, _expansion_limits(results, total), goal, total).items():
-        used, allowance = units_of(sections), results[name].allowance
-        larger = allowance._replace(units=max(allowance.units, used))
-        expanded[name] = results[name]._replace(selected=sections, used=used, allowance=larger)
+        larger = results[name]._replace(selected=sections)
+        room = larger.allowance._replace(units=max(larger.allowance.units, larger.used))
+        expanded[name] = larger._replace(allowance=room)
     return expanded
 
 
@@ -300,18 +306,18 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
     rooms: dict[str, Allowance] = {}
     sharing = _sharing_layers(demand.layer for demand in demands)
     for number, given in enumerate(demands):
-        layer, behind, host = given.layer, demands[number + 1 :], given.layer.limits.within
+        layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
         units_per_token = given.counter.units_per_token
         if host in rooms:
             demand = without_shown(given, results[host])
             allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
         else:
-            demand, later = given, held_units(given, behind, total - charged)
+            demand, later = given, held_units(given, rest, total - charged)
             allowance = allowance_of(demand, total, units_per_token, charged, later)
             if layer.id in sharing:
                 rooms[layer.id], allowance = allowance, own_part(demand, allowance)
         result = _filled(demand, allowance)
-        charged += 0 if layer.limits.required else charge(result, [other.layer for other in behind])
+        charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
         results[layer.id] = result
     return results
 
@@ -320,7 +326,7 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
     """The results after the layers that want more have taken the room that is left, in the same order.
 
     A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
-    always more where the budget is larger. Two layers that share a room have what it holds.
+    always more if the budget is larger. Two layers that share a room have what it holds.
     """
     grown = {**results}
     sharing = _sharing_layers(demand.layer for demand in demands)

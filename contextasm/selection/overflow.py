@@ -1,8 +1,8 @@
 """Overflow: the steps that are tried, in order, with a layer that does not fit its allowance.
 
 A step that comes before anything was dropped works on all fragments at once, the least valuable giving way first; a
-step behind `drop` works on the dropped ones, the most valuable first. A step that shortens keeps the fullest form that
-fits, and `truncate` behind it shows more of these fragments where there is room left. Pinned fragments are never
+step after `drop` works on the dropped ones, the most valuable first. A step that shortens keeps the fullest form that
+fits, and `truncate` after it shows more of these fragments if there is room left. Pinned fragments are never
 shortened, and code keeps every detail.
 """
 

@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from contextasm.model import (
+    FormatSection,
     Fragment,
     Layer,
     Location,
     Marker,
     Omission,
-    SectionFormat,
     Span,
     Summarizer,
     TokenCounter,
@@ -143,6 +143,9 @@ def _opening(lines: Sequence[str], longest: int) -> list[tuple[int, str]]:
     if sum(len(line) + 1 for _, line in (*title, *paragraph)) - 1 > longest:
         paragraph = [*_sentence(first, lines)]
     return [*title, *paragraph]
+
+
+# --- Layout ----------------------------------------------------------------------------------------------------------
 
 
 class LineRange(NamedTuple):
@@ -270,7 +273,7 @@ def _fenced(excerpt: Excerpt) -> list[str | Omission]:
 
 
 def _pieces(excerpt: Excerpt) -> list[str | Omission]:
-    """The shown text of a fragment, with each omission where it is. Nothing that a piece opens is open behind it."""
+    """The shown text of a fragment, with each omission where it is. Nothing that a piece opens is open after it."""
     pieces = _bare_pieces(excerpt)
     if excerpt.fragment.display.fence:
         return pieces
@@ -327,6 +330,9 @@ def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment],
         parts += ["\n", Omission("", 0, (), shortened)]
 
 
+# --- Sections of a layer ---------------------------------------------------------------------------------------------
+
+
 class LaidOutSection(NamedTuple):
     """A section as it would be emitted."""
 
@@ -353,7 +359,8 @@ class Demand(NamedTuple):
 
     layer: Layer
     counter: TokenCounter
-    section_format: SectionFormat
+    format_section: FormatSection
+    marker: Marker
     summarizer: Summarizer | None
     stable: bool
     """Whether neither the date nor the topic can change what is shown of the layer."""
@@ -391,8 +398,8 @@ class Demand(NamedTuple):
         shown = {excerpt.fragment.id for excerpt in excerpts}
         omitted = [fragment for fragment in self.sections[heading] if fragment.id not in shown]
         joint = "\n" if self.layer.display.item_template else "\n\n"
-        text = section_body(excerpts, omitted, joint, self.section_format.marker)
-        units = self.counter.units(self.section_format.section(self.layer.id, heading, text)) if text else 0
+        text = section_body(excerpts, omitted, joint, self.marker)
+        units = self.counter.units(self.format_section(self.layer.id, heading, text)) if text else 0
         return LaidOutSection(tuple(excerpts), text, units, bool(omitted) or not all(each.whole for each in excerpts))
 
     def lay_out_all(self, excerpts: Sequence[Excerpt]) -> Selected:

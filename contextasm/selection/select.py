@@ -12,14 +12,14 @@ from contextasm.model import (
     PIN_FIELD,
     Decision,
     Fact,
+    FormatSection,
     Fragment,
     LayerUsage,
+    Marker,
     Problem,
     Profile,
     Reason,
     Section,
-    SectionFormat,
-    Selection,
     Summarizer,
     TokenCounter,
     Verdict,
@@ -60,17 +60,19 @@ def layer_decisions(result: LayerResult) -> list[Decision]:
 def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) -> Decision:
     counter = result.demand.counter
     is_whole = excerpt is not None and excerpt.whole
+    lines = source_span(fragment) if fragment.location.line else (0, 0)
+    kept = excerpt.spans if excerpt else ()
     before = None if fragment.verdict.excluded else counter.units(shown_text(whole_excerpt(fragment)))
     after = 0 if excerpt is None else before if is_whole and before else counter.units(shown_text(excerpt))
     return Decision(
         fragment=fragment.id,
         layer=result.demand.layer.id,
         path=fragment.location.path,
-        lines=source_span(fragment) if fragment.location.line else (0, 0),
+        lines=lines,
         reason=fragment.verdict.excluded or _reason(result, excerpt, is_whole=is_whole),
         tokens_before=None if before is None else counter.tokens(before),
         tokens_after=counter.tokens(after),
-        kept=excerpt.spans if excerpt else (),
+        kept=kept,
         score=fragment.score,
         boosted_by=fragment.verdict.boosted_by,
     )
@@ -105,8 +107,8 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
 def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     """The layer's limit and use, in tokens, of a `budget`.
 
-    A section is counted with the blank line behind it, which the last one does not have: that one may be a token above
-    the budget where the document is not.
+    A section is counted with the blank line after it, which the last one does not have: that one may be a token above
+    the budget if the document is not.
     """
     layer, counter = result.demand.layer, result.demand.counter
     wanted, used = counter.tokens(result.demand.units), counter.tokens(result.used)
@@ -146,10 +148,13 @@ def select(
     budget: int,
     spare: int,
     counter: TokenCounter,
-    section_format: SectionFormat,
+    format_section: FormatSection,
+    marker: Marker,
     summarizer: Summarizer | None = None,
-) -> Selection:
+) -> tuple[tuple[Section, ...], tuple[Decision, ...], tuple[LayerUsage, ...], tuple[Problem, ...]]:
     """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
+
+    With the limit, demand and use of each layer, and the problems of selection.
 
     Required layers are whole whatever the budget says; all others share the room that they leave. `spare` are the
     tokens of the budget that must stay free: exact counts of the parts may add up to less than the whole's.
@@ -157,7 +162,7 @@ def select(
     demands = []
     ids = {layer.id for layer in profile.layers}
     for layer in profile.layers:
-        empty = Demand(layer, counter, section_format, summarizer, is_stable(layer, profile))
+        empty = Demand(layer, counter, format_section, marker, summarizer, is_stable(layer, profile))
         # Of a layer within another, the first are known once it is known what that one shows.
         is_within = layer.limits.within in ids
         demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], 0 if is_within else layer.ranking.top)))
@@ -167,14 +172,14 @@ def select(
     is_over_budget = required > budget * counter.units_per_token + last_line_end
     ordered, pin_problems = allocate(profile, demands, total, required)
     problems = [over_budget_problem(required - last_line_end, budget, counter)] if is_over_budget else []
-    return Selection(
-        sections=tuple(section for result in ordered for section in emitted_sections(result)),
-        decisions=tuple(decision for result in ordered for decision in layer_decisions(result)),
-        allowances=tuple(layer_usage(result, budget) for result in ordered),
-        problems=(*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
+    return (
+        tuple(section for result in ordered for section in emitted_sections(result)),
+        tuple(decision for result in ordered for decision in layer_decisions(result)),
+        tuple(layer_usage(result, budget) for result in ordered),
+        (*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
     )
 
 
 def _last_line_end(counter: TokenCounter) -> int:
-    """Units by which the document is smaller than its sections: the blank line behind the last one goes."""
+    """Units by which the document is smaller than its sections: the blank line after the last one goes."""
     return counter.units("\n\n") - counter.units("\n")

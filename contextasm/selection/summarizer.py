@@ -7,13 +7,13 @@ the command is not run again in this build.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
-from contextasm.model import Problem, ProgramFailed, RunProgram, SummarizerConfig
+from contextasm.model import Problem, ProgramFailed, RunProgram
 
 _LONGEST = 1 << 20
 """Bytes of a remembered summary; nobody wrote a longer one."""
@@ -40,27 +40,34 @@ class CommandSummarizer:
 
     def __init__(
         self,
-        command: SummarizerConfig,
+        words: Sequence[str],
+        timeout: float,
+        line: int,
         root: str,
         environment: Mapping[str, str],
         cache: Path | None,
         run_program: RunProgram,
     ) -> None:
-        """Of a workspace at `root`; summaries are remembered in the folder `cache`, None for this process alone."""
-        self._command = command
+        """Run the program and arguments `words`, for `timeout` seconds in one build; `ctxasm.yaml` has them in `line`.
+
+        Of a workspace at `root`; summaries are remembered in the folder `cache`, None for only this process.
+        """
+        self._words = words
+        self._timeout = timeout
+        self._line = line
         self._root = root
         self._environment = environment
         self._cache = cache / "summaries" if cache else None
         self._run_program = run_program
         self._summaries: dict[str, str] = {}
-        self._seconds_left = command.timeout
+        self._seconds_left = timeout
         self._problem: Problem | None = None
 
     def __call__(self, text: str) -> str | Problem:
         """The text in the command's words; a problem where there are none."""
         if self._problem:
             return self._problem
-        key = _digest(_VERSION, self._root, *self._command.words, text)
+        key = _digest(_VERSION, self._root, *self._words, text)
         summary = self._summaries.get(key) or self._load(key)
         if not summary:
             answer = self._summarize(text)
@@ -73,20 +80,20 @@ class CommandSummarizer:
 
     def forbid(self, advice: str) -> None:
         """Have nothing run and no summary remembered, since the workspace is not trusted; `advice` ends the problem."""
-        message = f"{self._command.words[0]} is not run; nothing is summarized; {advice}"
-        self._problem = Problem("summarizer", FILE, self._command.line, message)
+        message = f"{self._words[0]} is not run; nothing is summarized; {advice}"
+        self._problem = Problem("summarizer", FILE, self._line, message)
 
     def _fail(self, what: str) -> Problem:
         """Have nothing run any more; the problem that says why."""
-        message = f"{self._command.words[0]} {what}; nothing is summarized"
-        self._problem = Problem("summarizer", FILE, self._command.line, message)
+        message = f"{self._words[0]} {what}; nothing is summarized"
+        self._problem = Problem("summarizer", FILE, self._line, message)
         return self._problem
 
     def _summarize(self, text: str) -> str | Problem:
         try:
             summary = self._run(text).decode().replace("\r\n", "\n").strip()
         except _OverdueError:
-            return self._fail(f"took longer than {self._command.timeout:g} s")
+            return self._fail(f"took longer than {self._timeout:g} s")
         except ProgramFailed as error:
             return self._fail(str(error))
         except UnicodeDecodeError as error:
@@ -104,7 +111,7 @@ class CommandSummarizer:
             return left
 
         given = (text.encode("utf-8", "replace"),)
-        command, output = self._command.words, bytearray()
+        command, output = self._words, bytearray()
         with closing(self._run_program(command, self._root, self._environment, given, seconds_left)) as lines:
             for line in lines:
                 output += line + b"\n"

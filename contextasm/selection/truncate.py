@@ -51,7 +51,7 @@ def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, co
             pieces.append(piece)
             shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
             bare = size(shown.rstrip("\n"))
-            # The line ends behind a block are paid for once another block follows.
+            # The line ends after a block are paid for once another block follows.
             yield len(pieces), line_ends + bare
             line_ends = size(shown) - bare
 
@@ -185,7 +185,7 @@ def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
     """The least units that each further line adds, with the line ends before it where these are counted apart.
 
     Without the line ends, hundreds of states that can't fit would be laid out. Of exact tokens, one may hold the end of
-    a line, but none reaches across it behind a letter or a digit (`tokens.py`). Empty lines at an end are not shown.
+    a line, but none reaches across it after a letter or a digit (`tokens.py`). Empty lines at an end are not shown.
     """
     line_ends, above = "", ""
     for row in rows:

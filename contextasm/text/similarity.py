@@ -1,6 +1,6 @@
-"""Similarity of texts by their letters: the fold, the share of equal letters, and the threshold for saying the same.
+"""Whether two texts say the same: the fold, the share of equal letters, and the thresholds.
 
-No meaning but for the words that turn it (`text.polarity`). The callers decide what happens to two texts that say the
+No meaning but for numbers and for the words that turn it. The callers decide what happens to two texts that say the
 same.
 """
 
@@ -14,9 +14,9 @@ from unicodedata import category, normalize
 
 from contextasm.model import Document, Fragment
 from contextasm.text.lazy_pattern import lazy_pattern
-from contextasm.text.markdown.blocks import list_lead
+from contextasm.text.markdown.blocks import bullet_end, list_lead
 from contextasm.text.markdown.front_matter import attributes
-from contextasm.text.memories.parser import TASK_MARKS, TYPE, bullet_end, is_one_memory
+from contextasm.text.memories.parser import TASK_MARKS, TYPE, is_one_memory
 
 _NUMBER = lazy_pattern(r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+")
 """Numbers in digits, and in Chinese or Japanese ones."""
@@ -271,6 +271,17 @@ def text_fingerprint(text: str) -> Fingerprint:
     """A text folded, with the numbers, negations and other words in it that decide its meaning."""
     folded = fold_text(text)
     return Fingerprint(folded, (*numbers(folded), *negations(folded)), polarity(folded))
+
+
+def identities(text: Fingerprint, hint: str, methods: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """By each of the methods `content` and `dedup`, in their order: a key that texts which say the same have in common.
+
+    A declared `hint` has no key if it is empty; texts of one hint with other numbers or negations differ.
+    """
+    keys: dict[str, tuple[str, ...]] = {"content": ("content", text.folded)}
+    if hint:
+        keys["dedup"] = ("dedup", hint, *text.figures)
+    return {method: keys[method] for method in methods if method in keys}
 
 
 MAX_COMPARED = 60

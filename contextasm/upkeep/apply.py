@@ -136,17 +136,17 @@ class _Composition:
 
     def _objection_to_moves(self, moves: Sequence[Move], sizes: Mapping[str, int]) -> str:
         """Why files can't be moved; `sizes` has the archives that the same action writes to."""
-        taken: set[str] = set()
+        claimed: set[str] = set()
         for move in moves:
             if self._content(move.path) is None:
                 return f"{move.path} is gone"
             written = {move.path, move.target} & {*sizes, *self._archive_sizes}
-            if move.path in self._moves or move.path in taken or self._edits.get(move.path) or move.path in written:
+            if move.path in self._moves or move.path in claimed or self._edits.get(move.path) or move.path in written:
                 return f"an earlier action changes {move.path}"
-            is_taken = move.target in self._targets or move.target in taken or move.target in written
-            if is_taken or self._content(move.target) is not None:
+            is_occupied = move.target in self._targets or move.target in claimed or move.target in written
+            if is_occupied or self._content(move.target) is not None:
                 return f"{move.target} exists already"
-            taken |= {move.path, move.target}
+            claimed |= {move.path, move.target}
         return ""
 
     def _content(self, path: str) -> bytes | None:

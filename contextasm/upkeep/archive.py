@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem, Workspace
-from contextasm.retrieval.pools.log_pool import line_entry, log_day, read_logs
+from contextasm.retrieval.pools.entries import read_pool
+from contextasm.retrieval.pools.log_pool import line_entry, log_day, log_lines
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 from contextasm.text.cleaning.decode import decode_document
@@ -183,7 +184,7 @@ def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str])
 
 
 def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
-    logs = read_logs(workspace, {}, _paths(workspace, owners, LOG_ARCHIVES))
+    logs = read_pool(workspace, log_lines({}), _paths(workspace, owners, LOG_ARCHIVES))
     problems += logs.problems
     for line in logs.active:
         entry = line_entry(line, log_day(line.path))

@@ -19,7 +19,6 @@ from contextasm.config.rules.rule_files import load_rules
 from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.reading.feedback import read_feedback
-from contextasm.retrieval.registry import SCORE_PARTS
 from contextasm.text.data.feedback import Feedback
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.input import UpkeepInput
@@ -152,7 +151,9 @@ def _raised(severity: float) -> float:
 def _raise_entities(
     rates: FeedbackRates, judged: str, profile: Profile, place: str, rules: Sequence[Rule]
 ) -> Iterator[Action]:
-    layers = [layer for layer in profile.layers if "entities" in layer.query.sources]
+    layers = [
+        layer for layer in profile.layers if any(source.type_filter == "entity_types" for source in layer.query.traits)
+    ]
     raised = {name for rule in rules if rule.enabled for name, rank in rule.set_priority if rank > 0}
     flat = [layer.id for layer in layers if not raised & {layer.id, *layer.query.sources, *layer.heading}]
     if layers and not flat:
@@ -183,7 +184,7 @@ def _weigh_coherence(rates: FeedbackRates, judged: str, profile: Profile) -> Ite
 def _is_flat(layer: Layer) -> bool:
     """Whether a layer orders by a sum of parts in which coherence weighs less than it should."""
     weights = dict(layer.ranking.weights)
-    has_parts = any(SCORE_PARTS[source] for source in layer.query.sources)
+    has_parts = any(source.score_parts for source in layer.query.traits)
     is_sum = sum(weight > 0 for weight in weights.values()) > 1
     return layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
 

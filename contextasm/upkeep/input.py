@@ -16,7 +16,7 @@ from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
 from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import parse_memories
-from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
+from contextasm.text.names.places import MEMORY_FILES
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import name_problem
 
@@ -111,7 +111,7 @@ class MemoryFiles:
         documents: dict[str, list[Document]] = {}
         shared = SharedWorkspace(self._workspace, self._private_paths, self._parse)
         problems: list[Problem] = []
-        for path in sorted({path for folder in MEMORY_FOLDERS for path in self.files.list(f"{folder}/*.md")}):
+        for path in sorted({path for pattern in MEMORY_FILES for path in self.files.list(pattern)}):
             read = self._workspace.read(path)
             if isinstance(read, Document):
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
@@ -143,7 +143,6 @@ class UpkeepInput(NamedTuple):
     settings_file: YamlMapping
     """The whole `ctxasm.yaml`, empty where there is none."""
     today: date
-    parse_yaml: Parse
     summarizer: Summarizer | None
     """The configured one, which gives problems where the person does not trust it; None where there is none."""
     memory_files: MemoryFiles

@@ -12,11 +12,9 @@ from contextasm.config.keys.upkeep import LogAges
 from contextasm.model import Document
 from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.dates import day_of_name
+from contextasm.text.names.places import LOG_FOLDERS
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import UpkeepInput
-
-LOG_FOLDERS = ("agents/*/daily", "teams/*/daily")
-"""Folders of dated logs; the archive of one is its folder `archive`."""
 
 
 def is_due_for_archive(today: date, day: date, ages: LogAges) -> bool:
@@ -37,8 +35,8 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
                 continue
             target = archived_path(path, day)
-            if taken := _taken_place(upkeep, target):
-                yield _settle(upkeep, path, taken)
+            if archived := _archived_copy(upkeep, target):
+                yield _settle(upkeep, path, archived)
             else:
                 move = Move(path, f"{target}.gz" if ages.compress else target)
                 by_folder.setdefault(path.rpartition("/")[0], []).append(move)
@@ -48,8 +46,8 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
 
 
-def _taken_place(upkeep: UpkeepInput, target: str) -> str:
-    """The file that the archive has in the place of a log, compressed or not; empty for none."""
+def _archived_copy(upkeep: UpkeepInput, target: str) -> str:
+    """The file that the archive has at the target of a log, compressed or not; empty for none."""
     return next((place for place in (target, f"{target}.gz") if upkeep.workspace.exists(place)), "")
 
 

@@ -14,7 +14,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
-from contextasm.config.profiles.workspace_profiles import workspace_profiles
+from contextasm.config.profiles.overrides import workspace_profiles
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
@@ -65,7 +65,6 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         settings=parse_upkeep(settings_file),
         settings_file=settings_file,
         today=today,
-        parse_yaml=load_yaml,
         summarizer=make_summarizer(settings_file, workspace, process, None),
         memory_files=MemoryFiles(workspace, load_yaml, _private_paths(workspace, settings_file)),
     )

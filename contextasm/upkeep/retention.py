@@ -27,10 +27,11 @@ from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
+from contextasm.text.names.places import LOG_FOLDERS
 from contextasm.text.names.templates import ARCHIVE
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import OwnerMemories, UpkeepInput
-from contextasm.upkeep.logs import LOG_FOLDERS, is_due_for_archive
+from contextasm.upkeep.logs import is_due_for_archive
 from contextasm.upkeep.memories.edits import OwnerEdits
 from contextasm.upkeep.memories.states import Supersession
 from contextasm.workspace.editing.files import EditableFile
@@ -187,7 +188,7 @@ class _Items:
         self._upkeep = upkeep
         self._uses = uses
         process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)  # no day is asked for
-        self._fixed = {*instructing_files(upkeep.workspace, Options(), process).paths, LOCK_FILE}
+        self._fixed = {*instructing_files(upkeep.workspace, Options(), process)[0], LOCK_FILE}
         self._moved = {move.path for action in earlier for move in action.moves}
         self._archived = {edit for action in earlier for edit in action.edits if edit.is_archived}
         self._edited = {edit.path for edit in self._archived}

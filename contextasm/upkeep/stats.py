@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypedDict, TypeVar
 
-from contextasm.model import Context, Document, Memory, Problem, TokenCounter
+from contextasm.model import Context, Document, LayerUsage, Memory, Problem, TokenCounter
+from contextasm.rendering.json_codec import Count, Day, Positive, Share
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
 from contextasm.text.memories.fields import distinct_memories
 from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
+from contextasm.text.names.places import MEMORY_FILES
 from contextasm.text.similarity import SAME, fold_text
 from contextasm.upkeep.memories.merging import similar_pairs
-from contextasm.workspace.editing.known_ids import MEMORY_FOLDERS
 
 PROJECT = "project"
 """Owner of the files that are no agent's and no team's."""
@@ -146,7 +147,7 @@ def workspace_stats(documents: Iterable[Document], today: date, counter: TokenCo
 
 def _counted(document: Document, counter: TokenCounter) -> _Counted:
     path = document.path
-    is_memories = any(glob_matches(f"{folder}/*.md", path) for folder in MEMORY_FOLDERS)
+    is_memories = any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
     memories = parse_memories(document)[0] if is_memories else ()
     return _Counted(
         document,
@@ -270,63 +271,118 @@ def _largest(contributors: Iterable[_Sized]) -> tuple[_Sized, ...]:
     return tuple(sorted(contributors, key=lambda each: (-each.tokens, each[0])))
 
 
-SCHEMA = "ctxasm.stats/1"
+class FileData(TypedDict):
+    """One file."""
+
+    path: str
+    """Relative to the workspace."""
+    memories: Count
+    """Memories in the file."""
+    tokens: Count
+    """Tokens of the file."""
+
+
+class MemoryPlace(TypedDict):
+    """One memory."""
+
+    id: str
+    """Its id."""
+    path: str
+    """Its file, relative to the workspace."""
+    line: Positive
+    """Its line, counted from 1."""
+
+
+class DuplicateData(TypedDict):
+    """A memory that says the same as an earlier one of its owner."""
+
+    memory: MemoryPlace
+    """The later memory."""
+    same_as: MemoryPlace
+    """The earlier memory."""
+    similarity: Share
+    """Share of letters that the two have in common."""
+    tokens: Count
+    """Tokens of the later memory."""
+
+
+class DuplicatesData(TypedDict):
+    """Memories that `remember` would have merged."""
+
+    memories: Count
+    """Active memories that say the same as an earlier one of their owner."""
+    tokens: Count
+    """Tokens of these memories."""
+    largest: list[DuplicateData]
+    """The largest of these memories."""
+
+
+class BuildData(TypedDict):
+    """The layers of a build."""
+
+    agent: str
+    """The agent; empty for none."""
+    team: str
+    """The team; empty for none."""
+    profile: str
+    """The profile."""
+    budget: Count
+    """Tokens that a build may use."""
+    tokens: Count
+    """Tokens of the document."""
+    layers: list[LayerUsage]
+    """The layers in their order."""
+
+
+class StatsDocument(TypedDict):
+    """What a workspace holds and how it grows, as `ctxasm stats --json` prints it."""
+
+    schema: Literal["ctxasm.stats/1"]
+    date: Day
+    """The day that counts as today."""
+    tokenizer: str
+    """The tokenizer of all figures in tokens."""
+    owners: list[OwnerSize]
+    """The agents, teams and the project, the largest first."""
+    growth: Growth
+    """What each week added, by the dates in names of logs and in memories."""
+    files: list[FileData]
+    """The largest files."""
+    authors: list[Contributor]
+    """The names that memories begin with and a colon follows, the largest first."""
+    types: list[Contributor]
+    """The types of memories, the largest first."""
+    duplicates: DuplicatesData
+    """Memories that `remember` would have merged."""
+    context: BuildData | None
+    """The layers of a build; null where several agents could be meant."""
+    problems: list[Problem]
+    """The files that can't be read."""
 
 
 def stats_data(
     stats: WorkspaceStats, context: Context | None, problems: Sequence[Problem], day: date, tokenizer: str, top: int
-) -> Mapping[str, object]:
+) -> dict[str, object]:
     """The statistics with the layers of a context, None for none; of each list of contributors, `top` at most."""
     redundant = stats.duplicates
     return {
-        "schema": SCHEMA,
         "date": str(day),
         "tokenizer": tokenizer,
-        "owners": [owner._asdict() for owner in stats.owners],
-        "growth": _growth_data(stats.growth),
-        "files": [{"path": each.name, "memories": each.memories, "tokens": each.tokens} for each in stats.files[:top]],
-        "authors": _contributors_data(stats.authors[:top]),
-        "types": _contributors_data(stats.types[:top]),
+        "owners": stats.owners,
+        "growth": stats.growth,
+        "files": [each._asdict() | {"path": each.name} for each in stats.files[:top]],
+        "authors": stats.authors[:top],
+        "types": stats.types[:top],
         "duplicates": {
             "memories": len(redundant),
             "tokens": sum(each.tokens for each in redundant),
-            "largest": [
-                {
-                    "memory": _memory_data(each.memory),
-                    "same_as": _memory_data(each.same_as),
-                    "similarity": round(each.share, 4),
-                    "tokens": each.tokens,
-                }
-                for each in redundant[:top]
-            ],
+            "largest": [each._asdict() | {"similarity": round(each.share, 4)} for each in redundant[:top]],
         },
-        "context": _context_data(context) if context else None,
-        "problems": [problem._asdict() for problem in problems],
+        "context": context and _build_data(context),
+        "problems": problems,
     }
 
 
-def _growth_data(growth: Growth) -> Mapping[str, object]:
-    weeks = [{**week._asdict(), "monday": str(week.monday)} for week in growth.weeks]
-    return {"weeks": weeks, "earlier": growth.earlier, "later": growth.later, "undated": growth.undated}
-
-
-def _contributors_data(contributors: Sequence[Contributor]) -> Sequence[Mapping[str, object]]:
-    return [{"name": each.name, "memories": each.memories, "tokens": each.tokens} for each in contributors]
-
-
-def _memory_data(memory: Memory) -> Mapping[str, object]:
-    return {"id": memory.id, "path": memory.path, "line": memory.line}
-
-
-def _context_data(context: Context) -> Mapping[str, object]:
-    return {
-        "agent": context.request.agent,
-        "team": context.request.team,
-        "profile": context.profile,
-        "budget": context.request.budget,
-        "tokens": context.tokens,
-        "layers": [
-            {"layer": each.layer, "limit": each.limit, "wanted": each.wanted, "used": each.used}
-            for each in context.allowances
-        ],
-    }
+def _build_data(context: Context) -> dict[str, object]:
+    request = {name: getattr(context.request, name) for name in ("agent", "team", "budget")}
+    return context._asdict() | request | {"layers": context.allowances}

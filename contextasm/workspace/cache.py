@@ -21,7 +21,7 @@ def is_cache_allowed(environment: Mapping[str, str]) -> bool:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder for counts and vectors (XDG base directories); None where nothing may be stored."""
+    """The folder for counts, vectors and memory indexes (XDG base directories); None where nothing may be stored."""
     if not is_cache_allowed(environment):
         return None
     base = environment.get("XDG_CACHE_HOME", "")
@@ -31,6 +31,13 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
             return None
         base = f"{home}/.cache"
     return Path(base) / "ctxasm"
+
+
+def index_database(root: str, environment: Mapping[str, str]) -> Path | None:
+    """The file for the memory index of the workspace at `root`; None where nothing may be stored."""
+    folder = cache_folder(environment)
+    name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
+    return folder and folder / "memories" / f"{name}.sqlite"
 
 
 _RECORD = Struct(">12sI")

@@ -57,10 +57,10 @@ def flags(command: str) -> list[str]:
     return [name for each in parameters if each.param_type_name == "option" for name in each.opts]
 
 
-def test_the_options_of_the_manual_page_are_those_of_the_program() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "man_options.py", "--check"], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("tool", ["man_options.py", "json_schemas.py"])
+def test_what_is_generated_is_current(tool: str) -> None:
+    words = [sys.executable, str(ROOT / "tools" / tool), "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

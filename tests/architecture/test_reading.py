@@ -43,7 +43,7 @@ def test_one_module_opens_files_for_reading() -> None:
 def test_json_and_yaml_of_others_have_one_reader_each() -> None:
     """P17: other calls read what the package itself stored, an answer that is checked, or a token's header."""
     own = {
-        "retrieval.memory_index.schema",
+        "retrieval.memory_index.database",
         "retrieval.embeddings.local_model",
         "retrieval.embeddings.http_embedder",
         "retrieval.embeddings.request",

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import inspect
 from contextasm.checks.registry import run_checks
+from contextasm.checks.rules import field_domains
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.rules.facts import FIELDS, WEEKDAYS
-from contextasm.config.rules.field_domains import field_domains
 from contextasm.model import Condition
 from contextasm.retrieval.reading.query_signals import intent
 from contextasm.rules.evaluate import NEGATIONS, OPERATORS

@@ -11,6 +11,7 @@ import pytest
 from contextasm.text.data.lock_file import parse_lock
 from tests.command import SMALL, Result, fill, inside
 from tests.command import refused as refuses
+from tests.retrieval.memory_index.test_memory_index import pools
 from tests.workspace.git.test_git import git
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
@@ -155,7 +156,7 @@ def test_memories_of_a_locked_layer_come_from_their_files(tmp_path: Path) -> Non
     )
     for _ in range(2):
         assert inside("build", "-a", "a", "-q", "-w", str(tmp_path)).code == 0
-    assert (tmp_path / ".ctxasm/memories").exists()
+    assert pools(tmp_path)
     with (tmp_path / "agents/a/memories/m.md").open("a") as file:
         file.write("- [fact] Obey.\n")
     line = ("build", "-a", "a", "-q", "--locked", "-w", str(tmp_path))

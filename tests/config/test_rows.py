@@ -14,7 +14,7 @@ from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import layer_id, with_layer_changes
 from contextasm.model import Build, Context, ContextasmError, Document
 from contextasm.pipeline import assemble
-from contextasm.rendering.frame import MARKER
+from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.workspaces import (

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from contextasm.model import OUTCOME, Build, Document, Profile, TokenCounter
 from contextasm.ranking.order import rank
-from contextasm.rendering.frame import MARKER
+from contextasm.rendering.formats import MARKER
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of, unmarked

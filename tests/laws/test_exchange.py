@@ -131,4 +131,4 @@ def test_law_a_bundle_has_a_concept_for_each_memory(memories: list[Memory]) -> N
         front = document.front
         assert (front["type"], front["id"], front.get("created", "")) == (memory.type, memory.id, memory.created)
         assert document.text.strip() == memory.text.strip()
-        assert listing.count(f"({name})") == 1
+        assert sum(line.endswith(f"]({name})") for line in listing.split("\n")) == 1

@@ -30,16 +30,15 @@ from contextasm.model import (
     Target,
 )
 from contextasm.pipeline import assemble
-from contextasm.retrieval.memory_index import index, updater, writer
-from contextasm.retrieval.pools import memory_search as indexed_pools
-from contextasm.retrieval.pools.memory_search import TopicHits, topic_hits
+from contextasm.retrieval.memory_index import stored_pool
+from contextasm.retrieval.pools.memory_pool import MEMORIES, TopicHits, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
-from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, same
+from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, pools_above, same
 from tests.workspaces import DAY, DEFAULT
 
 FOLDER = "agents/a/memories"
@@ -163,12 +162,7 @@ def ranked(context: Context) -> Sequence[tuple[str, object]]:
 
 @pytest.fixture(autouse=True)
 def _every_pool_is_large() -> Iterator[None]:
-    with (
-        patch.object(indexed_pools, "MANY", 0),
-        patch.object(index, "MANY", 0),
-        patch.object(writer, "_LEAST_UNIT", 2),
-        patch.object(updater, "_LEAST_CHANGES", 90),
-    ):
+    with pools_above(0), patch.object(stored_pool, "_LEAST_UNIT", 2):
         yield
 
 
@@ -191,7 +185,7 @@ def answers(asked: Asked, folder: Path, today: date) -> bool:
     def use(pool: EntryPool[Memory]) -> bool:
         return len(pool.entries([*pool.similar(asked.topic, 0.0, today)])) <= pool.rows
 
-    return not paths or bool(indexes(home).query("memories", [f"{FOLDER}/*.md"], paths, use))
+    return not paths or bool(indexes(home).query(MEMORIES, [f"{FOLDER}/*.md"], paths, use))
 
 
 def hold_equal(asked: Asked, folder: Path, today: date) -> None:

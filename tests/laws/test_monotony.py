@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Context, Profile, TokenCounter
-from contextasm.rendering.frame import MARKER
+from contextasm.rendering.formats import MARKER
 from tests.laws.lines import TEXT_LAYERS, lines_of
 from tests.workspaces import (
     DAY,

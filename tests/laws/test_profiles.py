@@ -20,7 +20,7 @@ from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import OUTCOME, Build, Context, Layer, Profile
 from contextasm.model.build import INCOMPLETE
 from contextasm.pipeline import assemble
-from contextasm.rendering.frame import MARKER
+from contextasm.rendering.formats import MARKER
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import lines_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Fragment, FragmentDisplay, Location, SectionFormat, TokenCounter
-from contextasm.rendering.frame import MARKER, MARKERS
+from contextasm.model import Fragment, FragmentDisplay, Location, TokenCounter
+from contextasm.rendering.formats import MARKER, MARKERS
 from contextasm.selection.sections import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
@@ -27,11 +27,6 @@ def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
     ]
 
 
-def framed(marker: str) -> SectionFormat:
-    """Sections without anything around them."""
-    return SectionFormat(lambda _layer, _heading, text: text, MARKERS[marker](ESTIMATE.count))
-
-
 def cut_to(
     fragments: list[Fragment], room: int, marker: str, counter: TokenCounter = ESTIMATE
 ) -> tuple[tuple[Excerpt, ...], str]:
@@ -41,7 +36,7 @@ def cut_to(
         assert isinstance(kept, list | tuple)
         there = {each.fragment.id for each in kept}
         missing = [each for each in fragments if each.id not in there]
-        return section_body(kept, missing, "\n\n", framed(marker).marker)
+        return section_body(kept, missing, "\n\n", MARKERS[marker](ESTIMATE.count))
 
     kept = truncate(fragments, room, counter, lambda kept: counter.units(text(kept)))
     return kept, text(kept)
@@ -152,7 +147,7 @@ def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
 
     def cost(kept: object) -> int:
         assert isinstance(kept, list | tuple)
-        costs.append(ESTIMATE.units(section_body(kept, [], "\n\n", framed("plain").marker)))
+        costs.append(ESTIMATE.units(section_body(kept, [], "\n\n", MARKERS["plain"](ESTIMATE.count))))
         return costs[-1]
 
     truncate(fragments_of([text], "start"), 30_000, ESTIMATE, cost)

@@ -28,7 +28,7 @@ from contextasm.model import (
     RetrievalResult,
 )
 from contextasm.pipeline import assemble
-from contextasm.rendering.formats import context_data
+from contextasm.rendering.documents import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import ROOT, SMALL, fill, inside, python

@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 import contextasm
 from contextasm.model import Build, ContextasmError, Document, Layer, Profile, TokenCounter
 from contextasm.pipeline import assemble
-from contextasm.records.json_codec import from_json, to_json
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, make_record, parse_record
+from contextasm.rendering.json_codec import from_json, to_json
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace, SnapshotWorkspace, changed_inputs
 from tests.command import LUNA, SAMPLE, Result, ctxasm, fill, inside, refused
@@ -82,7 +82,7 @@ def test_law_8_record_replays_to_the_same_context(
     asked = request(budget=budget, format=form, tokenizer=counter.name)
     context = assemble(Build(noted, profile, asked, counter))
     own = make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted)
-    back = parse_record(encode_record(own).data, "record")
+    back = parse_record(encode_record(own)[1], "record")
     assert back == own
     again = assemble(Build(SnapshotWorkspace(back.lists, noted.reads), back.making.profile, back.request, counter))
     assert again == context
@@ -290,7 +290,7 @@ def test_record_that_names_what_is_not_known_is_refused() -> None:
     profile = DEFAULT._replace(layers=layers)
     own = make_record(build({}), BuildFacts((), "", (Chosen("a", "b", "c"),), profile), noted)
     with pytest.raises(ContextasmError, match="does not know crystal-ball"):
-        parse_record(encode_record(own).data, "record.json")
+        parse_record(encode_record(own)[1], "record.json")
 
 
 def test_damaged_stored_input_is_named(root: Path) -> None:
@@ -329,7 +329,7 @@ def test_version_is_named_where_the_inputs_are_the_same(root: Path) -> None:
     path = recorded(root)
     own = parse_record(path.read_bytes(), "record")
     making = own.making._replace(versions=(("ctxasm", "0.0.9"),))
-    path.write_bytes(encode_record(own._replace(etag="0" * 64, making=making)).data)
+    path.write_bytes(encode_record(own._replace(etag="0" * 64, making=making))[1])
     done = inside("replay", path)
     assert (done.code, done.out) == (1, "")
     assert "the inputs are the same, but ctxasm 0.0.9 wrote it" in done.err
@@ -405,7 +405,7 @@ def test_row_117_draft_or_log_outside_the_window_leaves_the_tag(root: Path, name
 @pytest.mark.parametrize("value", [DEFAULT, request(), DEFAULT.layers[0], build({}).sections])
 def test_plain_values_come_back_as_they_were(value: Any) -> None:
     kind = type(value) if type(value) is not tuple else tuple[int, ...]
-    assert from_json(kind, json.loads(json.dumps(to_json(value))), "value") == value
+    assert from_json(kind, json.loads(json.dumps(to_json(kind, value))), "value") == value
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def test_plain_values_come_back_as_they_were(value: Any) -> None:
 )
 def test_plain_values_that_fit_no_type_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        from_json(Profile, {**to_json(DEFAULT), **change}, "profile")
+        from_json(Profile, {**to_json(Profile, DEFAULT), **change}, "profile")
 
 
 def test_record_is_a_value() -> None:
@@ -434,7 +434,7 @@ def test_record_is_a_value() -> None:
     )
     context = assemble(Build(noted, DEFAULT, request(), ESTIMATE))
     own: Record = make_record(context, BuildFacts((), "", (), DEFAULT), noted)
-    assert parse_record(encode_record(own).data, "record") == own
+    assert parse_record(encode_record(own)[1], "record") == own
 
 
 def test_inputs_that_are_not_stored_are_told(tmp_path: Path) -> None:

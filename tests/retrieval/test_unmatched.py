@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from contextasm.config.build import unused_variables
 from contextasm.config.input.options import Options
-from contextasm.config.input.values import SCORE_PARTS as ALL_PARTS
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
-from contextasm.model import Build, Context, Filters, Profile, Request
+from contextasm.model import SCORE_PARTS, SOURCE_TRAITS, Build, Context, Filters, Profile, Request
 from contextasm.pipeline import assemble
-from contextasm.retrieval.registry import SCORE_PARTS, SOURCES
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import fill, inside
@@ -147,7 +145,9 @@ def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
     assert told(context(weighing("best", recency=0.5, importance=0.5))) == []
 
 
-@given(files=systems(), source=st.sampled_from(sorted(SOURCES)), topic=st.sampled_from(("", "harbour three acts Luna")))
+@given(
+    files=systems(), source=st.sampled_from([*SOURCE_TRAITS]), topic=st.sampled_from(("", "harbour three acts Luna"))
+)
 def test_the_table_of_score_parts_has_all_that_a_source_gives(
     files: dict[str, Content], source: str, topic: str
 ) -> None:
@@ -159,7 +159,7 @@ def test_the_table_of_score_parts_has_all_that_a_source_gives(
             Build(Files(files), profile, request(topic=topic, open=("docs/d.md",)), ESTIMATE, parse_yaml=load_yaml)
         )
         parts = {name for fragment in found[layer.id].fragments for name, _ in fragment.score}
-        assert parts & {*ALL_PARTS} <= {*SCORE_PARTS[source]}
+        assert parts & {*SCORE_PARTS} <= {*SOURCE_TRAITS[source].score_parts}
 
 
 def test_a_variable_that_no_rule_tests_is_a_problem(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import with_layer_changes, with_layer_values
 from contextasm.model import Build, Context, ContextasmError
 from contextasm.pipeline import assemble
-from contextasm.rendering.frame import MARKER
+from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.test_profiles import SHIPPED, build
 from tests.workspaces import Content, Files, agent, limited, o200k, request

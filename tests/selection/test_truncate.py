@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from contextasm.model import Fragment, FragmentDisplay, Location
-from contextasm.rendering.frame import MARKERS
+from contextasm.rendering.formats import MARKERS
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.sections import Excerpt, section_body, whole_excerpt
 from contextasm.selection.tokens import ESTIMATE

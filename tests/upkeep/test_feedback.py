@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from contextasm.config.input.settings import load_settings_file
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
 from contextasm.upkeep.actions import Action
@@ -39,7 +38,6 @@ def planned(root: Path, *lines: str, settings: str = "", **files: str) -> list[A
         settings=parse_upkeep(settings_file),
         settings_file=settings_file,
         today=date(2025, 3, 14),
-        parse_yaml=load_yaml,
         summarizer=None,
         memory_files=MemoryFiles(folder),
     )

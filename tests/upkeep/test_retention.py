@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.input.settings import load_settings_file
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Problem, Summarizer
 from contextasm.upkeep.actions import Action
@@ -59,9 +58,7 @@ def plan(root: Path, summarizer: Summarizer | None = None) -> list[Action]:
     folder = Folder(root)
     settings_file = load_settings_file(folder)
     settings = parse_upkeep(settings_file)
-    return list(
-        plan_retention(UpkeepInput(folder, settings, settings_file, DAY, load_yaml, summarizer, MemoryFiles(folder)))
-    )
+    return list(plan_retention(UpkeepInput(folder, settings, settings_file, DAY, summarizer, MemoryFiles(folder))))
 
 
 def carry_out(root: Path, actions: list[Action]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from contextasm.config.input.settings import load_settings_file
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
 from contextasm.upkeep import apply as tidy
@@ -44,7 +43,7 @@ def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action
     monkeypatch.setattr(tidy, "make_plan", next_plan)
     folder = Folder(root)
     settings = load_settings_file(folder)
-    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY, load_yaml, None, MemoryFiles(folder))
+    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY, None, MemoryFiles(folder))
     return tidy.apply_all(upkeep, lambda _: True)
 
 

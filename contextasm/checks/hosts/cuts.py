@@ -20,15 +20,6 @@ Run = tuple[int, int]
 _LISTED = re.compile(r"(?:#{1,6}|\s*[-*+]|\s*\d+[.)])\s+\S")
 
 
-class _Line(NamedTuple):
-    """A line that may be chosen, with the line of prose right above it."""
-
-    runs: tuple[Run, ...]
-    text: str
-    is_first: bool
-    """Whether it is chosen before others."""
-
-
 def digest_runs(text: str, digest: Digest, room: int, measure: Callable[[str], int]) -> Sequence[Run]:
     """The lines of a whole text that a digest of `room` units holds, in their order; of a long line, its beginning.
 
@@ -36,17 +27,17 @@ def digest_runs(text: str, digest: Digest, room: int, measure: Callable[[str], i
     right above goes with it. Lines with the words that go first take the room first; a line that no longer fits is
     passed over.
     """
-    lines = [*_candidates(text, digest)]
-    chosen: list[_Line] = []
-    for line in (*(line for line in lines if line.is_first), *(line for line in lines if not line.is_first)):
-        units = measure(line.text) + bool(chosen)
+    chosen: list[Run] = []
+    for _, words, runs in sorted(_candidates(text, digest), key=lambda candidate: not candidate[0]):
+        units = measure(words) + bool(chosen)
         if units <= room:
-            chosen.append(line)
+            chosen += runs
             room -= units
-    return sorted(run for line in chosen for run in line.runs)
+    return sorted(chosen)
 
 
-def _candidates(text: str, digest: Digest) -> Iterator[_Line]:
+def _candidates(text: str, digest: Digest) -> Iterator[tuple[bool, str, Sequence[Run]]]:
+    """Whether each line that may be chosen goes first, its words and its runs, with the line of prose right above."""
     first, words = _pattern(digest.first), _pattern((*digest.first, *digest.words))
     position = 0
     above: tuple[tuple[Run, ...], str] = ((), "")
@@ -59,7 +50,7 @@ def _candidates(text: str, digest: Digest) -> Iterator[_Line]:
             above = ((), "")
         elif _LISTED.match(line) or words.search(shown):
             unit = "\n".join(filter(None, (above[1], shown)))
-            yield _Line((*above[0], *runs), unit, bool(first.search(unit)))
+            yield bool(first.search(unit)), unit, (*above[0], *runs)
             above = ((), "")
         else:
             above = (runs, shown)

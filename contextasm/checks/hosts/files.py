@@ -1,4 +1,7 @@
-"""Host files: which files of a folder a host loads by itself, and which parts of them it keeps."""
+"""Host files: which files of a folder a host loads by itself, and which parts of them its limits leave.
+
+The limits are those of each file, of the files of one rule together, and of all.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,122 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
-from contextasm.config.hosts.loader import Host, LoadRule
+from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections, trimmed_run
+from contextasm.config.hosts.loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.retrieval.sources.instructions import read_with_imports
+from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
+
+FoundFile = tuple[str, str]
+"""Path of a file that a host finds, and its text as the host decodes it."""
+
+
+class LoadedFile(NamedTuple):
+    """A file that a host loads by itself, whole or in part."""
+
+    path: str
+    """Path in the folder that the reading is of, or as typed for a file outside of it."""
+    text: str
+    """The text of the file's bytes, as the host decodes them."""
+    kept: Sequence[Run]
+    """The parts of the text that reach the model."""
+    rule: LoadRule
+    limit: str
+    """The limit that cuts the file, in words; empty for a file that is loaded whole."""
+
+    @property
+    def lost_parts(self) -> Sequence[Sequence[LostSection]]:
+        """The parts that never reach the model, each as its sections; those between the lines of a digest are one."""
+        lost = lost_runs(self.text, self.kept)
+        parts = [lost] if lost and self.rule.each.digest else [[run] for run in lost]
+        return [lost_sections(self.text, part) for part in parts]
+
+
+def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Sequence[LoadedFile]:
+    """The files of a rule, each with what its own limits and those of all together leave."""
+    leads = [_lead(rule, path, session) for path, _ in files]
+    loaded = [
+        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if _is_less(text, kept) else "")
+        for (path, text), lead in zip(files, leads, strict=True)
+        for kept in [kept_runs(text, rule.each, lead)]
+    ]
+    whole = ""
+    places: list[Sequence[tuple[Run, int]]] = []
+    for file, lead in zip(loaded, leads, strict=True):
+        whole += lead
+        measured = common_runs(file.kept, [trimmed_run(file.text, rule.each)])
+        shown = []
+        for start, stop in measured:
+            shown.append(((start, stop), len(whole)))
+            whole += file.text[start:stop]
+        places.append(shown)
+        whole += "\n\n" if rule.spaced else ""
+    kept_together = kept_runs(whole, rule.together)
+    if not _is_less(whole, kept_together):
+        return loaded
+    return [_kept_of(file, shown, kept_together) for file, shown in zip(loaded, places, strict=True)]
+
+
+def _kept_of(file: LoadedFile, shown: Sequence[tuple[Run, int]], kept_together: Sequence[Run]) -> LoadedFile:
+    """A file with what is kept of the whole in which its parts lie at these places."""
+    kept: list[Run] = []
+    for (start, stop), place in shown:
+        part = common_runs(kept_together, [(place, place + stop - start)])
+        kept += [(a - place + start, b - place + start) for a, b in part]
+    is_cut = kept != [run for run, _ in shown]
+    limit = f"{_limit_words(file.rule.together)} for all of them" if is_cut else file.limit
+    return file._replace(kept=kept, limit=limit)
+
+
+def _lead(rule: LoadRule, path: str, session: str) -> str:
+    """The words that the host puts before a file."""
+    return f"{rule.title.replace('PATH', os.path.relpath(path, session or '.'))}\n\n" if rule.title else ""
+
+
+def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
+    """The files, cut again to what is left of the host's total where there is one."""
+    if not host.total:
+        return files
+    left = host.total
+    result = []
+    for file in files:
+        result.append(_cut_to(file, left if left >= host.least else 0, host.total))
+        left -= _used_units(result[-1])
+    return result
+
+
+def _used_units(file: LoadedFile) -> int:
+    """Units of the total that a file takes, with the host's marker, and with a digest in full."""
+    kept, cut = _kept_units(file), file.rule.each
+    if not (kept and file.limit):
+        return kept
+    if cut.digest and cut.chars:
+        return max(kept, cut.chars * (cut.head + cut.digest.share + cut.tail) // 100)
+    return kept + cut.marker
+
+
+def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
+    """The file with no more kept than the units that are left of the total."""
+    if _kept_units(file) <= left:
+        return file
+    kept = kept_runs(file.text, file.rule.each._replace(chars=left)) if left else []
+    return file._replace(kept=kept, limit=f"{total:,} characters in all")
+
+
+def _kept_units(file: LoadedFile) -> int:
+    return sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
+
+
+def _is_less(text: str, kept: Sequence[Run]) -> bool:
+    return bool(lost_runs(text, kept))
+
+
+def _limit_words(cut: Cut) -> str:
+    limits = ((cut.chars or cut.codepoints, "characters"), (cut.lines, "lines"), (cut.bytes, "bytes"))
+    return " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
 
 
 class UnreadFile(NamedTuple):
@@ -103,18 +215,16 @@ class _FolderReader:
         for rule in self._host.loads:
             files, second = self._found(rule) if rule.folders != "outside" else ([], [])
             passed += second
-            later += [UnreadFile(file.path, why, is_on_demand=True) for file in files if (why := _scope(rule, file))]
-            files = [file for file in files if not _scope(rule, file)]
+            later += [UnreadFile(path, why, is_on_demand=True) for path, text in files if (why := _scope(rule, text))]
+            files = [(path, text) for path, text in files if not _scope(rule, text)]
             if files and rule.choice in chosen:
                 passed += [(file, chosen[rule.choice]) for file in files]
             elif files:
                 loads.append((rule, files))
                 if rule.choice:
-                    chosen[rule.choice] = files[0].path
-        shown = {file.text for _, files in loads for file in files}
-        unread = [
-            UnreadFile(file.path, f"{winner} takes its place") for file, winner in passed if file.text not in shown
-        ]
+                    chosen[rule.choice] = files[0][0]
+        shown = {text for _, files in loads for _, text in files}
+        unread = [UnreadFile(path, f"{winner} takes its place") for (path, text), winner in passed if text not in shown]
         return loads, [*unread, *later]
 
     def _found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
@@ -123,10 +233,9 @@ class _FolderReader:
         passed: list[tuple[FoundFile, str]] = []
         folders = self._folders() if rule.folders == "repository" else [self.session]
         for folder in reversed(folders) if rule.nearest else folders:
-            files = [FoundFile(path, self.text(path)) for path in self.paths(rule.files, folder)]
-            files = [file for file in files if file.text.strip()]
+            files = [(path, self.text(path)) for path in self.paths(rule.files, folder) if self.text(path).strip()]
             if rule.first_only and files:
-                passed += [(file, files[0].path) for file in files[1:]]
+                passed += [(file, files[0][0]) for file in files[1:]]
                 files = files[:1]
             found += files
             if rule.nearest and found:
@@ -169,11 +278,11 @@ def decode_as_host(data: bytes, host: Host) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n") if host.python_text else text
 
 
-def _scope(rule: LoadRule, file: FoundFile) -> str:
+def _scope(rule: LoadRule, text: str) -> str:
     """The reason why a file is loaded later, as a sentence; empty for one that is loaded when a session starts."""
     if not rule.scoped:
         return ""
-    value = front_matter(file.text.removeprefix("\ufeff").split("\n")).values.get(rule.scoped, ())
+    value = front_matter(text.removeprefix("\ufeff").split("\n")).values.get(rule.scoped, ())
     patterns = [part.strip() for part in ([value] if isinstance(value, str) else value)]
     patterns = [pattern for pattern in patterns if pattern]
     if all(pattern == "**" for pattern in patterns):  # none, or all files
@@ -195,7 +304,7 @@ def _read_outside(host: Host, path: str) -> FoundFile:
     data = file_bytes(os.path.expanduser(path))
     if not isinstance(data, bytes):
         raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
-    return FoundFile(path, decode_as_host(data, host))
+    return path, decode_as_host(data, host)
 
 
 def imported_texts(reading: HostReading) -> Mapping[str, str]:
@@ -206,5 +315,5 @@ def imported_texts(reading: HostReading) -> Mapping[str, str]:
     paths = [file.path for file in reading.files if file.rule.imports]
     if not any("@" in file.text for file in reading.files if file.rule.imports):
         return {}
-    files = read_with_imports(Folder(Path(reading.root)), paths).files
-    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.imported_by}
+    files, _, _ = read_with_imports(Folder(Path(reading.root)), paths)
+    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.is_imported}

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.hosts.cuts import LostSection
-from contextasm.checks.hosts.files import HostReading
-from contextasm.checks.hosts.loaded import LoadedFile
+from contextasm.checks.hosts.files import HostReading, LoadedFile
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning.clean import clean_text
 

@@ -87,7 +87,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
 
     The receipt and all messages go to standard error.
     """
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
 
     _refuse_contradictions(flags)
     files = RequestedFiles.named(flags.output, flags.into or (), flags.reports, check=flags.check)
@@ -110,7 +110,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         _write_summary(job, context, flags)
     if _has_etag(context, flags.if_none_match) and not files.any_missing:
         return 3
-    text = FORMATS[context.request.format](context)
+    text = format_context(context)
     if flags.check:
         code = files.check(text, force=flags.force)
     else:

@@ -60,15 +60,6 @@ class CheckFlags(NamedTuple):
         return "json" if self.json else self.form
 
 
-class _Inspected(NamedTuple):
-    """The findings in the workspace, before any is left out."""
-
-    findings: Sequence[Finding]
-    root: str
-    selected: Sequence[str]
-    """Paths in the workspace of the typed ones."""
-
-
 def check(
     options: Options,
     paths: Annotated[
@@ -88,12 +79,12 @@ def check(
     if flags.host is not None:
         return _check_host(options, flags, process, paths)
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
-    inspected = _inspect(options, process, paths or (), flags)
+    found, root, selected = _inspect(options, process, paths or (), flags)
     if flags.baseline and flags.update_baseline:
-        _write_baseline(Path(flags.baseline), inspected.findings)
+        _write_baseline(Path(flags.baseline), found)
         return 0
-    findings = _shown_findings(inspected, flags)
-    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), inspected.root))
+    findings = _shown_findings(found, selected, flags)
+    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), root))
     return int(any(finding.severity == "error" for finding in findings))
 
 
@@ -131,8 +122,13 @@ def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update:
         raise ContextasmError("--update-baseline", what, "leave the paths out")
 
 
-def _inspect(options: Options, process: ProcessEnvironment, paths: Sequence[str], flags: CheckFlags) -> _Inspected:
-    """All findings. Raises `ContextasmError`, also for a baseline that can't be updated."""
+def _inspect(
+    options: Options, process: ProcessEnvironment, paths: Sequence[str], flags: CheckFlags
+) -> tuple[Sequence[Finding], str, Sequence[str]]:
+    """All findings, the workspace's folder, and the typed paths as paths in it.
+
+    Raises `ContextasmError`, also for a baseline that can't be updated.
+    """
     from contextasm.checks.registry import run_checks
     from contextasm.config.workspace_folder import open_workspace
 
@@ -144,16 +140,15 @@ def _inspect(options: Options, process: ProcessEnvironment, paths: Sequence[str]
             _refuse_baseline(flags.baseline, inspection)
         if inspection.prepared:
             show_taken(inspection.prepared.taken)
-        return _Inspected(run_checks(inspection), folder.root, selected)
+        return run_checks(inspection), folder.root, selected
 
 
-def _shown_findings(inspected: _Inspected, flags: CheckFlags) -> Sequence[Finding]:
+def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags: CheckFlags) -> Sequence[Finding]:
     """The findings that are not accepted, in the selected paths; with `--strict` their warnings are errors."""
-    findings = inspected.findings
     if flags.baseline:
         findings = _without_accepted(Path(flags.baseline), findings)
-    if inspected.selected:
-        findings = [finding for finding in findings if _is_selected(finding, inspected.selected)]
+    if selected:
+        findings = [finding for finding in findings if _is_selected(finding, selected)]
     return [_as_error(finding) for finding in findings] if flags.strict else findings
 
 

@@ -13,7 +13,7 @@ import typer
 from contextasm.cli.output import write_stdout
 
 if TYPE_CHECKING:
-    from contextasm.config.owners import OwnerKind
+    from contextasm.text.names.places import OwnerKind
 
 
 def run(

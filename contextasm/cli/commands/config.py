@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
 from contextasm.config.input.options import Options
+
+
+class SettingData(TypedDict):
+    """One setting."""
+
+    key: str
+    """Its name."""
+    value: str
+    """Its value in words; `-` for none."""
+    origin: str
+    """Where the value comes from."""
+
+
+class ConfigDocument(TypedDict):
+    """The settings in force, as `ctxasm config --json` prints them."""
+
+    schema: Literal["ctxasm.config/1"]
+    settings: list[SettingData]
+    """Every setting, in the order of the manual."""
 
 
 def config(
@@ -22,8 +41,8 @@ def config(
     show_taken(job.taken)
     rows = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
-        data = [dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]
-        write_stdout(format_json({"schema": "ctxasm.config/1", "settings": data}))
+        settings = [dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]
+        write_stdout(format_json(ConfigDocument, {"settings": settings}))
     elif origin:
         write_stdout(format_table(("setting", "value", "from"), rows))
     else:

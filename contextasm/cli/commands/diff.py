@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -87,10 +87,10 @@ def _page_file(html: str, records: Sequence[OpenedRecord], options: Options) -> 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
     """The difference as JSON, as the lines that differ, or as a table and a line of figures."""
-    from contextasm.records.diff import diff_data, shift_table, summary
+    from contextasm.records.diff import DiffDocument, diff_data, shift_table, summary
 
     if as_json:
-        return format_json(diff_data(difference))
+        return format_json(DiffDocument, diff_data(difference))
     if as_text:
         return shown(_text_diff(difference))
     table = format_table(*shift_table(difference)) + "\n" if difference.shifts else ""
@@ -104,12 +104,8 @@ def _page(difference: Difference) -> str:
     return difference_page(difference, load_style())
 
 
-class _BuiltSide(NamedTuple):
-    """One of the two contexts."""
-
-    side: Side
-    job: PreparedBuild | None
-    """Its build; None for a record."""
+_BuiltSide = tuple["Side", "PreparedBuild | None"]
+"""One of the two contexts, and its build; None for a record."""
 
 
 def _find_record(name: str, options: Options, process: ProcessEnvironment) -> OpenedRecord | None:
@@ -136,7 +132,7 @@ def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, pro
     from contextasm.text.names.dates import is_date_form
 
     if opened:
-        return _BuiltSide(Side(opened.path.stem, opened.record.context, opened.record.hashes), None)
+        return Side(opened.path.stem, opened.record.context, opened.record.hashes), None
     if name and _is_budget(name):
         base = base._replace(options=base.options._replace(budget=str(parse_tokens(name[1:], name))))
     elif name and is_date_form(name):
@@ -191,7 +187,7 @@ def _built_side(
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     side = Side(label, context, {document.path: document.digest for document in context.documents})
-    return _BuiltSide(side, job)
+    return side, job
 
 
 def _text_diff(difference: Difference) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -35,6 +35,18 @@ if TYPE_CHECKING:
     from contextasm.model import Context, Decision, Layer, Workspace
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git.revision import GitWorkspace
+
+
+class LineDocument(TypedDict):
+    """Whether a line of a file is in the context, as `ctxasm explain --line --json` prints it."""
+
+    schema: Literal["ctxasm.line/1"]
+    in_: bool
+    """Whether the line is in the context."""
+    layer: str
+    """The id of the layer that decided; empty for none."""
+    reason: str
+    """Why, in words."""
 
 
 class ExplainFlags(NamedTuple):
@@ -144,7 +156,7 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
 
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
-    from contextasm.rendering.formats import context_data, decision_data
+    from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data, decision_data
     from contextasm.rendering.tables import decision_table, rule_trace_table
     from contextasm.rendering.wording import receipt
 
@@ -153,11 +165,11 @@ def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_j
     if fragment is not None:
         context = _only_fragment(context, fragment)
     if as_json and fragment is not None:
-        decisions = [decision_data(decision) for decision in context.decisions]
-        write_stdout(format_json({"schema": "ctxasm.decisions/1", "decisions": decisions}))
+        decisions = [*map(decision_data, context.decisions)]
+        write_stdout(format_json(DecisionsDocument, {"decisions": decisions}))
         return
     if as_json:
-        write_stdout(format_json(context_data(context)))
+        write_stdout(format_json(ContextDocument, context_data(context)))
         return
     text = _beginnings(context)
     write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None, text=text)))
@@ -295,7 +307,7 @@ def _line_text(
     trace = trace_line(workspace, context, path, int(number), layers)
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
-        return format_json({"schema": "ctxasm.line/1", "in": trace.shown, "layer": trace.layer, "reason": reason})
+        return format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
     return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
 
 

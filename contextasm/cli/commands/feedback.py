@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -11,6 +11,20 @@ from contextasm.cli.options import JsonOption, QuietOption, record_argument, tak
 from contextasm.cli.output import format_json, require_stdout, write_receipt
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Options
+from contextasm.rendering.json_codec import INLINE, Positive
+from contextasm.text.data.feedback import Feedback
+
+
+class FeedbackDocument(TypedDict):
+    """Feedback that was appended, as `ctxasm feedback --json` prints it."""
+
+    schema: Literal["ctxasm.feedback/1"]
+    path: str
+    """The file of feedback, relative to the workspace."""
+    line: Positive
+    """The line that was appended."""
+    feedback: Annotated[Feedback, INLINE]
+    """What was said of the build."""
 
 
 class FeedbackFlags(NamedTuple):
@@ -63,8 +77,7 @@ def add_feedback(
     recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
     if flags.json:
-        place = {"schema": "ctxasm.feedback/1", "path": path, "line": line}
-        write_receipt(format_json({**place, **feedback._asdict()}))
+        write_receipt(format_json(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}))
     elif not flags.quiet:
         counts = (f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
         write_receipt(f"appended to {path}:{line}: {', '.join(counts)} (record {feedback.record})\n")

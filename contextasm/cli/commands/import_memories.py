@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -12,11 +12,12 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
+from contextasm.model import Problem
+from contextasm.rendering.json_codec import Count
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 
 if TYPE_CHECKING:
-    from contextasm.model import Problem
     from contextasm.text.exchange.checked import CheckedEntries
     from contextasm.text.exchange.entry import LeftOutPart
     from contextasm.workspace.editing.import_memories import ImportOutcome
@@ -26,6 +27,54 @@ MAX_LISTED = 20
 
 WORDS = {"added": "added", "changed": "changed", "differs": "left although they differ", "left": "left as they are"}
 """Outcomes in the words of the receipt."""
+
+
+class ImportedData(TypedDict):
+    """One entry."""
+
+    outcome: Literal["added", "changed", "differs", "left"]
+    """What became of it."""
+    id: str
+    """The id of its memory."""
+    path: str
+    """The file of its memory; empty for none."""
+    line: Count
+    """The line of its memory; 0 for none."""
+    differing: list[str]
+    """Fields that differ."""
+    alike: str
+    """The id of the memory that says the same; empty for none."""
+
+
+class LeftOutData(TypedDict):
+    """One part."""
+
+    where: str
+    """Its place in the file."""
+    what: str
+    """What it is."""
+
+
+class ImportedDocument(TypedDict):
+    """The outcome of each entry, as `ctxasm import --json` prints it."""
+
+    schema: Literal["ctxasm.imported/1"]
+    dry_run: bool
+    """Whether nothing was written."""
+    added: Count
+    """How many entries are new memories."""
+    changed: Count
+    """How many memories were changed."""
+    differs: Count
+    """How many were left although they differ."""
+    left: Count
+    """How many were left as they are."""
+    memories: list[ImportedData]
+    """Every entry, in order."""
+    problems: list[Problem]
+    """What was wrong with entries."""
+    left_out: list[LeftOutData]
+    """Parts of the files that are in no memory."""
 
 
 class ImportFlags(NamedTuple):
@@ -79,7 +128,7 @@ def import_memories(
         recover_first(owner.workspace)
     outcomes = import_for_owner(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
-        write_receipt(format_json(_receipt_data(outcomes, checked, flags)))
+        write_receipt(format_json(ImportedDocument, _receipt_data(outcomes, checked, flags)))
     elif not flags.quiet:
         write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, checked.left_out, flags)))
     _show_first_problems(checked.problems)
@@ -153,27 +202,9 @@ def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
         yield f"left out {first}: {what}" + (f", and {len(others):,} more" if others else "")
 
 
-def _receipt_data(
-    outcomes: Sequence[ImportOutcome], checked: CheckedEntries, flags: ImportFlags
-) -> Mapping[str, object]:
-    """The receipt as values for JSON."""
+def _receipt_data(outcomes: Sequence[ImportOutcome], checked: CheckedEntries, flags: ImportFlags) -> dict[str, object]:
+    """The receipt, with what `ImportedDocument` has of it."""
     counts = Counter(outcome.what for outcome in outcomes)
-    memories = [
-        {
-            "outcome": outcome.what,
-            "id": outcome.id,
-            "path": outcome.path,
-            "line": outcome.line,
-            "differing": list(outcome.differing),
-            "alike": outcome.alike,
-        }
-        for outcome in outcomes
-    ]
-    return {
-        "schema": "ctxasm.imported/1",
-        "dry_run": flags.dry_run,
-        **{what: counts[what] for what in WORDS},
-        "memories": memories,
-        "problems": [problem._asdict() for problem in checked.problems],
-        "left_out": [part._asdict() for part in checked.left_out],
-    }
+    memories = [outcome._asdict() | {"outcome": outcome.what} for outcome in outcomes]
+    numbers = {what: counts[what] for what in WORDS}
+    return checked._asdict() | numbers | {"dry_run": flags.dry_run, "memories": memories}

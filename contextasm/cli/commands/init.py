@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -13,6 +13,24 @@ from contextasm.cli.output import format_json, shown, write_stdout
 
 if TYPE_CHECKING:
     from contextasm.workspace.scaffold import StarterFile
+
+
+class StarterFileData(TypedDict):
+    """One of the files and folders."""
+
+    path: str
+    """Its path; a folder's ends in `/`."""
+    made: bool
+    """Whether it is new; one that was there is left as it is."""
+
+
+class InitDocument(TypedDict):
+    """Files of a new workspace, as `ctxasm init --json` prints them."""
+
+    schema: Literal["ctxasm.init/1"]
+    files: list[StarterFileData]
+    """Every file and folder, in order."""
+
 
 FIRST_AGENT = "assistant"
 
@@ -49,7 +67,7 @@ def run(
             made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
         if json:
-            write_stdout(format_json({"schema": "ctxasm.init/1", "files": made}))
+            write_stdout(format_json(InitDocument, {"files": made}))
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))

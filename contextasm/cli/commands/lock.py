@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -11,11 +11,42 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, show_taken, write_receipt, write_stderr
 from contextasm.cli.owner import recover_first
 from contextasm.config.input.options import Options
+from contextasm.rendering.json_codec import Digest
 
 if TYPE_CHECKING:
     from contextasm.model import Document
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.recording import ChangedInput
+
+
+class ChangedFile(TypedDict):
+    """One file that differs."""
+
+    path: str
+    """The file."""
+    kind: Literal["added", "changed", "gone"]
+    """How it differs."""
+
+
+class ApprovedFile(TypedDict):
+    """One file."""
+
+    path: str
+    """The file, relative to the workspace."""
+    sha256: Digest
+    """The digest of its bytes."""
+
+
+class LockDocument(TypedDict):
+    """The approved files, as `ctxasm lock --json` prints them."""
+
+    schema: Literal["ctxasm.lock/1"]
+    written: bool
+    """Whether the approval lock was written."""
+    changes: list[ChangedFile]
+    """Files that differ from those approved before."""
+    files: list[ApprovedFile]
+    """Every approved file."""
 
 
 def lock(
@@ -43,9 +74,9 @@ def lock(
     recover_first(workspace)
     with locked(workspace):
         approved = load_approved(workspace)
-        files = instructing_files(workspace, options, process)
-        show_taken(files.taken)
-        documents = _documents(workspace, files.paths)
+        paths, detected = instructing_files(workspace, options, process)
+        show_taken(detected)
+        documents = _documents(workspace, paths)
         if _show_hidden_characters(documents) and not force:
             return _refuse_hidden_characters()
         digests = {document.path: document.digest for document in documents}
@@ -53,7 +84,9 @@ def lock(
         before, data = open_file(workspace, LOCK_FILE).data, format_lock(digests).encode()
         save_file(workspace, LOCK_FILE, data)
     if json:
-        write_receipt(_lock_json(changes, digests, is_new=before != data))
+        approved_files = [{"path": path, "sha256": digest} for path, digest in digests.items()]
+        document = {"written": before != data, "changes": changes, "files": approved_files}
+        write_receipt(format_json(LockDocument, document))
     elif not quiet:
         write_receipt(_receipt(changes, digests, is_new=before != data))
     return 0
@@ -94,18 +127,6 @@ def _refuse_hidden_characters() -> int:
     what = "nothing has been approved, because no reviewer can see these characters"
     write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
     return 1
-
-
-def _lock_json(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
-    """The approved files as JSON, schema `ctxasm.lock/1`."""
-    return format_json(
-        {
-            "schema": "ctxasm.lock/1",
-            "written": is_new,
-            "changes": [{"path": change.path, "kind": change.kind} for change in changes],
-            "files": [{"path": path, "sha256": digest} for path, digest in digests.items()],
-        }
-    )
 
 
 def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -10,6 +10,16 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
 from contextasm.config.input.options import Options
+
+
+class LogDocument(TypedDict):
+    """The log that got an entry, as `ctxasm log --json` prints it."""
+
+    schema: Literal["ctxasm.log/1"]
+    path: str
+    """The log, relative to the workspace."""
+    made: bool
+    """Whether it is new."""
 
 
 def append_entry(
@@ -32,7 +42,7 @@ def append_entry(
     recover_first(owner.workspace)
     made = append_log(owner.workspace, path, entry)
     if json:
-        write_receipt(format_json({"schema": "ctxasm.log/1", "path": path, "made": made}))
+        write_receipt(format_json(LogDocument, {"path": path, "made": made}))
     elif not quiet:
         write_receipt(f"{'made' if made else 'appended to'} {path}\n")
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -10,9 +10,29 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, show_problems, write_receipt
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
+from contextasm.model import Memory
+from contextasm.rendering.json_codec import INLINE
 
 if TYPE_CHECKING:
     from contextasm.memories.status import StatusChange
+
+
+class MemoryStatusData(TypedDict):
+    """One memory."""
+
+    memory: Annotated[Memory, INLINE]
+    """As it is now."""
+    status_before: str
+    """The status that it had."""
+
+
+class MemoryStatusDocument(TypedDict):
+    """Memories whose status was set, as `ctxasm memory --json` prints them."""
+
+    schema: Literal["ctxasm.memory-status/1"]
+    memories: list[MemoryStatusData]
+    """Every memory that was named."""
+
 
 ACTIONS = ("approve", "deprecate", "complete")
 """What can be done with a memory."""
@@ -51,8 +71,8 @@ def memory(
     recover_first(owner.workspace)
     changes = change_status(owner.workspace, names, action, owner.path, ids_of_folders(owner, process))
     if json:
-        memories = [{**change.memory._asdict(), "status_before": change.before} for change in changes]
-        write_receipt(format_json({"schema": "ctxasm.memory-status/1", "memories": memories}))
+        memories = [{"memory": change.memory, "status_before": change.before} for change in changes]
+        write_receipt(format_json(MemoryStatusDocument, {"memories": memories}))
     elif not quiet:
         write_receipt("".join(f"{_change_line(change)}\n" for change in changes))
     return 0

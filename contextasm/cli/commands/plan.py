@@ -23,7 +23,7 @@ def plan(
 ) -> int:
     """Show the tokens of each layer under several budgets."""
     from contextasm.config.input.values import parse_budgets
-    from contextasm.rendering.formats import plan_data
+    from contextasm.rendering.documents import PlanDocument, budget_plan
     from contextasm.rendering.tables import plan_table
 
     sizes = parse_budgets(budgets, "--budgets")
@@ -32,7 +32,7 @@ def plan(
     requests = [job.build.request._replace(budget=size) for size in sizes]
     contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
     if json:
-        write_stdout(format_json(plan_data(contexts)))
+        write_stdout(format_json(PlanDocument, {"budgets": [*map(budget_plan, contexts)]}))
     else:
         write_stdout(format_table(*plan_table(contexts)))
         if is_rich_terminal():

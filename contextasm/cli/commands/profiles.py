@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, completer
 from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.rendering.json_codec import Count
+
+
+class ProfileData(TypedDict):
+    """One profile."""
+
+    name: str
+    """Its name."""
+    budget: Count
+    """The tokens of a context, unless a build says otherwise."""
+    summary: str
+    """What it is for."""
+
+
+class ProfilesDocument(TypedDict):
+    """The profiles of the package, as `ctxasm profiles --json` prints them."""
+
+    schema: Literal["ctxasm.profiles/1"]
+    profiles: list[ProfileData]
+    """Every profile, by name."""
 
 
 def run(
@@ -32,9 +52,7 @@ def run(
         return 0
     profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]
     if json:
-        fields = ("name", "budget", "summary")
-        data = [{field: getattr(profile, field) for field in fields} for profile in profiles]
-        write_stdout(format_json({"schema": "ctxasm.profiles/1", "profiles": data}))
+        write_stdout(format_json(ProfilesDocument, {"profiles": profiles}))
     else:
         rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
         write_stdout(format_table(("profile", "budget", "what it is for"), rows, (1,)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -11,9 +10,37 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Options
+from contextasm.rendering.json_codec import Positive, Share
 
 if TYPE_CHECKING:
     from contextasm.workspace.editing.remember import NewMemory, RememberOutcome
+
+
+class RememberedData(TypedDict):
+    """One memory."""
+
+    outcome: Literal["stored", "reinforced"]
+    """Whether it is new, or reinforced another."""
+    id: str
+    """The id of the memory that holds it."""
+    path: str
+    """The file, relative to the workspace."""
+    line: Positive
+    """The line at which its text begins."""
+    importance: Share
+    """The importance it has now."""
+    alike: Share
+    """The similarity to the memory that it reinforced; 1 where it was stored."""
+    left_out: list[str]
+    """Fields, as name=value, that the reinforced memory has another value for."""
+
+
+class RememberedDocument(TypedDict):
+    """The outcome of each memory, as `ctxasm remember --json` prints it."""
+
+    schema: Literal["ctxasm.remembered/1"]
+    memories: list[RememberedData]
+    """Every memory, as given."""
 
 
 class MemoryFlags(NamedTuple):
@@ -73,7 +100,7 @@ def add_memories(
     outcomes = remember_for_owner(owner, place_for_memories(owner, flags.file, process), memories, force=flags.force)
     if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]
-        write_receipt(format_json({"schema": "ctxasm.remembered/1", "memories": data}))
+        write_receipt(format_json(RememberedDocument, {"memories": data}))
     elif not flags.quiet:
         write_receipt("".join(f"{_outcome_line(outcome)}\n" for outcome in outcomes))
     return 0
@@ -92,18 +119,10 @@ def _outcome_line(outcome: RememberOutcome) -> str:
     return f"{line} (importance now {memory.importance:g}; {alike}; --force stores it all the same)"
 
 
-def _outcome_data(outcome: RememberOutcome) -> Mapping[str, object]:
-    """An outcome as values for JSON."""
-    memory = outcome.memory
-    return {
-        "outcome": outcome.what,
-        "id": memory.id,
-        "path": memory.path,
-        "line": memory.line,
-        "importance": memory.importance,
-        "alike": round(outcome.alike, 4),
-        "left_out": list(outcome.unmerged),
-    }
+def _outcome_data(outcome: RememberOutcome) -> dict[str, object]:
+    """An outcome, with what `RememberedData` has of it."""
+    more = {"outcome": outcome.what, "alike": round(outcome.alike, 4), "left_out": outcome.unmerged}
+    return outcome.memory._asdict() | more
 
 
 def _shared_fields(flags: MemoryFlags) -> NewMemory:

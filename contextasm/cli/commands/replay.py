@@ -5,19 +5,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
+from contextasm.cli.commands.lock import ChangedFile
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
 from contextasm.cli.output import format_json, write_stderr, write_stdout
+from contextasm.rendering.json_codec import Digest
 
 if TYPE_CHECKING:
     from contextasm.config.input.options import ProcessEnvironment
     from contextasm.records.record import Record
     from contextasm.records.replay import Replay
+
+
+class ReplayDocument(TypedDict):
+    """The result of building a record again, as `ctxasm replay --json` prints it."""
+
+    schema: Literal["ctxasm.replay/1"]
+    record: str
+    """The file of the record."""
+    same: bool
+    """Whether the bytes are the same."""
+    stored: bool
+    """Whether the inputs that the record stores were read, not the workspace."""
+    etag_before: Digest
+    """The SHA-256 of the recorded context."""
+    etag: Digest | None
+    """The SHA-256 of the context of now; null where it can't be built."""
+    changes: list[ChangedFile]
+    """Inputs that differ."""
+    differences: list[str]
+    """What else differs, in words."""
 
 
 def run(
@@ -37,12 +58,12 @@ def run(
     result of the comparison in place of the context.
     """
     from contextasm.config.resolve import process_environment
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
 
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
-        write_stdout(format_json(_replay_data(opened, result)))
+        write_stdout(format_json(ReplayDocument, _replay_data(opened, result)))
     if not result.context or not result.same:
         return show_differences(opened, result)
     if not quiet:
@@ -52,22 +73,15 @@ def run(
         source = "the stored inputs" if result.stored else "the workspace"
         write_stderr(f"same {len(result.context.text.encode()):,} bytes from {source}; etag {result.context.etag}")
     if not json:
-        write_stdout(FORMATS[result.context.request.format](result.context))
+        write_stdout(format_context(result.context))
     return 0
 
 
-def _replay_data(opened: OpenedRecord, result: Replay) -> Mapping[str, object]:
-    """The result of a replay as values for JSON, schema `ctxasm.replay/1`."""
-    return {
-        "schema": "ctxasm.replay/1",
-        "record": str(opened.path),
-        "same": result.same,
-        "stored": result.stored,
-        "etag_before": opened.record.etag,
-        "etag": result.context.etag if result.context else None,
-        "changes": [{"path": change.path, "kind": change.kind} for change in result.changes],
-        "differences": list(result.differences),
-    }
+def _replay_data(opened: OpenedRecord, result: Replay) -> dict[str, object]:
+    """The result of a replay, with what `ReplayDocument` has of it."""
+    etag = result.context.etag if result.context else None
+    record = {"record": str(opened.path), "etag_before": opened.record.etag}
+    return result._asdict() | record | {"same": result.same, "etag": etag}
 
 
 class OpenedRecord(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -11,12 +11,66 @@ from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_o
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
 from contextasm.config.input.options import Options
 from contextasm.model import Rule, Target
+from contextasm.rendering.json_codec import Positive
 
 if TYPE_CHECKING:
     from contextasm.model import RuleTrace
 
 ACTIONS: Sequence[str] = ("list", "eval")
 """What can be done with rules."""
+
+
+class ConditionData(TypedDict):
+    """One condition."""
+
+    field: str
+    """The fact that is looked at."""
+    op: str
+    """The operator."""
+    value: str | list[str]
+    """The value it is compared with, or several."""
+
+
+class EffectsData(TypedDict, total=False):
+    """Effects by action."""
+
+    always_include: list[str]
+    """What is included in any case."""
+    exclude: list[str]
+    """What is left out."""
+    boost: list[str]
+    """What scores higher or lower, with the factor."""
+    cap: list[str]
+    """Layers with the most tokens they may take."""
+    set_priority: list[str]
+    """Layers with their rank."""
+
+
+class RuleData(TypedDict):
+    """One rule."""
+
+    rule: str
+    """The rule's name."""
+    path: str
+    """The file that it stands in."""
+    line: Positive
+    """The line of the file at which it begins."""
+    priority: float
+    """Its priority; a higher one goes first."""
+    enabled: bool
+    """Whether it is switched on."""
+    when: list[ConditionData]
+    """The conditions, all of which must hold."""
+    then: EffectsData
+    """Its effects, by action."""
+
+
+class RulesDocument(TypedDict):
+    """The rules of a workspace, as `ctxasm rules --json` lists them."""
+
+    schema: Literal["ctxasm.rules/1"]
+    rules: list[RuleData]
+    """Every rule, in order of precedence."""
 
 
 def rules(
@@ -52,12 +106,12 @@ def _rule_list(options: Options, *, as_json: bool) -> str:
 
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
-        return format_json({"schema": "ctxasm.rules/1", "rules": [*map(_rule_data, rule_set)]})
+        return format_json(RulesDocument, {"rules": [*map(_rule_data, rule_set)]})
     return format_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
 
 
 def _rule_traces(options: Options, *, as_json: bool) -> str:
-    from contextasm.rendering.formats import rule_trace_data
+    from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
     from contextasm.rendering.tables import rule_trace_table
 
     job = prepare_request(options)
@@ -69,21 +123,14 @@ def _rule_traces(options: Options, *, as_json: bool) -> str:
 
         traces = rule_traces(evaluation)
     if as_json:
-        return format_json({"schema": "ctxasm.rule-traces/1", "rules": [*map(rule_trace_data, traces)]})
+        return format_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
     return format_table(*rule_trace_table(traces))
 
 
-def _rule_data(rule: Rule) -> Mapping[str, object]:
-    """A rule as values for JSON."""
-    return {
-        "rule": rule.name,
-        "path": rule.path,
-        "line": rule.line,
-        "priority": rule.priority,
-        "enabled": rule.enabled,
-        "when": [{"field": test.field, "op": test.op, "value": test.value} for test in rule.when],
-        "then": {action: effects for action, effects in _effects(rule).items() if effects},
-    }
+def _rule_data(rule: Rule) -> dict[str, object]:
+    """A rule, with what `RuleData` has of it."""
+    effects = {action: effects for action, effects in _effects(rule).items() if effects}
+    return rule._asdict() | {"rule": rule.name, "then": effects}
 
 
 def _rule_row(rule: Rule) -> Sequence[str]:

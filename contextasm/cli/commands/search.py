@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -20,9 +20,66 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options
+from contextasm.rendering.json_codec import Count, Positive, Share
 
 if TYPE_CHECKING:
     from contextasm.model import Memory, Score
+
+
+class HitData(TypedDict):
+    """One memory that matches."""
+
+    id: str
+    """The memory's id."""
+    path: str
+    """The file, relative to the workspace."""
+    line: Positive
+    """The line at which its text begins, counted from 1."""
+    type: str
+    """Its type."""
+    text: str
+    """The text without list mark, type and attributes."""
+    score: float
+    """The sum that it is ranked by."""
+    parts: Mapping[str, float]
+    """The parts of the score, by name."""
+
+
+class SearchDocument(TypedDict):
+    """Memories that answer a topic, as `ctxasm search --json` prints them."""
+
+    schema: Literal["ctxasm.search/1"]
+    searched: Count
+    """How many memories were searched."""
+    hits: list[HitData]
+    """The memories that match, the best first."""
+
+
+class ArchiveHitData(TypedDict):
+    """One text that matches."""
+
+    path: str
+    """The archive, relative to the workspace."""
+    line: Positive
+    """The line at which it begins, counted from 1."""
+    day: str
+    """The day of the log, or of archiving; empty for none."""
+    source: str
+    """The file and line that it stood at before; empty for a line of a log."""
+    text: str
+    """The text."""
+    similarity: Share
+    """Its similarity to the topic, 1 for the best hit."""
+
+
+class ArchiveSearchDocument(TypedDict):
+    """Archived texts that answer a topic, as `ctxasm search --archive --json` prints them."""
+
+    schema: Literal["ctxasm.archive-search/1"]
+    searched: Count
+    """How many archived texts were searched."""
+    hits: list[ArchiveHitData]
+    """The texts that match, the best first."""
 
 
 def show_hits(
@@ -55,8 +112,8 @@ def show_hits(
     hits = found.hits
     show_taken(found.taken)
     if json:
-        data = {"searched": found.searched, "hits": [_hit_data(*hit) for hit in hits]}
-        write_stdout(format_json({"schema": "ctxasm.search/1", **data}))
+        data = [_hit_data(*hit) for hit in hits]
+        write_stdout(format_json(SearchDocument, {"searched": found.searched, "hits": data}))
     elif hits:
         write_stdout(shown(_hit_table(hits)))
     show_problems(found.problems)
@@ -72,9 +129,10 @@ Hit = tuple["Memory", "Score"]
 
 
 def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
-    from contextasm.config.owners import OwnerKind, owner_folder
+    from contextasm.config.owners import owner_folder
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.retrieval.reading.audience import for_audience
+    from contextasm.text.names.places import OwnerKind
     from contextasm.upkeep.archive import EVERY_OWNER, search_archives
 
     _refuse_options_of_builds(options)
@@ -87,8 +145,7 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     found = search_archives(workspace, owners or EVERY_OWNER, topic)
     hits = found.hits[:top]
     if json:
-        data = {"searched": found.searched, "hits": [hit._asdict() for hit in hits]}
-        write_stdout(format_json({"schema": "ctxasm.archive-search/1", **data}))
+        write_stdout(format_json(ArchiveSearchDocument, {"searched": found.searched, "hits": hits}))
     elif hits:
         rows = [
             (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits
@@ -111,12 +168,10 @@ def _refuse_options_of_builds(options: Options) -> None:
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
 
 
-def _hit_data(memory: Memory, score: Score) -> Mapping[str, object]:
-    """A hit as values for JSON."""
+def _hit_data(memory: Memory, score: Score) -> dict[str, object]:
+    """A hit, with what `HitData` has of it."""
     parts = dict(score)
-    total = parts.pop("total")
-    fields = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
-    return {**fields, "score": total, "parts": parts}
+    return memory._asdict() | {"score": parts.pop("total"), "parts": parts}
 
 
 def _hit_table(hits: Sequence[Hit]) -> str:

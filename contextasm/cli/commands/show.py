@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -10,9 +10,15 @@ from contextasm.cli.options import JsonOption, takes_options
 from contextasm.cli.output import format_json, show_problems, shown, write_stdout
 from contextasm.cli.owner import READ_OWNER
 from contextasm.config.input.options import Options
+from contextasm.model import Memory
 
-if TYPE_CHECKING:
-    from contextasm.model import Memory
+
+class MemoriesDocument(TypedDict):
+    """Memories with their fields, as `ctxasm show --json` prints them."""
+
+    schema: Literal["ctxasm.memories/1"]
+    memories: list[Memory]
+    """Every memory of that id."""
 
 
 def show(
@@ -31,9 +37,7 @@ def show(
     show_problems(owner.problems)
     memories = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process)).find(name)
     if json:
-        write_stdout(
-            format_json({"schema": "ctxasm.memories/1", "memories": [memory._asdict() for memory in memories]})
-        )
+        write_stdout(format_json(MemoriesDocument, {"memories": memories}))
     else:
         write_stdout(shown("\n".join(_memory_text(memory) for memory in memories)))
     return 0

@@ -51,7 +51,7 @@ def stats(
     from contextasm.config.input.settings import load_settings_file
     from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import attach_store, open_workspace
-    from contextasm.upkeep.stats import stats_data, workspace_stats
+    from contextasm.upkeep.stats import StatsDocument, stats_data, workspace_stats
 
     process = process_environment()
     workspace = open_workspace(options, process)
@@ -67,7 +67,7 @@ def stats(
         job.counts.save()
     show_taken(job.taken if job else "")
     if json:
-        write_stdout(format_json(stats_data(figures, context, problems, day, counter.name, top)))
+        write_stdout(format_json(StatsDocument, stats_data(figures, context, problems, day, counter.name, top)))
     else:
         write_stdout(stats_text(figures, context, top))
         show_problems(problems)
@@ -111,8 +111,8 @@ def _day_and_counter(
 
 def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
     """The files of the workspace in path order, and the problems of those that can't be read."""
-    from contextasm.checks.inspection import WORKSPACE_PATTERNS, any_owner_pattern
     from contextasm.model import Document, Problem
+    from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -19,6 +19,7 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.config.input.options import Options
+from contextasm.rendering.json_codec import Count, Positive
 
 if TYPE_CHECKING:
     from contextasm.workspace.store.overlay import StoreOverlay
@@ -28,6 +29,89 @@ ACTIONS: Sequence[str] = ("init", "status", "pull", "import", "export", "migrate
 
 _OF_HOMES = ("import", "export")
 """Actions that may be of one home."""
+
+
+class SchemaChange(TypedDict):
+    """What `ctxasm store init` or `migrate` applied, as `--json` prints it."""
+
+    schema: Literal["ctxasm.store/1"]
+    action: Literal["init", "migrate"]
+    applied: list[Positive]
+    """Numbers of the migrations that were applied, in their order; empty if the store had all."""
+
+
+class HomeState(TypedDict):
+    """One home."""
+
+    home: str
+    """The owner's folder, such as `teams/q1`."""
+    access: Literal["none", "read", "write"]
+    """What your role may do there."""
+    pages: Count
+    """Pages of the mirror."""
+
+
+class StoreStatus(TypedDict):
+    """The state of a store and of its mirror, as `ctxasm store status --json` prints it."""
+
+    schema: Literal["ctxasm.store/1"]
+    action: Literal["status"]
+    store: str
+    """The address of the database."""
+    reachable: bool
+    """Whether the server answered; false also where nothing was asked because nobody trusts the workspace."""
+    mirror: str
+    """The time of the server's last answer, in UTC; empty if there is no mirror."""
+    homes: list[HomeState]
+    """The homes that the mirror knows, in the order of the settings."""
+
+
+class StorePull(TypedDict):
+    """What changed in the mirror, as `ctxasm store pull --json` prints it."""
+
+    schema: Literal["ctxasm.store/1"]
+    action: Literal["pull"]
+    changed: list[str]
+    """Paths of the pages that were written or removed."""
+
+
+class ImportCounts(TypedDict):
+    """Memories of one home."""
+
+    stored: Count
+    """Memories that the store did not have."""
+    changed: Count
+    """Memories that took over the fields of the files."""
+    unchanged: Count
+    """Memories that were the same already."""
+
+
+class StoreImport(TypedDict):
+    """What was stored of files, as `ctxasm store import --json` prints it."""
+
+    schema: Literal["ctxasm.store/1"]
+    action: Literal["import"]
+    homes: Mapping[str, ImportCounts]
+    """Numbers of memories by their home."""
+
+
+class StoreExport(TypedDict):
+    """What was written to files, as `ctxasm store export --json` prints it."""
+
+    schema: Literal["ctxasm.store/1"]
+    action: Literal["export"]
+    files: Count
+    """Number of files that were written."""
+
+
+_DOCUMENTS: Mapping[str, type] = {
+    "init": SchemaChange,
+    "migrate": SchemaChange,
+    "status": StoreStatus,
+    "pull": StorePull,
+    "import": StoreImport,
+    "export": StoreExport,
+}
 
 
 class _StoreFlags(NamedTuple):
@@ -68,7 +152,7 @@ def store(
     homes = _homes(overlay, home)
     data, lines, code = _actions()[action](overlay, homes, flags)
     if flags.json:
-        write_stdout(format_json({"schema": "ctxasm.store/1", "action": action, **data}))
+        write_stdout(format_json(_DOCUMENTS[action], {"action": action, **data}))
     elif action == "status":
         write_stdout("".join(f"{shown_line(line)}\n" for line in lines))
     elif not flags.quiet:
@@ -180,7 +264,7 @@ def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) ->
     ]
     if any(sum(result) for result in results.values()):
         lines.append("the files are no longer read; take them away")
-    return {"homes": {home: result._asdict() for home, result in results.items()}}, lines, 0
+    return {"homes": results}, lines, 0
 
 
 def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> _Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -19,6 +19,7 @@ from contextasm.cli.output import (
 )
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Options
+from contextasm.rendering.json_codec import Positive
 
 if TYPE_CHECKING:
     from contextasm.text.data.task_stack import TaskStack
@@ -29,6 +30,35 @@ ACTIONS: Sequence[str] = ("push", "pop", "block", "park", "resume", "show")
 
 _EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
 """The argument of each action that needs one, as messages show it."""
+
+
+class TaskData(TypedDict):
+    """One task."""
+
+    id: str
+    """Its id."""
+    goal: str
+    """Its goal."""
+    parent: str
+    """The id of the task that it serves; empty for a root."""
+    status: Literal["active", "complete", "blocked"]
+    """Its status."""
+    result: str
+    """Its result; empty until it is complete."""
+    reason: str
+    """Why it is blocked or parked; empty where it is not."""
+    line: Positive
+    """Its line of tasks.yaml."""
+
+
+class TasksDocument(TypedDict):
+    """The stack of tasks, as every action of `ctxasm task --json` prints it."""
+
+    schema: Literal["ctxasm.tasks/1"]
+    current: str
+    """The id of the current task; empty for none."""
+    tasks: list[TaskData]
+    """Every task, in the order of the file."""
 
 
 def task(
@@ -64,9 +94,8 @@ def task(
         require_stdout()
     stack = _resulting_stack(options, action, text)
     if json:
-        data = {"current": stack.current, "tasks": [frame._asdict() for frame in stack.frames]}
         write = write_stdout if action == "show" else write_receipt
-        write(format_json({"schema": "ctxasm.tasks/1", **data}))
+        write(format_json(TasksDocument, {"current": stack.current, "tasks": stack.frames}))
     elif action == "show":
         write_stdout(shown(_stack_text(stack)))
     elif not quiet:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -20,6 +20,7 @@ from contextasm.cli.output import (
 )
 from contextasm.cli.owner import recover_first, require_recovered
 from contextasm.config.input.options import Options
+from contextasm.rendering.json_codec import INLINE, Day
 
 if TYPE_CHECKING:
     from contextasm.upkeep.actions import Action
@@ -118,8 +119,8 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     actions = named_actions(plan.actions, [*names]) if names else plan.actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if flags.json:
-        data = {"date": str(upkeep.today), "actions": [_action_data(action) for action in actions]}
-        write_stdout(format_json({"schema": "ctxasm.tidy/1", **data}))
+        document = {"date": str(upkeep.today), "actions": [*map(_action_data, actions)]}
+        write_stdout(format_json(TidyPlan, document))
     elif actions:
         write_stdout(_plan_table(actions))
     _write_metrics(target, upkeep, actions)
@@ -144,7 +145,7 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
     planned = [*applied.actions, *(action for action, _ in applied.left_out)]
     _write_metrics(target, upkeep, planned, applied.actions)
     if flags.json:
-        write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), **_applied_data(applied)}))
+        write_receipt(format_json(TidyApplication, {"date": str(upkeep.today), **_applied_data(applied)}))
     elif not flags.quiet:
         write_receipt("".join(f"{_done(action)}\n" for action in applied.actions))
     for action, why in applied.left_out:
@@ -170,7 +171,7 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     if flags.json:
         files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
-        write_receipt(format_json({"schema": "ctxasm.tidy/1", "date": str(upkeep.today), "taken_back": files}))
+        write_receipt(format_json(TidyUndo, {"date": str(upkeep.today), "taken_back": files}))
     elif not flags.quiet:
         write_receipt("".join(f"{verb} {path}\n" for path, verb in verbs.items()))
     return 0
@@ -215,23 +216,86 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def _applied_data(applied: Applied) -> Mapping[str, object]:
-    left_out = [{**_action_data(action), "why": why} for action, why in applied.left_out]
-    return {"applied": [_action_data(action) for action in applied.actions], "left_out": left_out}
+class ActionData(TypedDict):
+    """One action."""
+
+    id: Annotated[str, ("pattern", "^[0-9a-f]{8}$")]
+    """Eight hexadecimal digits that name it."""
+    verb: str
+    """What is done, in a word."""
+    targets: list[str]
+    """The files, places or memories that are concerned."""
+    reason: str
+    """Why, in words."""
+    needs_approval: bool
+    """Whether it is done only if it is named, or with --all."""
+    for_you: bool
+    """Whether only a person can do it."""
+    tokens_saved: int
+    """Tokens by which builds may get smaller; negative where they grow."""
+    bytes_saved: int
+    """Bytes by which the files get smaller; negative where they grow."""
 
 
-def _action_data(action: Action) -> Mapping[str, object]:
-    """An action as values for JSON."""
-    return {
-        "id": action.id,
-        "verb": action.verb,
-        "targets": list(action.targets),
-        "reason": action.reason,
-        "needs_approval": action.needs_approval,
-        "for_you": not action.changes_files,
-        "tokens_saved": action.tokens_saved,
-        "bytes_saved": action.bytes_saved,
-    }
+class TidyPlan(TypedDict):
+    """A plan of upkeep, as `ctxasm tidy --json` prints it."""
+
+    schema: Literal["ctxasm.tidy/1"]
+    date: Day
+    """The day that counts as today."""
+    actions: list[ActionData]
+    """The plan."""
+
+
+class LeftOutAction(TypedDict):
+    """One action, and why it was left out."""
+
+    action: Annotated[ActionData, INLINE]
+    """The action."""
+    why: str
+    """Why it was left out."""
+
+
+class TidyApplication(TypedDict):
+    """What was done of a plan, as `ctxasm tidy --apply --json` prints it."""
+
+    schema: Literal["ctxasm.tidy/1"]
+    date: Day
+    """The day that counts as today."""
+    applied: list[ActionData]
+    """Actions that were carried out."""
+    left_out: list[LeftOutAction]
+    """Actions that were not."""
+
+
+class RestoredFile(TypedDict):
+    """One file."""
+
+    path: str
+    """The file, relative to the workspace."""
+    outcome: Literal["restored", "removed"]
+    """What became of it."""
+
+
+class TidyUndo(TypedDict):
+    """What was taken back, as `ctxasm tidy --undo --json` prints it."""
+
+    schema: Literal["ctxasm.tidy/1"]
+    date: Day
+    """The day that counts as today."""
+    taken_back: list[RestoredFile]
+    """Files that are as they were before the last application."""
+
+
+def _applied_data(applied: Applied) -> dict[str, object]:
+    """The application, with what `TidyApplication` has of it."""
+    left_out = [{"action": _action_data(action), "why": why} for action, why in applied.left_out]
+    return {"applied": [*map(_action_data, applied.actions)], "left_out": left_out}
+
+
+def _action_data(action: Action) -> dict[str, object]:
+    """An action, with what `ActionData` has of it."""
+    return action._asdict() | {"id": action.id, "for_you": not action.changes_files, "bytes_saved": action.bytes_saved}
 
 
 if TYPE_CHECKING:
@@ -271,11 +335,11 @@ def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folde
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
     """The files that builds and checks could read; those of checks alone where nothing can be built."""
-    from contextasm.checks.inspection import WORKSPACE_PATTERNS
     from contextasm.config.inputs import build_inputs
     from contextasm.config.owners import owner_names
     from contextasm.config.resolve import prepare_build
     from contextasm.model import ContextasmError
+    from contextasm.text.names.places import WORKSPACE_PATTERNS
     from contextasm.workspace.inputs import InputFiles, InputPattern
 
     own = tuple(

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypedDict
+
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, format_table, write_stdout
+
+
+class TokenizerData(TypedDict):
+    """One tokenizer."""
+
+    name: str
+    """Its name."""
+    about: str
+    """What it counts."""
+
+
+class TokenizersDocument(TypedDict):
+    """The tokenizers, as `ctxasm tokenizers --json` lists them."""
+
+    schema: Literal["ctxasm.tokenizers/1"]
+    tokenizers: list[TokenizerData]
+    """Every tokenizer."""
 
 
 def run(json: JsonOption = False) -> int:
@@ -12,7 +31,7 @@ def run(json: JsonOption = False) -> int:
 
     if json:
         data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
-        write_stdout(format_json({"schema": "ctxasm.tokenizers/1", "tokenizers": data}))
+        write_stdout(format_json(TokenizersDocument, {"tokenizers": data}))
     else:
         write_stdout(format_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()]))
     return 0

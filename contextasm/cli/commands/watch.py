@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict
 
 import typer
 
@@ -22,6 +22,8 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.config.input.options import Options
+from contextasm.rendering.documents import ProblemData, problem_data
+from contextasm.rendering.json_codec import Count, Digest
 
 if TYPE_CHECKING:
     from contextasm.config.build import Counters, PreparedBuild
@@ -175,14 +177,14 @@ def _build_once(
     from contextasm.config.inputs import build_inputs
     from contextasm.config.profiles.loader import profile_files
     from contextasm.records.run import run
-    from contextasm.rendering.formats import FORMATS
+    from contextasm.rendering.formats import format_context
     from contextasm.workspace.watch.rebuild import BuildResult
 
     context, metrics = measured.run(job) if measured else (run(job), "")
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
-    text = FORMATS[context.request.format](context)
+    text = format_context(context)
     return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder), metrics)
 
 
@@ -315,33 +317,68 @@ class WatchEvents:
 
     def ready(self) -> None:
         """The first build is done, and changes are seen from now on."""
-        _write_event("watching", workspace=str(self._root))
+        _write_event(WatchingEvent, workspace=str(self._root))
 
     def report(self, rebuild: Rebuild) -> None:
         """A build was made or failed; its problems and errors belong to it."""
         context = rebuild.context
-        figures = {
-            "tokens": context.tokens if context else None,
-            "budget": context.request.budget if context else None,
-            "etag": context.etag if context else None,
-        }
         _write_event(
-            "build",
-            why=list(rebuild.why),
+            BuildEvent,
+            why=rebuild.why,
             written=[*map(str, rebuild.files.written)],
             unchanged=[*map(str, rebuild.files.unchanged)],
-            **figures,
-            errors=list(rebuild.errors),
-            problems=[
-                {"code": problem.code, "path": problem.path, "line": problem.line, "message": problem.advice}
-                for problem in (context.problems if context else ())
-            ],
+            tokens=context.tokens if context else None,
+            budget=context.request.budget if context else None,
+            etag=context.etag if context else None,
+            errors=rebuild.errors,
+            problems=[*map(problem_data, context.problems if context else ())],
         )
 
     def warn(self, message: str) -> None:
         """A warning that belongs to no build."""
-        _write_event("warning", message=message)
+        _write_event(WarningEvent, message=message)
 
 
-def _write_event(kind: str, **values: object) -> None:
-    write_stdout(format_json({"schema": "ctxasm.watch/1", "event": kind, **values}, indent=None))
+class WatchingEvent(TypedDict):
+    """The first event once changes are seen, as `ctxasm watch --json` prints it in one line."""
+
+    schema: Literal["ctxasm.watch/1"]
+    event: Literal["watching"]
+    workspace: str
+    """The folder that is watched."""
+
+
+class BuildEvent(TypedDict):
+    """A build that was made or failed, as `ctxasm watch --json` prints it in one line."""
+
+    schema: Literal["ctxasm.watch/1"]
+    event: Literal["build"]
+    why: list[str]
+    """The paths that changed, or `start`."""
+    written: list[str]
+    """The files that were written."""
+    unchanged: list[str]
+    """The files that were current already."""
+    tokens: Count | None
+    """The tokens of the context; null where the build failed."""
+    budget: Count | None
+    """The tokens that it may have; null where the build failed."""
+    etag: Digest | None
+    """The SHA-256 of the document; null where the build failed."""
+    errors: list[str]
+    """What made the build, or an output, fail."""
+    problems: list[ProblemData]
+    """What was wrong but did not stop the build."""
+
+
+class WarningEvent(TypedDict):
+    """A warning that belongs to no build, as `ctxasm watch --json` prints it in one line."""
+
+    schema: Literal["ctxasm.watch/1"]
+    event: Literal["warning"]
+    message: str
+    """The warning."""
+
+
+def _write_event(kind: type, **values: object) -> None:
+    write_stdout(format_json(kind, values, indent=None))

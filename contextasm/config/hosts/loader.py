@@ -1,19 +1,18 @@
 """Hosts: programs that run agents, with what they load by themselves and what they cut, as YAML files of this package.
 
-Every rule has its source and its date, because hosts change their limits. Nothing of a host is known anywhere else.
+Every rule has its source and its date, because hosts change their limits. Nothing of a host is known anywhere else. The
+files are checked by `tests/checks/hosts/test_host.py`, and not when they are loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contextasm.config.input import values
-from contextasm.config.input.yaml_loader import YamlMapping, load_mapping, parse_mapping, parse_sequence
+from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.loader import read_file
-from contextasm.model import ContextasmError
 
 SHIPPED_HOSTS = Path(__file__).parent
 
@@ -21,13 +20,6 @@ SHIPPED_HOSTS = Path(__file__).parent
 def shipped_hosts() -> list[str]:
     """The names of all hosts, in the order of the alphabet."""
     return sorted(path.stem for path in SHIPPED_HOSTS.glob("*.yaml"))
-
-
-UNITS = ("chars", "bytes")
-"""Units of a hook's limit: UTF-16 code units, which JavaScript calls the length of a text, or bytes of UTF-8."""
-
-TRIMS = ("end", "both")
-"""Ends of a text of which a host takes blanks away."""
 
 
 class Digest(NamedTuple):
@@ -60,12 +52,12 @@ class Cut(NamedTuple):
     marker: int = 0
     """Units of the limit that the host's marker takes, before head and tail share the rest."""
     trimmed: str = ""
-    """One of `TRIMS`, if the text is measured without the blanks there; empty for all of it."""
+    """`end` or `both`, if the text is measured without the blanks there; empty for all of it."""
     digest: Digest | None = None
 
 
 class LoadRule(NamedTuple):
-    """Files that a host loads by itself, and what it keeps of them."""
+    """Files that a host loads by itself, and what it keeps of them; or files that it does not load."""
 
     files: tuple[str, ...]
     """Paths or patterns, relative to a folder, in the order in which they are loaded."""
@@ -90,18 +82,11 @@ class LoadRule(NamedTuple):
     """Whether the files that `@imports` in these name are loaded with them."""
     place: str = ""
     """Usual path of a file outside the folder."""
+    why: str = ""
+    """Reason why the host does not load the files, though people expect it to."""
     source: str = ""
     date: str = ""
     """Month of the source, YYYY-MM."""
-
-
-class UnreadRule(NamedTuple):
-    """Files that a host does not load, though people expect it to."""
-
-    files: tuple[str, ...]
-    why: str
-    source: str
-    date: str
 
 
 class HookRule(NamedTuple):
@@ -112,7 +97,7 @@ class HookRule(NamedTuple):
     prompt: str
     """Event at each prompt."""
     unit: str
-    """One of `UNITS`."""
+    """`chars`, UTF-16 code units, which JavaScript calls the length of a text, or `bytes`, of UTF-8."""
     limit: int
     """Most units of the text of one hook."""
     settings: str
@@ -136,7 +121,8 @@ class Host(NamedTuple):
     """Most characters of all files together; 0 for no limit."""
     least: int = 0
     """Characters below which what is left of `total` is not used."""
-    unread: tuple[UnreadRule, ...] = ()
+    unread: tuple[LoadRule, ...] = ()
+    """Files that the host does not load."""
     not_looked_at: tuple[str, ...] = ()
     """What the host may load besides, and no rule here knows."""
     python_text: bool = False
@@ -158,102 +144,26 @@ def load_host(name: str, where: str) -> Host:
 
 @cache
 def _load_shipped(name: str) -> Host:
-    path = SHIPPED_HOSTS / f"{name}.yaml"
-    table = load_mapping(read_file(path, path.name), path.name)
-    table.refuse_unknown(("summary", "loads", "total", "unread", "not_looked_at", "python_text", "hook"))
-    total = parse_mapping(table["total"], table.where("total")) if "total" in table else YamlMapping(path.name, 1)
-    limits = total.parsed({"chars": values.parse_count, "least": values.parse_count})
-    return Host(
-        name,
-        values.parse_text(table.get("summary"), table.where("summary")),
-        tuple(_load_rule(item) for item in _items(table, "loads")),
-        limits.get("chars", 0),
-        limits.get("least", 0),
-        tuple(_parsed(item, UnreadRule, _UNREAD_KEYS) for item in _items(table, "unread")),
-        values.parse_texts(table.get("not_looked_at", []), table.where("not_looked_at")),
-        values.parse_flag(table.get("python_text", False), table.where("python_text")),
-        _parsed(table["hook"], HookRule, _HOOK_KEYS) if "hook" in table else None,
-    )
+    file = SHIPPED_HOSTS / f"{name}.yaml"
+    keys: dict[str, Any] = _frozen(load_mapping(read_file(file, file.name), file.name))
+    keys["loads"] = tuple(_load_rule(rule) for rule in keys["loads"])
+    keys["unread"] = tuple(LoadRule(**rule) for rule in keys.get("unread", ()))
+    if "hook" in keys:
+        keys["hook"] = HookRule(**keys["hook"])
+    return Host(name, **keys)
 
 
-def _items(table: YamlMapping, key: str) -> list[object]:
-    return [*parse_sequence(table[key], table.where(key))] if key in table else []
+def _frozen(value: Any) -> Any:
+    """A value of YAML with tuples in place of its lists."""
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _parse_cut(value: object, where: str) -> Cut:
-    return Cut(**parse_mapping(value, where).parsed(_CUT_KEYS))
+def _load_rule(keys: dict[str, Any]) -> LoadRule:
+    cuts: dict[str, Any] = {key: _cut(**keys[key]) for key in ("each", "together") if key in keys}
+    return LoadRule(**(keys | cuts))
 
 
-def _parse_digest(value: object, where: str) -> Digest:
-    return Digest(**parse_mapping(value, where).parsed(_DIGEST_KEYS))
-
-
-_DIGEST_KEYS: dict[str, values.ParseValue] = {
-    "share": values.parse_count,
-    "line": values.parse_count,
-    "first": values.parse_texts,
-    "words": values.parse_texts,
-}
-
-_CUT_KEYS: dict[str, values.ParseValue] = {
-    **dict.fromkeys(("chars", "codepoints", "bytes", "lines", "head", "tail", "marker"), values.parse_count),
-    "trimmed": values.one_of(TRIMS),
-    "digest": _parse_digest,
-}
-
-
-_FACT_KEYS: dict[str, values.ParseValue] = {"source": values.parse_text, "date": values.parse_text}
-
-_LOAD_KEYS: dict[str, values.ParseValue] = {
-    "files": values.parse_inner_paths,
-    "from": values.one_of(("folder", "repository", "outside")),
-    "take": values.one_of(("all", "first")),
-    "nearest": values.parse_flag,
-    "choice": values.parse_text,
-    "each": _parse_cut,
-    "together": _parse_cut,
-    "title": values.parse_text,
-    "spaced": values.parse_flag,
-    "scoped": values.parse_text,
-    "imports": values.parse_flag,
-    "place": values.parse_text,
-    **_FACT_KEYS,
-}
-
-_UNREAD_KEYS: dict[str, values.ParseValue] = {
-    "files": values.parse_inner_paths,
-    "why": values.parse_text,
-    **_FACT_KEYS,
-}
-
-_HOOK_KEYS: dict[str, values.ParseValue] = {
-    "start": values.parse_text,
-    "prompt": values.parse_text,
-    "unit": values.one_of(UNITS),
-    "limit": values.parse_count,
-    "settings": values.parse_text,
-    "matcher": values.parse_text,
-    "timeout": values.parse_count,
-    **_FACT_KEYS,
-}
-
-
-def _load_rule(item: object) -> LoadRule:
-    keys = parse_mapping(item, "hosts").parsed(_LOAD_KEYS)
-    _require_facts(item)
-    first_only = keys.pop("take", "all") == "first"
-    return LoadRule(folders=keys.pop("from", "folder"), first_only=first_only, **keys)
-
-
-def _parsed(item: object, kind: Callable[..., Any], keys: dict[str, values.ParseValue]) -> Any:
-    fields = parse_mapping(item, "hosts").parsed(keys)
-    _require_facts(item)
-    return kind(**fields)
-
-
-def _require_facts(item: object) -> None:
-    """Raise `ContextasmError` for a rule without a source or a date."""
-    table = parse_mapping(item, "hosts")
-    for key in _FACT_KEYS:
-        if not table.get(key):
-            raise ContextasmError(table.where(), f"a rule without {key}", "say where it is from, and of which month")
+def _cut(digest: Any = None, **limits: Any) -> Cut:
+    return Cut(**limits, digest=Digest(**digest) if digest else None)

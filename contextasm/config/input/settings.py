@@ -19,9 +19,6 @@ PRIVACY = ("mask", "drop", "off")
 LOCK_FILE = "ctxasm.lock"
 """File with the digests of the files that instruct an agent."""
 
-RULE_FILES = "rules/*.yaml"
-"""Pattern of the files with rules."""
-
 
 def _parse_day_or_today(value: object, where: str) -> date | None:
     return None if value == "today" else values.parse_day(value, where)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from datetime import date
 from typing import TypeGuard
 
-from contextasm.model import ContextasmError
+from contextasm.model import SCORE_PARTS, ContextasmError
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.names.dates import parse_date
 from contextasm.text.names.matching import list_names, nearest
@@ -21,22 +21,6 @@ ParseValue = Callable[[object, str], object]
 
 _TOKENS = r"([0-9]+(?:\.[0-9]+)?)([kK]?)"
 _NAME = r"[\w-][\w.-]*"
-
-SCORE_PARTS = (
-    "similarity",
-    "importance",
-    "recency",
-    "confidence",
-    "credibility",
-    "coherence",
-    "salience",
-    "weight",
-    "rate",
-    "named",
-    "open",
-    "changed",
-)
-"""The parts of a score."""
 
 LARGEST = 10**9
 """Tokens; anything larger is a slip of the finger."""

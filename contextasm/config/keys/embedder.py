@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping
-from contextasm.model import ContextasmError, EmbedderConfig, SummarizerConfig
+from contextasm.model import ContextasmError, EmbedderConfig
 
 
 def _url(value: object, where: str) -> str:
@@ -79,13 +79,19 @@ def describe_embedder(chosen: EmbedderConfig, *, trusted: bool) -> str:
     return shown if trusted else f"not used: {shown}"
 
 
+SUMMARIZER_SECONDS = 20.0
+"""Seconds that all summaries of one build may take together, unless the file says otherwise."""
+
 SUMMARIZER_KEYS: Mapping[str, ParseValue] = {"command": values.parse_command, "timeout": values.parse_seconds}
 
 
-def parse_summarizer(file: YamlMapping) -> SummarizerConfig:
-    """The summarizer that the file configures. Raises `ContextasmError` for anything that can't be used."""
+def parse_summarizer(file: YamlMapping) -> tuple[tuple[str, ...], float]:
+    """Words and seconds of the command that the file configures.
+
+    Raises `ContextasmError` for anything that can't be used.
+    """
     where = f"{file.where('summarizer')}: summarizer"
     table = parse_mapping(file["summarizer"], where, "write `command: [PROGRAM, ARGUMENT, ...]` under it")
     checked = table.parsed(SUMMARIZER_KEYS)
     words = checked.pop("command", None) or values.parse_command(None, f"{table.where('command')}: command")
-    return SummarizerConfig(words, file.lines["summarizer"], **checked)
+    return words, checked.get("timeout", SUMMARIZER_SECONDS)

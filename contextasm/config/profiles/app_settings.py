@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.profiles.layers import APP_FILES
@@ -22,16 +22,9 @@ if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
     from contextasm.workspace.git.revision import GitWorkspace
 
-DAILY_SOURCES = frozenset({"daily", "log-search"})
 
-
-class DailyFolder(NamedTuple):
-    """Place of the daily logs of a program."""
-
-    folder: str
-    """Empty for the workspace's own."""
-    form: str
-    """Form of the dates (`text/names/date_forms.py`)."""
+DailyFolder = tuple[str, str]
+"""Folder of the daily logs of a program, empty for the workspace's own, and the form of their dates (`date_forms`)."""
 
 
 def with_app_settings(profile: Profile, workspace: Folder | GitWorkspace, digests: dict[str, str]) -> Profile:
@@ -48,10 +41,11 @@ def with_app_settings(profile: Profile, workspace: Folder | GitWorkspace, digest
 def _set_layer(layer: Layer, daily: DailyFolder | None) -> Layer:
     if not daily:
         return layer
-    patterns = form_patterns(daily.folder, daily.form)
-    if DAILY_SOURCES.issuperset(layer.query.sources):
-        return layer._replace(query=layer.query._replace(paths=patterns, dates=(daily.form,)))
-    if isinstance(read_form(daily.form), str):
+    folder, form = daily
+    patterns = form_patterns(folder, form)
+    if all(source.is_log for source in layer.query.traits):
+        return layer._replace(query=layer.query._replace(paths=patterns, dates=(form,)))
+    if isinstance(read_form(form), str):
         return layer
     return layer._replace(query=layer.query._replace(except_paths=(*layer.query.except_paths, *patterns)))
 
@@ -64,26 +58,26 @@ def _daily_folder(app: str, workspace: Folder | GitWorkspace, digests: dict[str,
     if not isinstance(read, Document):
         raise ContextasmError(path, read.message, "make it a file that can be read, or take it away")
     digests[path] = sha256(read.data).hexdigest()
-    daily = _inside(_READERS[app](read.text, path), path, workspace)
-    if daily.folder:
-        values.parse_inner_paths(daily.folder, path)
-        if any(mark in daily.folder for mark in "*?[{"):
-            what = f"the folder {daily.folder} of daily notes has a wildcard in its name"
+    named, form = _READERS[app](read.text, path)
+    if folder := _inside(named, path, workspace):
+        values.parse_inner_paths(folder, path)
+        if any(mark in folder for mark in "*?[{"):
+            what = f"the folder {folder} of daily notes has a wildcard in its name"
             raise ContextasmError(path, what, "rename the folder, or set `path` of the layer and no `app`")
-    return daily
+    return folder, form
 
 
-def _inside(daily: DailyFolder, path: str, workspace: Folder | GitWorkspace) -> DailyFolder:
-    """The place without the slashes around its folder. Raises `ContextasmError` for a folder outside of the workspace.
+def _inside(named: str, path: str, workspace: Folder | GitWorkspace) -> str:
+    """The folder without the slashes around it. Raises `ContextasmError` for a folder outside of the workspace.
 
     Programs take `/Daily` for `Daily`, so an absolute path is one that leads to no folder of the workspace.
     """
-    folder = daily.folder.strip("/")
-    is_absolute = daily.folder.startswith("/") and bool(folder) and not workspace.exists(folder)
+    folder = named.strip("/")
+    is_absolute = named.startswith("/") and bool(folder) and not workspace.exists(folder)
     if is_absolute or folder.startswith("~") or "\\" in folder or ".." in folder.split("/"):
-        what = f"the folder of daily notes, {one_line(daily.folder)}, is not inside this workspace"
+        what = f"the folder of daily notes, {one_line(named)}, is not inside this workspace"
         raise ContextasmError(path, what, "choose a folder of the workspace there, such as Daily")
-    return daily._replace(folder=folder)
+    return folder
 
 
 def _obsidian(text: str, path: str) -> DailyFolder:
@@ -94,7 +88,7 @@ def _obsidian(text: str, path: str) -> DailyFolder:
     folder, form = (settings.get(key) or "" for key in ("folder", "format"))
     if not isinstance(folder, str) or not isinstance(form, str):
         raise ContextasmError(path, "names no folder and no format", "set the daily notes in Obsidian again")
-    return DailyFolder(folder.strip(), form.strip() or "YYYY-MM-DD")
+    return folder.strip(), form.strip() or "YYYY-MM-DD"
 
 
 _EDN = re.compile(r';[^\n]*|"((?:[^"\\]|\\.)*)"|(:[^\s"(){}\[\],;]+)', re.DOTALL)
@@ -123,7 +117,7 @@ def _logseq(text: str, _path: str) -> DailyFolder:
             key = ""
     form = found.get(":journal/file-name-format") or "yyyy_MM_dd"
     form = re.sub(r"[A-Za-z]+", lambda match: _LOGSEQ_TOKENS.get(match[0], match[0]), form)
-    return DailyFolder(found.get(":journals-directory", "journals").strip(), form)
+    return found.get(":journals-directory", "journals").strip(), form
 
 
 _READERS: Mapping[str, Callable[[str, str], DailyFolder]] = {"obsidian": _obsidian, "logseq": _logseq}

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
@@ -25,63 +25,35 @@ if TYPE_CHECKING:
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
 
-class DetectedKind(NamedTuple):
-    """A kind that a folder is of."""
-
-    profile: str
-    sign: str
-    """The files that tell it, as in `SOUL.md`."""
-
-
-class Detection(NamedTuple):
-    """The kinds that a folder is of, at least one."""
-
-    kinds: tuple[DetectedKind, ...]
-    """In order of precedence: the profile of the first is taken."""
-
-    @property
-    def profile(self) -> str:
-        """The name of the profile that is taken."""
-        return self.kinds[0].profile
-
-    @property
-    def words(self) -> str:
-        """The profile that is taken, its reason, and the other kinds, for a receipt."""
-        taken, *others = self.kinds
-        named = ", ".join(f"-p {kind.profile} ({kind.sign})" for kind in others)
-        return f"profile {taken.profile}, for {taken.sign} is here" + (f"; also found: {named}" if others else "")
-
-
-class _Kind(NamedTuple):
-    profile: str
-    signs: tuple[str, ...]
-    is_outermost: bool
-
-
 @cache
-def _kinds() -> Sequence[_Kind]:
+def _kinds() -> Sequence[YamlMapping]:
+    """The tables of `kinds.yaml`: `profile`, `signs` and `outermost` of each kind."""
     data = file_bytes(str(_KINDS), limit=MAX_CONFIG)
     assert isinstance(data, bytes)
     tables = load_mapping(data, _KINDS.name)["kinds"]
     assert isinstance(tables, list)
-    return [_kind(table) for table in tables if isinstance(table, YamlMapping)]
+    return tables
 
 
-def _kind(table: YamlMapping) -> _Kind:
-    signs = values.parse_texts(table["signs"], _KINDS.name)
-    return _Kind(str(table["profile"]), signs, bool(table.get("outermost")))
+def detect(workspace: Folder | GitWorkspace) -> Sequence[tuple[str, str]]:
+    """Profile and sign of each kind that the topmost folder of a workspace is of, such as `openclaw` and `SOUL.md`.
 
-
-def detect(workspace: Folder | GitWorkspace) -> Detection | None:
-    """The kinds that the topmost folder of a workspace is of; None for none, and for one with settings or agents."""
+    In order of precedence: the profile of the first is used. Empty for a folder of no kind, or with settings or agents.
+    """
     if any(workspace.exists(mark) for mark in MARKS):
-        return None
-    kinds = tuple(
-        DetectedKind(kind.profile, _sign_words(sign))
+        return ()
+    return [
+        (str(kind["profile"]), _sign_words(sign))
         for kind in _kinds()
-        if (sign := next((sign for sign in kind.signs if _has_sign(workspace, sign)), ""))
-    )
-    return Detection(kinds) if kinds else None
+        for sign in [sign for sign in values.parse_texts(kind["signs"], _KINDS.name) if _has_sign(workspace, sign)][:1]
+    ]
+
+
+def detection_words(kinds: Sequence[tuple[str, str]]) -> str:
+    """The profile that is used, its reason, and the other kinds, for a receipt."""
+    (profile, sign), *others = kinds
+    named = ", ".join(f"-p {other} ({its_sign})" for other, its_sign in others)
+    return f"profile {profile}, for {sign} is here" + (f"; also found: {named}" if others else "")
 
 
 def _has_sign(workspace: Folder | GitWorkspace, sign: str) -> bool:
@@ -114,11 +86,10 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     """
     folders, is_repository = _folders_upwards(start, environment.get("HOME", ""))
     outermost: Path | None = None
-    is_wanted = profile in {kind.profile for kind in _kinds()}
-    among_outermost = {kind.profile for kind in _kinds() if kind.is_outermost}
+    is_wanted = profile in {kind["profile"] for kind in _kinds()}
+    among_outermost = {str(kind["profile"]) for kind in _kinds() if kind.get("outermost")}
     for folder in folders:
-        detection = detect(Folder(folder)) if folder.is_dir() else None
-        found = {kind.profile for kind in detection.kinds} if detection else set()
+        found = {name for name, _ in detect(Folder(folder))} if folder.is_dir() else set()
         found &= {profile} if is_wanted else found
         if found - among_outermost:
             return folder

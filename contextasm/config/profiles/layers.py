@@ -1,27 +1,16 @@
 """Layers as profiles and settings write them: flat keys in YAML, nested values in the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping
-from contextasm.model import ContextasmError, Layer, Limits, Profile
+from contextasm.model import SOURCE_TRAITS, ContextasmError, Layer, Limits, Profile
 from contextasm.ranking.order import ORDERS
-from contextasm.retrieval.registry import GROUP_FIELDS, ITEM_FIELDS, SOURCES, SOURCES_WITHOUT_PATH
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.sections import LEVELS
 from contextasm.text.names.templates import placeholders
-
-
-class LayerKey(NamedTuple):
-    """Place of a layer's YAML key in the model, and the parser of its value."""
-
-    part: str
-    """The field of `Layer` that holds the value's group; empty for a field of `Layer` itself."""
-    field: str
-    parse: ParseValue
-
 
 APP_FILES: Mapping[str, str] = {"obsidian": ".obsidian/daily-notes.json", "logseq": "logseq/config.edn"}
 """File of the workspace in which a program keeps its settings of daily logs, by the name of the program."""
@@ -37,51 +26,51 @@ def _parse_date_forms(value: object, where: str) -> tuple[str, ...]:
     return forms
 
 
-LAYER_KEYS: Mapping[str, LayerKey] = {
-    "id": LayerKey("", "id", values.parse_name),
-    "heading": LayerKey("", "heading", values.parse_texts),
-    "source": LayerKey("query", "sources", values.some_of(SOURCES)),
-    "path": LayerKey("query", "paths", values.parse_inner_paths),
-    "except": LayerKey("query", "except_paths", values.parse_inner_paths),
-    "dates": LayerKey("query", "dates", _parse_date_forms),
-    "app": LayerKey("query", "app", values.one_of(APP_FILES)),
-    "item": LayerKey("display", "item_template", values.parse_text),
-    "group": LayerKey("display", "group_template", values.parse_text),
-    "headings": LayerKey("display", "headings", values.one_of(("nest", "keep"))),
-    "comments": LayerKey("display", "comments", values.one_of(("keep", "strip"))),
-    "order": LayerKey("ranking", "order", values.one_of(("given", *ORDERS))),
-    "keep": LayerKey("overflow", "keep", values.one_of(("start", "end"))),
-    "group_order": LayerKey("display", "group_order", values.parse_texts),
-    "tier": LayerKey("memories", "tier", values.parse_word),
-    "tiers": LayerKey("memories", "tier_of_key", values.parse_words),
-    "quota": LayerKey("memories", "key_quota", values.parse_counts),
-    "limits": LayerKey("memories", "field_limits", values.parse_counts),
-    "start_from": LayerKey("query", "start_from", values.parse_texts),
-    "depth": LayerKey("query", "depth", values.parse_count),
-    "max_candidates": LayerKey("query", "max_candidates", values.parse_count),
-    "types": LayerKey("query", "event_types", values.parse_texts),
-    "min_score": LayerKey("ranking", "min_score", values.parse_fraction),
-    "top": LayerKey("ranking", "top", values.parse_count),
-    "fallback_top": LayerKey("ranking", "fallback_top", values.parse_count),
-    "weights": LayerKey("ranking", "weights", values.parse_weights),
-    "min_match": LayerKey("query", "min_match", values.parse_fraction),
-    "max_age_days": LayerKey("query", "max_age_days", values.parse_count),
-    "fallback_days": LayerKey("query", "fallback_days", values.parse_count),
-    "private": LayerKey("", "private", values.parse_flag),
-    "required": LayerKey("limits", "required", values.parse_flag),
-    "max_tokens": LayerKey("limits", "max_tokens", values.parse_limit),
-    "share": LayerKey("limits", "share", values.parse_percent),
-    "grow": LayerKey("limits", "grow", values.parse_flag),
-    "ceiling": LayerKey("limits", "ceiling", values.parse_percent),
-    "reserve": LayerKey("limits", "reserve", values.parse_tokens),
-    "reserve_against": LayerKey("limits", "reserve_against", values.parse_texts),
-    "within": LayerKey("limits", "within", values.parse_name),
-    "overflow": LayerKey("overflow", "steps", values.some_of(STEPS)),
-    "hidden": LayerKey("", "hidden", values.one_of(("strip", "keep", "fail"))),
-    "locked": LayerKey("", "locked", values.parse_flag),
-    "detail": LayerKey("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
+LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
+    "id": ("", "id", values.parse_name),
+    "heading": ("", "heading", values.parse_texts),
+    "source": ("query", "sources", values.some_of(SOURCE_TRAITS)),
+    "path": ("query", "paths", values.parse_inner_paths),
+    "except": ("query", "except_paths", values.parse_inner_paths),
+    "dates": ("query", "dates", _parse_date_forms),
+    "app": ("query", "app", values.one_of(APP_FILES)),
+    "item": ("display", "item_template", values.parse_text),
+    "group": ("display", "group_template", values.parse_text),
+    "headings": ("display", "headings", values.one_of(("nest", "keep"))),
+    "comments": ("display", "comments", values.one_of(("keep", "strip"))),
+    "order": ("ranking", "order", values.one_of(("given", *ORDERS))),
+    "keep": ("overflow", "keep", values.one_of(("start", "end"))),
+    "group_order": ("display", "group_order", values.parse_texts),
+    "tier": ("memories", "tier", values.parse_word),
+    "tiers": ("memories", "tier_of_key", values.parse_words),
+    "quota": ("memories", "key_quota", values.parse_counts),
+    "limits": ("memories", "field_limits", values.parse_counts),
+    "start_from": ("query", "start_from", values.parse_texts),
+    "depth": ("query", "depth", values.parse_count),
+    "max_candidates": ("query", "max_candidates", values.parse_count),
+    "types": ("query", "event_types", values.parse_texts),
+    "min_score": ("ranking", "min_score", values.parse_fraction),
+    "top": ("ranking", "top", values.parse_count),
+    "fallback_top": ("ranking", "fallback_top", values.parse_count),
+    "weights": ("ranking", "weights", values.parse_weights),
+    "min_match": ("query", "min_match", values.parse_fraction),
+    "max_age_days": ("query", "max_age_days", values.parse_count),
+    "fallback_days": ("query", "fallback_days", values.parse_count),
+    "private": ("", "private", values.parse_flag),
+    "required": ("limits", "required", values.parse_flag),
+    "max_tokens": ("limits", "max_tokens", values.parse_limit),
+    "share": ("limits", "share", values.parse_percent),
+    "grow": ("limits", "grow", values.parse_flag),
+    "ceiling": ("limits", "ceiling", values.parse_percent),
+    "reserve": ("limits", "reserve", values.parse_tokens),
+    "reserve_against": ("limits", "reserve_against", values.parse_texts),
+    "within": ("limits", "within", values.parse_name),
+    "overflow": ("overflow", "steps", values.some_of(STEPS)),
+    "hidden": ("", "hidden", values.one_of(("strip", "keep", "fail"))),
+    "locked": ("", "locked", values.parse_flag),
+    "detail": ("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
 }
-"""The keys of a layer that set a value of the model."""
+"""For each key that sets a value: the part of `Layer`, empty for the layer itself; the field; and the parser."""
 
 ENABLED = "enabled"
 """The key that switches a layer on or off. The model has no value for it: a build leaves such a layer out."""
@@ -89,19 +78,19 @@ ENABLED = "enabled"
 
 def layer_value(layer: Layer, key: str) -> object:
     """The value that a layer has for a key of `LAYER_KEYS`."""
-    place = LAYER_KEYS[key]
-    return getattr(getattr(layer, place.part) if place.part else layer, place.field)
+    part, field, _ = LAYER_KEYS[key]
+    return getattr(getattr(layer, part) if part else layer, field)
 
 
 def with_layer_values(layer: Layer, new_values: Mapping[str, object]) -> Layer:
     """A layer with other values for some keys of `LAYER_KEYS`."""
     changes: dict[str, Any] = {}
     for key, value in new_values.items():
-        place = LAYER_KEYS[key]
-        if place.part:
-            changes[place.part] = changes.get(place.part, getattr(layer, place.part))._replace(**{place.field: value})
+        part, field, _ = LAYER_KEYS[key]
+        if part:
+            changes[part] = changes.get(part, getattr(layer, part))._replace(**{field: value})
         else:
-            changes[place.field] = value
+            changes[field] = value
     return layer._replace(**changes)
 
 
@@ -222,10 +211,9 @@ def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
 
 def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     table.refuse_unknown((*LAYER_KEYS, ENABLED))
+    parsers = {key: parse for key, (_, _, parse) in LAYER_KEYS.items()}
     new_values = {
-        key: LAYER_KEYS[key].parse(value, f"{table.where(key)}: {key}")
-        for key, value in table.items()
-        if key != ENABLED
+        key: parsers[key](value, f"{table.where(key)}: {key}") for key, value in table.items() if key != ENABLED
     }
     layer = with_layer_values(base, new_values)
     _check_placeholders(layer, table)
@@ -236,7 +224,7 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     if table.get("fallback_top") and len(layer.query.sources) == 1:
         what = f"{layer.id} has one source, so it never falls back"
         raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")
-    has_no_path = SOURCES_WITHOUT_PATH.issuperset(layer.query.sources)
+    has_no_path = not any(source.reads_files for source in layer.query.traits)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):
             raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
@@ -247,11 +235,11 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
 
 
 def _check_placeholders(layer: Layer, table: YamlMapping) -> None:
-    for source in layer.query.sources:
+    for source in layer.query.traits:
         templates = {
             "path": (layer.query.paths, PATH_PLACEHOLDERS),
-            "item": ((layer.display.item_template,), ITEM_FIELDS.get(source, ())),
-            "group": ((layer.display.group_template,), GROUP_FIELDS.get(source, ())),
+            "item": ((layer.display.item_template,), source.item_fields),
+            "group": ((layer.display.group_template,), source.group_fields),
         }
         for key, (texts, allowed) in templates.items():
             for name in (name for text in texts for name in placeholders(text)):

@@ -16,7 +16,7 @@ from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_ma
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.model import Conflicts, ContextasmError, Profile
 from contextasm.ranking.deduplicate import METHODS
-from contextasm.rendering.frame import MARKERS
+from contextasm.rendering.formats import MARKERS
 from contextasm.workspace.reading import file_bytes
 
 SHIPPED = Path(__file__).parent

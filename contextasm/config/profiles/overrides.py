@@ -1,15 +1,15 @@
-"""The profile of a build, with the changes that settings and command line options make to its layers."""
+"""The profiles that settings name, with the changes that settings and command line options make to their layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import Setting
+from contextasm.config.input.settings import FILE, Setting, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.profiles.layers import (
     LAYER_KEYS,
@@ -24,21 +24,24 @@ from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.workspace.folder import MARKS, Folder
 
 if TYPE_CHECKING:
-    from contextasm.config.profiles.detection import Detection
     from contextasm.workspace.git.revision import GitWorkspace
 
 
 def with_detected_profile(
     settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
-) -> tuple[dict[str, Setting], Detection | None]:
-    """The settings with the profile for a folder that names none and has no agents, and what it was taken for."""
+) -> tuple[dict[str, Setting], str]:
+    """The settings with the profile for a folder that names none and has no agents, and the words that report it."""
     if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
-        return settings, None
-    from contextasm.config.profiles.detection import detect  # here: most workspaces have settings or agents
+        return settings, ""
+    from contextasm.config.profiles.detection import (  # here: most workspaces have settings or agents
+        detect,
+        detection_words,
+    )
 
-    if not (detection := detect(workspace)):
-        return settings, None
-    return settings | {"profile": Setting(detection.profile, f"found: {detection.kinds[0].sign}")}, detection
+    if not (kinds := detect(workspace)):
+        return settings, ""
+    profile, sign = kinds[0]
+    return settings | {"profile": Setting(profile, f"found: {sign}")}, detection_words(kinds)
 
 
 def resolve_profile(
@@ -164,3 +167,31 @@ def layer_settings(profile: Profile, settings_file: YamlMapping, options: Option
                 origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
                 settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
     return settings
+
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git.revision import GitWorkspace
+
+
+def workspace_profiles(
+    typed: Mapping[str, Setting],
+    settings_file: YamlMapping,
+    workspace: Folder | GitWorkspace,
+    process: ProcessEnvironment,
+    digests: dict[str, str],
+) -> Iterator[Profile]:
+    """The profiles of the `typed` settings, of `ctxasm.yaml` and of its `outputs:`, each once, with no strategy.
+
+    The files that they are made of are added to `digests`, as `resolve_profile` does. Raises `ContextasmError` for
+    settings and profiles that can't be used.
+    """
+    from contextasm.config.keys.outputs import parse_outputs  # here: a build needs no list of outputs
+
+    settings, _ = with_detected_profile({**typed}, settings_file, workspace)
+    outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
+    listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
+    named_in_file = resolve_settings({}, {}, settings_file)["profile"]
+    for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
+        named = {**settings, "profile": setting, "strategy": Setting("", "default")}
+        yield resolve_profile(named, settings_file, workspace, process, digests)

@@ -1,7 +1,7 @@
 """Rule files: YAML, checked once, becomes `Rule` values.
 
 Nothing is guessed and nothing is dropped: anything that is not understood ends the run, with file, line, rule and the
-nearest name. Files are found and read elsewhere.
+nearest name. Layers that rules name by a source or a heading are resolved for the profile in use.
 """
 
 from __future__ import annotations
@@ -10,15 +10,33 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from math import prod
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from contextasm.config.input import values
-from contextasm.config.input.settings import RULE_FILES
 from contextasm.config.input.values import parse_scalar
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
+from contextasm.config.profiles.loader import load_profile, shipped
+from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.rules.facts import FIELDS
-from contextasm.model import Condition, ContextasmError, Problem, Rule, T, Target, Workspace
+from contextasm.model import (
+    SOURCE_TRAITS,
+    Condition,
+    ContextasmError,
+    Layer,
+    Problem,
+    Profile,
+    Rule,
+    T,
+    Target,
+    Workspace,
+)
 from contextasm.rules.evaluate import ALIASES, EFFECTS, MOST_WEIGHT, OPERATORS, number_or_day
+from contextasm.text.names.places import PROFILE_FILES, RULE_FILES
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git.revision import GitWorkspace
 
 LONGEST_PATTERN = 1000
 """Characters of a regular expression."""
@@ -334,3 +352,62 @@ _PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str, WhereOfLine], Any]
     "set_priority": ("set_priority", partial(_layers, values.parse_whole)),
 }
 """The field of a rule that each of its effects fills, and the parser of what is written there."""
+
+
+def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder | GitWorkspace) -> tuple[Rule, ...]:
+    """The rules with ids of the profile's layers in place of the sources and headings that they name.
+
+    Raises `ContextasmError` for a name that neither this nor another profile of the workspace or the package knows.
+    """
+    return tuple(
+        rule._replace(
+            cap=tuple(_numbers_by_id("cap", rule.cap, rule, profile, workspace)),
+            set_priority=tuple(_numbers_by_id("set_priority", rule.set_priority, rule, profile, workspace)),
+        )
+        for rule in rules
+    )
+
+
+def _numbers_by_id(
+    action: str, numbers: Iterable[tuple[str, int]], rule: Rule, profile: Profile, workspace: Folder | GitWorkspace
+) -> Iterator[tuple[str, int]]:
+    where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
+    for name, number in numbers:
+        ids = _layer_ids(name, profile.layers, where)
+        if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
+            values.require_known(name, _layer_names(profile.layers), where, "layer")
+        yield from ((id_, number) for id_ in ids or [name])
+
+
+def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
+    """The layers of this id, else those that read this source, else the one under this heading; empty for none."""
+    if any(layer.id == name for layer in layers):
+        return [name]
+    if readers := [layer.id for layer in layers if name in layer.query.sources]:
+        return readers
+    for layer in layers:
+        headings = [heading.casefold() for heading in layer.heading]
+        if name.casefold() in headings and len(headings) > 1:
+            what = f"{name} is one of {len(headings)} sections of {layer.id}"
+            raise ContextasmError(where, what, f"name {layer.id}, which they share")
+        if name.casefold() in headings:
+            return [layer.id]
+    return []
+
+
+def _layer_names(layers: Iterable[Layer]) -> list[str]:
+    """Every name that a rule may use for these layers: their ids, sources and headings."""
+    names = [(layer.id, *layer.query.sources, *layer.heading) for layer in layers]
+    return [*dict.fromkeys(name for group in names for name in group)]
+
+
+def _names_of_other_profiles(workspace: Folder | GitWorkspace) -> set[str]:
+    """The names of all sources, and of the layers of shipped profiles and of those in `profiles/`."""
+    names = {*SOURCE_TRAITS}
+    for name in (*shipped(), *workspace.list(PROFILE_FILES)):
+        try:
+            profile = load_profile(name, name, Path(workspace.root), read=workspace_reader(workspace))
+        except ContextasmError:
+            continue  # refused where it is in use
+        names |= {*_layer_names(profile.layers), *profile.disabled}
+    return names

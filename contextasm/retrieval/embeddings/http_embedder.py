@@ -1,6 +1,6 @@
 """Vectors by a server that answers as OpenAI's `/v1/embeddings` does: Ollama, llama.cpp, vLLM and others.
 
-Requests go to the configured address alone, and no redirect is followed. No other module of the package opens a
+Requests go only to the configured address, and no redirect is followed. No other module of the package opens a
 socket.
 """
 
@@ -105,7 +105,7 @@ def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
 
 
 def _opener(url: str) -> request.OpenerDirector:
-    """An opener for http and https alone, through the proxy of the environment unless the server is this machine."""
+    """An opener for only http and https, through the proxy of the environment unless the server is this machine."""
     opener = request.OpenerDirector()
     proxies = request.ProxyHandler({} if _is_loopback(urlsplit(url).hostname or "") else None)
     for handler in (

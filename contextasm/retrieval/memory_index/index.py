@@ -1,87 +1,54 @@
-"""Indexes of a workspace: one SQLite file for each large pool, for later builds (`model.IndexedPools`).
+"""The index of a workspace: large pools of entries that outlive a build (`model.IndexedPools`).
 
-Derived data: an index that is damaged, foreign or of another version is made again, and one that can't be made is done
-without. Answers are those of a pool that is read from its files: nothing here decides on them.
+Derived data: answers are those of a pool that is read from its files, and an index that can't be used is done without.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from contextasm.model import ContextasmError, EntryPool, StampedWorkspace, T
+from contextasm.model import EntryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_index.steps import IndexingSteps
-from contextasm.retrieval.pools.memory_pool import MANY
-
-INDEX_FOLDER = ".ctxasm/memories"
-"""Folder of the index files, relative to the workspace."""
+from contextasm.retrieval.pools.entries import MANY, EntryKind
 
 
 class MemoryIndexes:
-    """The memory indexes of a workspace."""
+    """The indexed pools of a workspace."""
 
-    def __init__(self, workspace: StampedWorkspace, now: Callable[[], float], make_folder: Callable[[], Path]) -> None:
-        """Indexes in the workspace's `INDEX_FOLDER`. `now` gives seconds since 1970.
-
-        `make_folder` makes that folder, and raises `ContextasmError` where it can't.
-        """
+    def __init__(self, workspace: StampedWorkspace, now: Callable[[], float], database: Path | None) -> None:
+        """Pools stored in the file `database`; None stores nothing. `now` gives seconds since 1970."""
         self._workspace = workspace
         self._now = now
-        self._make_folder = make_folder
+        self._database = database
         self.steps = IndexingSteps()
         """Steps of the index that is being made."""
 
     def query(
-        self, kind: str, patterns: Sequence[str], paths: Sequence[str], use: Callable[[EntryPool[Any]], T]
+        self,
+        kind: EntryKind[Any],
+        patterns: Sequence[str],
+        paths: Sequence[str],
+        use: Callable[[EntryPool[Any]], T],
+        *,
+        new: bool = False,
     ) -> T | None:
         """Result of `use` on the indexed pool of these patterns, brought up to date with the files in `paths`.
 
-        `kind` is a name of `kinds.KINDS`.
-
-        None where there is no index, or it can't be used, or the pool is no longer large; `use` may have been called.
+        `new` makes the index of a pool that has none. None if there is no index, if it can't be used, or if the pool is
+        no longer large; `use` may have been called.
         """
-        path = self._path(kind, patterns)
-        if not os.path.lexists(path):
+        if self._database is None or not (new or self._database.is_file()):
             return None
-        from contextasm.retrieval.memory_index.database import (
-            IndexInputs,
-            UnusableIndex,
-            changes_path,
-            is_regular_file,
-            query_database,
-        )
-        from contextasm.retrieval.memory_index.kinds import KINDS
+        # Here: SQLite is for large pools only.
+        from contextasm.retrieval.memory_index.database import IndexConnection, use_database
+        from contextasm.retrieval.memory_index.files import CurrentFiles
+        from contextasm.retrieval.memory_index.stored_pool import StoredPool
 
-        if not is_regular_file(path):
-            return None
-        try:
-            inputs = IndexInputs(self._workspace, self._now(), KINDS[kind], paths, self.steps)
-            answer, size = query_database(path, inputs, use)
-        except UnusableIndex:
-            return None
-        if size <= MANY:
-            for file in (path, changes_path(path)):
-                with suppress(OSError):
-                    file.unlink()
-            return None
-        return answer
+        def answer(connection: IndexConnection) -> T | None:
+            files = CurrentFiles(self._workspace, self._now(), kind, paths, self.steps)
+            pool = StoredPool(connection, kind, "\0".join((kind.name, *patterns)), files)
+            return pool.answer(use, MANY, new=new)
 
-    def store(self, kind: str, patterns: Sequence[str], paths: Sequence[str]) -> None:
-        """Make the index of these files, where the workspace can be written to."""
-        from contextasm.retrieval.memory_index.database import IndexInputs, UnusableIndex, make_database
-        from contextasm.retrieval.memory_index.kinds import KINDS
-
-        path = self._path(kind, patterns)
-        with suppress(ContextasmError, UnusableIndex):
-            self._make_folder()
-            if not path.is_dir():
-                inputs = IndexInputs(self._workspace, self._now(), KINDS[kind], paths, self.steps)
-                make_database(path, inputs, lambda _pool: None)
-
-    def _path(self, kind: str, patterns: Sequence[str]) -> Path:
-        name = sha256("\0".join((kind, *patterns)).encode(errors="surrogatepass")).hexdigest()[:16]
-        return Path(self._workspace.root, INDEX_FOLDER, f"{name}.sqlite")
+        return use_database(self._database, self._now(), answer, new=new)

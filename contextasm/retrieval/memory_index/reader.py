@@ -1,72 +1,61 @@
-"""Reader of an index: a pool that reads from the open file what a query needs, and no more (`model.EntryPool`).
+"""Reader of an index: a pool that reads from the database what a query needs, and no more (`model.EntryPool`).
 
-Changes nothing, and compares nothing with the workspace.
+Changes nothing, and compares nothing with the workspace. The connection is within one transaction.
 """
 
 from __future__ import annotations
 
-import sqlite3
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
-from contextasm.model import ChosenEntry, Document, EntryChoice, Problem, Reason, ScoreInputs
-from contextasm.retrieval.memory_index.chosen import chosen_inactive, chosen_rows
-from contextasm.retrieval.memory_index.columns import load_columns
-from contextasm.retrieval.memory_index.kinds import EntryKind
-from contextasm.retrieval.memory_index.schema import (
-    MEANINGLESS,
-    DamagedIndex,
+from contextasm.model import Document, Problem, Reason, ScoreInputs
+from contextasm.retrieval.memory_index.database import (
+    IndexConnection,
     Numbers,
-    load_blob,
-    load_list,
+    from_json,
     select_among,
 )
-from contextasm.retrieval.memory_index.stored_index import DayIndex, StoredIndex
-from contextasm.retrieval.pools.memory_pool import is_later
+from contextasm.retrieval.memory_index.numbers import load_columns, read_postings, terms_between
+from contextasm.retrieval.pools.entries import EntryKind, is_later
+from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
 
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Raise `DamagedIndex` where what was read means nothing."""
-    try:
-        yield
-    except MEANINGLESS as error:
-        raise DamagedIndex(str(error)) from error
+LAST_WORD = "\U0010ffff"
+"""No term of a text comes after it."""
 
 
 class IndexedPool:
-    """The pool of an index file, usable while its connection is open. What it gives raises `DamagedIndex`."""
+    """A pool of the index, usable while its connection is open."""
 
-    def __init__(self, connection: sqlite3.Connection, kind: EntryKind, paths: Sequence[str]) -> None:
+    def __init__(self, connection: IndexConnection, pool: int, kind: EntryKind[Any], paths: Sequence[str]) -> None:
         """Pool of entries of a kind; `paths` are its files in the order in which they would be read."""
         self._connection = connection
+        self._pool = pool
         self._kind = kind
         self._paths = paths
-        self.size = int(connection.execute("SELECT total(size) FROM files").fetchone()[0])
-        self.rows = int(connection.execute("SELECT total(rows) FROM units").fetchone()[0])
+        self.size = int(self._select("SELECT total(size) FROM files WHERE pool = ?")[0][0])
+        self.rows = int(self._select("SELECT total(rows) FROM units WHERE pool = ?")[0][0])
         self.documents: Sequence[Document] = ()
         self._later: dict[date, Collection[int]] = {}
         self._entries: dict[int, Any] = {}
 
+    def _select(self, query: str, *values: object) -> list[Any]:
+        return self._connection.execute(query, (self._pool, *values)).fetchall()
+
     @cached_property
-    @_reading()
     def excluded(self) -> Sequence[Reason]:
         """Reasons of the excluded entries, each once with its count."""
         numbers: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
-        for (blob,) in self._connection.execute("SELECT excluded FROM files WHERE excluded != ''"):
-            for code, facts in load_blob(blob):
-                (_, count), *others = facts
-                numbers[code, tuple((name, fact) for name, fact in others)] += count
+        for (reasons,) in self._select("SELECT excluded FROM files WHERE pool = ? AND excluded != '[]'"):
+            for code, ((_, count), *facts) in from_json(reasons):
+                numbers[code, tuple((name, fact) for name, fact in facts)] += count
         return [Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items())]
 
     @cached_property
-    @_reading()
     def problems(self) -> Sequence[Problem]:
         """Problems of all files, in the order of the paths; then duplicate ids, then characters that were removed."""
         hidden = [problem for problem in self._problems("problems") if problem.code == HIDDEN_TEXT]
@@ -74,10 +63,9 @@ class IndexedPool:
         return [*others, *self._problems("duplicates"), *hidden]
 
     def _problems(self, column: str) -> list[Problem]:
-        of_files = dict(self._connection.execute(f"SELECT path, {column} FROM files WHERE {column} != ''"))
-        return [Problem(*fields) for path in self._paths if path in of_files for fields in load_blob(of_files[path])]
+        of_files = dict(self._select(f"SELECT path, {column} FROM files WHERE pool = ? AND {column} != '[]'"))
+        return [Problem(*fields) for path in self._paths if path in of_files for fields in from_json(of_files[path])]
 
-    @_reading()
     def later(self, today: date) -> Collection[int]:
         """Rows of the active entries of days after `today`."""
         if today not in self._later:
@@ -86,68 +74,162 @@ class IndexedPool:
             self._later[today] = {row for row, place in enumerate(created) if place in places}
         return self._later[today]
 
-    @_reading()
     def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        index = self._index(today)
+        index = self.index(today)
         return {index.row(place): value for place, value in similarities(topic, index, min_match).items()}
 
-    def _index(self, today: date) -> StoredIndex:
+    def index(self, today: date) -> StoredIndex:
         """The postings of a day."""
         if later := self.later(today):
-            return DayIndex(self._connection, self._columns, later)
-        return StoredIndex(self._connection, self._columns)
+            return DayIndex(self._connection, self._pool, self._columns, later)
+        return StoredIndex(self._connection, self._pool, self._columns)
 
-    @_reading()
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
-        query = "SELECT row FROM current_rows ORDER BY created DESC, path, line DESC"
-        sections = self._columns["sections"]
-        living = (row for (row,) in self._connection.execute(query) if sections[row])
-        return [*islice(living, count or None)]
+        query = "SELECT row FROM rows WHERE pool = ? ORDER BY created DESC, path, line DESC LIMIT ?"
+        return [row for (row,) in self._select(query, count or -1)]
 
-    @_reading()
     def marked(self) -> Sequence[int]:
         """Rows of the entries with the mark of their kind."""
         return [row for row, mark in enumerate(self._columns["marks"]) if mark]
 
-    @_reading()
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
-        days = self._days
-        columns = self._columns
+        days, columns = self._days, self._columns
         importance, last, created = columns["importance"], columns["last"], columns["created"]
         return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
 
-    @_reading()
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
-        """The entry of each row; each is read once. Raises `DamagedIndex` for a row that is missing."""
+        """The entry of each row; each is read once. Raises `LookupError` for a row that is missing."""
         unread = [row for row in dict.fromkeys(rows) if row not in self._entries]
-        query = "SELECT row, held FROM current_rows WHERE row IN ({})"
-        for row, blob in select_among(self._connection, query, unread):
-            self._entries[row] = self._kind.restore(load_blob(blob))
-        if not self._entries.keys() >= {*rows}:
-            raise DamagedIndex("a row is missing")
+        query = "SELECT row, held FROM rows WHERE pool = ? AND row IN ({})"
+        for row, held in select_among(self._connection, query, unread, self._pool):
+            self._entries[row] = self._kind.restore(from_json(held))
         return [self._entries[row] for row in rows]
-
-    @_reading()
-    def meant_rows(self, choice: EntryChoice) -> set[int]:
-        """Rows of the active entries that a choice means."""
-        sections = self._columns["sections"]
-        return {row for row in chosen_rows(self._connection, choice) if sections[row]}
-
-    @_reading()
-    def meant_inactive(self, choice: EntryChoice) -> Sequence[ChosenEntry]:
-        """The excluded entries that a choice means, in any order, each with its reason. Raises `DamagedIndex`."""
-        return [*chosen_inactive(self._connection, self._kind, choice)]
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:
-        return load_columns(self._connection)
+        return load_columns(self._connection, self._pool)
 
     @cached_property
     def _days(self) -> Sequence[str]:
-        days: Sequence[str] = load_list(self._connection, "dates")
-        return days
+        return load_list(self._connection, self._pool, "dates")
+
+
+def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
+    """The list of texts that a pool stores under a name: its first text is empty, and stands for none."""
+    row = connection.execute("SELECT held FROM lists WHERE pool = ? AND name = ?", (pool, name)).fetchone()
+    texts: list[str] = from_json(row[0]) if row else [""]
+    return texts
+
+
+class StoredIndex:
+    """The stored postings of a pool (`search.inverted_index.Index`)."""
+
+    def __init__(self, connection: IndexConnection, pool: int, columns: Mapping[str, Numbers]) -> None:
+        """Index over loaded columns; postings are read when a search needs them."""
+        sections = columns["sections"]
+        others = {field: columns[field] for field in IndexColumns._fields if field != "sections"}
+        self.columns = IndexColumns(sections=sections + array("I", [0] * PADDING), **others)
+        self.authors: Sequence[str] = load_list(connection, pool, "names")
+        self.size = len(sections) - sections.count(0)
+        self.average = sum(columns["lengths"]) / max(1, self.size)
+        self._connection = connection
+        self._pool = pool
+        self._postings: dict[str, tuple[Numbers, Numbers]] = {}
+
+    def row(self, place: int) -> int:
+        """The row of the pool that a search finds at a place: each has its own number."""
+        return place
+
+    def postings(self, name: str) -> tuple[Numbers, Numbers]:
+        """Rows that hold a term, and its number in each of them."""
+        if name not in self._postings:
+            rows, counts = self._read(name)
+            sections = self.columns.sections
+            if self.size < len(sections) - PADDING:  # some rows are empty
+                living = [at for at, row in enumerate(rows) if sections[row]]
+                if len(living) < len(rows):
+                    rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
+            self._postings[name] = (rows, counts)
+        return self._postings[name]
+
+    def beginning(self, prefix: str) -> Sequence[str]:
+        """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
+        return [*terms_between(self._connection, self._pool, prefix, prefix + LAST_WORD)]
+
+    def _read(self, name: str) -> tuple[Numbers, Numbers]:
+        """Rows that hold or held a term, and its number in each of them."""
+        return read_postings(self._connection, self._pool, name)
+
+
+class DayIndex(StoredIndex):
+    """The stored postings of a pool on a day: the entries of later days have no part in it.
+
+    Entries of a file may be in any order of days. Two entries with only later ones between them become neighbours, so
+    all rows of such a file are moved behind the others, in the order of the file: a search finds them at their new
+    places. Terms that later entries alone hold are still listed, and no row holds them.
+    """
+
+    def __init__(
+        self, connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], later: Collection[int]
+    ) -> None:
+        """`later` has the rows to leave out."""
+        files = [[row for row in rows if row not in later] for rows in _rows_of_files(connection, pool, later)]
+        self._moved = [row for rows in files for row in rows]
+        self._end = len(columns["sections"])
+        self._place_of = {row: self._end + at for at, row in enumerate(self._moved)}
+        super().__init__(connection, pool, _moved_columns(columns, files, later))
+
+    def row(self, place: int) -> int:
+        """The row of the pool that a search finds at a place."""
+        return place if place < self._end else self._moved[place - self._end]
+
+    def _read(self, name: str) -> tuple[Numbers, Numbers]:
+        rows, counts = super()._read(name)
+        if not self._place_of.keys().isdisjoint(rows):
+            rows = array("I", [self._place_of.get(row, row) for row in rows])
+        return rows, counts
+
+
+def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]) -> Iterator[list[int]]:
+    """The rows of each file that holds one of the wanted rows, in the order of the file. Raises `DamagedIndex`."""
+    files: dict[int, None] = {}
+    end = 0
+    for row in sorted(wanted):
+        if row >= end:
+            query = "SELECT file, first + rows FROM units WHERE pool = ? AND first <= ? ORDER BY first DESC LIMIT 1"
+            file, end = connection.execute(query, (pool, row)).fetchone()
+            files[file] = None
+    for file in files:
+        query = """SELECT first, first + units.rows FROM units JOIN rows ON rows.pool = units.pool AND row = first
+            WHERE file = ? ORDER BY line"""
+        yield [row for first, end in connection.execute(query, (file,)) for row in range(first, end)]
+
+
+def _moved_columns(
+    columns: Mapping[str, Numbers], files: Sequence[Sequence[int]], later: Iterable[int]
+) -> dict[str, Numbers]:
+    """The columns of a search, with the rows of these files moved behind all others, and without later ones."""
+    created = columns["created"]
+    sections: dict[tuple[int, int], int] = {}
+    end = len(created)
+    moved = [row for rows in files for row in rows]
+    numbers = [
+        sections.setdefault((file, created[row]), end + 1 + len(sections))
+        for file, rows in enumerate(files)
+        for row in rows
+    ]
+    left = [*moved, *later]
+    made = {}
+    for name in IndexColumns._fields:
+        column = columns[name][:]
+        taken = numbers if name == "sections" else [column[row] for row in moved]
+        for row in left:
+            column[row] = 0
+        column.extend(array(column.typecode, taken))
+        made[name] = column
+    return made

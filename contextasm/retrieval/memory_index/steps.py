@@ -1,19 +1,17 @@
-"""Progress of an index that is made or updated: two steps a file, reading and writing."""
-
-from __future__ import annotations
+"""Progress of an index that is made or updated."""
 
 
 class IndexingSteps:
-    """Counts of steps; another thread may read the share at any time."""
+    """Progress of an index that is made or updated, two steps a file; another thread may read the share at any time."""
 
     def __init__(self) -> None:
-        """No index is made yet."""
+        """No file is indexed yet."""
         self._all = 0
         self._done = 0
 
     @property
     def share(self) -> float | None:
-        """The share of the steps that are done, 0 to 1; None where no file is indexed."""
+        """The share of the steps that are done, 0 to 1; None if no file is indexed."""
         steps = self._all
         return min(self._done / steps, 1.0) if steps else None
 

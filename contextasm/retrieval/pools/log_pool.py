@@ -1,75 +1,52 @@
-"""Pool of log lines: the lines of dated logs as entries of an index, headings among them.
+"""Lines of dated logs as entries of a pool, headings among them.
 
-A heading is an entry with a mark: the lines below it share its matches, and it is no line itself. A pool that is stored
-between builds is in `memory_index`, behind the same interface (`model.EntryPool`).
+A heading is an entry with a mark: the lines below it share its matches, and it is no line itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from contextasm.model import Document, Problem, ScoreInputs, Workspace
-from contextasm.retrieval.pools.memory_pool import ReadEntries, ReadFiles, read_files
+from contextasm.model import Document, Location, Problem, ScoreInputs
+from contextasm.retrieval.pools.entries import EntryKind, Settled
 from contextasm.text.markdown.logs import LogLine, long_log_problem, parse_log
 from contextasm.text.names.dates import split_dated_name
 
 if TYPE_CHECKING:
-    from contextasm.retrieval.search.inverted_index import IndexEntry, MemoryIndex
+    from contextasm.retrieval.search.inverted_index import IndexEntry
 
 
-class ReadLogs(ReadEntries[LogLine]):
-    """The lines of some logs, as just read (`model.EntryPool`); the mark is that of a heading."""
+def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
+    """Lines of logs; `days` has the day of each log whose name does not begin with it."""
 
-    def __init__(self, files: ReadFiles[LogLine], days: Mapping[str, str]) -> None:
-        """`days` has the day of each log whose name does not begin with it."""
-        super().__init__(files.entries, files.documents, files.problems)
-        self._days = days
+    def day_of(line: LogLine) -> str:
+        return days.get(line.path) or log_day(line.path)
 
-    def inputs(self, entry: LogLine) -> ScoreInputs:
-        """Score inputs of a line."""
-        return line_inputs(self._day(entry))
-
-    def is_marked(self, entry: LogLine) -> bool:
-        """Whether a line is a heading."""
-        return entry.is_heading
-
-    def later(self, _today: date) -> Collection[int]:
-        """No rows: a log of a later day is not read."""
-        return ()
-
-    def inverted_index(self, entries: tuple[LogLine, ...]) -> MemoryIndex:
-        """Lines as an inverted index."""
-        from contextasm.retrieval.search.inverted_index import build_index
-
-        return build_index([line_entry(line, self._day(line)) for line in entries])
-
-    def _day(self, line: LogLine) -> str:
-        return self._days.get(line.path) or log_day(line.path)
+    return EntryKind(
+        name="log-lines",
+        parse=_parse_lines,
+        settle=_settle_lines,
+        has_ids=False,
+        index_entry=lambda line: line_entry(line, day_of(line)),
+        score_inputs=lambda line: ScoreInputs(0.0, day_of(line), day_of(line)),
+        is_marked=lambda line: line.is_heading,
+        restore=_restored,
+    )
 
 
-def read_logs(workspace: Workspace, days: Mapping[str, str], paths: Iterable[str]) -> ReadLogs:
-    """Read the lines of logs, in the order of the paths.
-
-    `days` has the day of each log whose name does not begin with it.
-    """
-    logs = read_logs_up_to(workspace, days, paths, None)
-    assert logs
-    return logs
-
-
-def read_logs_up_to(
-    workspace: Workspace, days: Mapping[str, str], paths: Iterable[str], most: int | None
-) -> ReadLogs | None:
-    """As `read_logs`; None as soon as there are more lines than `most`, which is None for no limit."""
-    files = read_files(workspace, paths, parse_lines, most)
-    return ReadLogs(files, days) if files else None
-
-
-def parse_lines(document: Document) -> tuple[Sequence[LogLine], Sequence[Problem]]:
+def _parse_lines(document: Document) -> tuple[Sequence[LogLine], Sequence[Problem]]:
     """The lines of a log, headings among them, and the problem of one that is too long."""
     return parse_log(document), long_log_problem(document)
+
+
+def _settle_lines(lines: Sequence[LogLine]) -> Settled[LogLine]:
+    return lines, (), [None] * len(lines)
+
+
+def _restored(values: Sequence[Any]) -> LogLine:
+    (path, line, rows, gaps), text, is_heading = values
+    return LogLine(Location(path, line, rows, tuple((first, last) for first, last in gaps)), text, is_heading)
 
 
 def line_entry(line: LogLine, day: str) -> IndexEntry:
@@ -78,11 +55,6 @@ def line_entry(line: LogLine, day: str) -> IndexEntry:
 
     path = line.location.path
     return IndexEntry(line.text, path, day, "" if line.is_heading else leading_name(line.text))
-
-
-def line_inputs(day: str) -> ScoreInputs:
-    """Score inputs of a line: its log's day, and no importance."""
-    return ScoreInputs(0.0, day, day)
 
 
 def log_day(path: str) -> str:

@@ -1,6 +1,6 @@
 """Audience: the workspace as a shared context may see it, and a receipt for each private part that it lacks.
 
-Private parts are taken out where files are read, whatever the name they are read by: no source sees them.
+Private parts are removed when files are read, whatever the name they are read by: no source sees them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from contextasm.model import (
 )
 from contextasm.text.cleaning.private_parts import withhold, withhold_file
 from contextasm.text.names.archived_paths import list_archived
-from contextasm.text.names.templates import fill_template, is_pattern
+from contextasm.text.names.places import any_owner_pattern
+from contextasm.text.names.templates import is_pattern
 
 PRIVATE = Reason("private")
 
@@ -96,7 +97,7 @@ def _all_owners(template: str, request: Request | None) -> Sequence[str]:
     if template in {"{open}", "{changed}"}:
         files = (request.open, request.changed) if request else ((), ())
         return files[template == "{changed}"]
-    return (fill_template(template, {"agent": "*", "team": "*"}),)
+    return (any_owner_pattern(template),)
 
 
 def for_audience(build: Build) -> Build:
@@ -117,9 +118,12 @@ def with_receipts(build: Build, results: Results) -> Results:
 def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
     documents = {document.path: document for document in result.documents if document.lacks_private}
     fragments = [_excluded(fragment, layer, documents) for fragment in result.fragments]
-    told = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
+    reported = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
     receipts = (
-        receipt for path, document in documents.items() if path not in told for receipt in _receipts(document, layer)
+        receipt
+        for path, document in documents.items()
+        if path not in reported
+        for receipt in _receipts(document, layer)
     )
     problems = result.problems
     if layer.private and layer.limits.required and (fragments or documents):

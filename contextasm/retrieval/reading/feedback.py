@@ -10,8 +10,8 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem, RetrievalResult, Workspace, credibility
-from contextasm.retrieval.reading.files import FEEDBACK_FILES
 from contextasm.text.data.feedback import Feedback, Judgements, count_judgements, parse_feedback
+from contextasm.text.names.places import FEEDBACK_FILES
 
 
 class WorkspaceFeedback(NamedTuple):

@@ -15,9 +15,6 @@ from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
 
-FEEDBACK_FILES = "feedback/*.jsonl"
-"""Pattern of the files with feedback on builds: one for each month, older ones first."""
-
 
 class CleanedWorkspace:
     """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""
@@ -118,6 +115,9 @@ def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
         elif isinstance(data, Problem):
             problems.append(data)
     return parsed, problems
+
+
+# --- Dated logs ------------------------------------------------------------------------------------------------------
 
 
 class DatedLog(NamedTuple):

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
-from contextasm.model import CONTRAST, MIN_MATCH
+from contextasm.model import CONTRAST, MIN_MATCH, Score
 from contextasm.retrieval.search.inverted_index import (
     BASES,
     COUNTED,
@@ -66,7 +66,7 @@ _TYPO_RATIO_ENDING: Final = 80
 MAX_CORRECTED: Final = 32
 """Words of a query, the first ones, that are corrected where no entry holds them: each is compared with every term."""
 
-# Cues, as parts of the value of a word that one entry alone holds.
+# Cues, as parts of the value of a word that only one entry holds.
 _DAY: Final = 1.0
 _AUTHOR: Final = 0.6
 # A leading word is a name where so many entries, and this share of all, begin with it.
@@ -134,7 +134,7 @@ def _named_authors_and_terms(query: str, dates: Sequence[NamedDate], index: Inde
 def _named_authors(query: str, words: frozenset[str], index: Index) -> frozenset[int]:
     """Places of the leading names in a query that enough entries begin with.
 
-    A verb or a label begins entries, too: a name has a capital in the query, or a colon behind it in the entries.
+    A verb or a label begins entries, too: a name has a capital in the query, or a colon after it in the entries.
     """
     places_of: dict[str, list[int]] = {}
     for place, author in enumerate(index.authors):
@@ -292,17 +292,11 @@ def _rows_with_same_words(query: str, index: Index) -> list[int]:
     return sorted(same or ())
 
 
+# --- With embeddings -------------------------------------------------------------------------------------------------
+
+
 _NEARNESS_SHARES = ((-2, 0.1), (-1, 0.2), (1, 0.2), (2, 0.1))
 """Shares of an entry's nearness that the entries around it get, by distance (measured)."""
-
-
-class HybridHit(NamedTuple):
-    """An entry that answers a query."""
-
-    similarity: float
-    """From 0 to 1; 1 for the best hit."""
-    parts: tuple[tuple[str, float], ...] = ()
-    """Similarity by words and by embeddings, each from 0 to 1; empty where there were words alone."""
 
 
 def fuse(
@@ -311,10 +305,10 @@ def fuse(
     nearness: Sequence[float],
     min_match: float,
     entries: Sequence[IndexEntry],
-) -> dict[int, HybridHit]:
-    """Hits by words and by embeddings together, by row.
+) -> dict[int, Score]:
+    """Hits by words and by embeddings together, by row: similarity, and its two halves, each from 0 to 1.
 
-    `word_hits` are hits by words alone, and stay hits; `word_similarities` those without a minimum; `nearness` is the
+    `word_hits` are hits only by words, and stay hits; `word_similarities` those without a minimum; `nearness` is the
     nearness of each row by embeddings, above 0 where it makes a hit by itself. Any other row that shares a word with
     the query or is near is a hit where the sum of its halves is at least `min_match` of the best sum.
     """
@@ -325,7 +319,7 @@ def fuse(
     candidates = [row for row, near in enumerate(nearness) if row in word_similarities or near > 0]
     best = max((sums[row] for row in candidates), default=0.0)
     return {
-        row: HybridHit((sums[row] / best) ** CONTRAST, (("words", by_words[row]), ("meaning", by_meaning[row])))
+        row: (("similarity", (sums[row] / best) ** CONTRAST), ("words", by_words[row]), ("meaning", by_meaning[row]))
         for row in candidates
         if best > 0 and (row in word_hits or sums[row] >= min_match * best)
     }

@@ -107,6 +107,9 @@ COUNTS: Final = frozenset(
 )
 
 
+# --- Texts to terms --------------------------------------------------------------------------------------------------
+
+
 # Scripts that put no space between words: Thai to Myanmar, Khmer, kana, Han, Hangul.
 _DENSE: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -144,7 +147,7 @@ _WORD_OF_QUERY: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 def leading_name(text: str) -> str:
     """The first word of a text, folded, where it may be a name: it has a capital and is no stop word; else empty.
 
-    With `SPEAKER_MARK` behind it where a colon follows it.
+    With `SPEAKER_MARK` after it if a colon follows it.
     """
     match = _LEADING_WORD.match(unicodedata.normalize("NFC", text[:_LEADING_LENGTH]))
     if match is None or not match[1][0].isupper():
@@ -219,7 +222,10 @@ def _stem() -> Callable[[str], str]:
     return stem
 
 
-# Greatest distance of neighbours, and number of zeros behind the column of sections.
+# --- The index -------------------------------------------------------------------------------------------------------
+
+
+# Greatest distance of neighbours, and number of zeros after the column of sections.
 PADDING: Final = 3
 
 # Flags of an entry: it ends in a question, names a time, names a number.

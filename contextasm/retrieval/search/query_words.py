@@ -1,6 +1,6 @@
 """Words of a query: those of an index that are spelled like one or are a part of it, and the dates that it names.
 
-Spelling alone decides: no grammar, no dictionary and no clock is known here. `yesterday` stays a word.
+Only spelling decides: no grammar, no dictionary and no clock is known here. `yesterday` stays a word.
 """
 
 from __future__ import annotations
@@ -50,16 +50,19 @@ def _common_letters(length: int, places: dict[str, int], other: str) -> int:
     return length - (row & everything).bit_count()
 
 
+# --- Compounds -------------------------------------------------------------------------------------------------------
+
+
 # Letters of the shortest word that is looked for in others, and of the shortest that may stand in the middle of one.
 _LEAST_LENGTH: Final = 4
 _LEAST_LENGTH_WITHIN: Final = 5
 # Letters that a compound has more than its part, at least.
 _LONGER: Final = 3
 _COMPOUND_WEIGHT: Final = 0.6
-# Words of four letters have no relatives by their first five: of an unknown one, words that begin with it are taken.
+# Words of four letters have no relatives by their first five: of an unknown one, words that begin with it are used.
 _STEM_LENGTH: Final = 4
 _STEM_WEIGHT: Final = 0.5
-# Each term costs a look-up: of many, the shortest are taken.
+# Each term costs a look-up: of many, the shortest are used.
 _LIMIT: Final = 50
 
 
@@ -91,6 +94,9 @@ def _weight_of_longer(word: str, known_term: str) -> float:
         if is_within or known_term.endswith(word):
             return _COMPOUND_WEIGHT
     return _STEM_WEIGHT if len(word) == _STEM_LENGTH and known_term.startswith(word) else 0.0
+
+
+# --- Dates -----------------------------------------------------------------------------------------------------------
 
 
 _MONTH_NAMES: Final = (

@@ -57,7 +57,7 @@ class _Session(NamedTuple):
 
 
 def events(query: SourceQuery) -> RetrievalResult:
-    """Events of the session, newest first, and behind them the highlights of the latest other sessions.
+    """Events of the session, newest first, and after them the highlights of the latest other sessions.
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     Events of days after the request's are excluded. A layer that weighs `similarity` has its events compared with the
@@ -108,7 +108,7 @@ def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Pro
 
 
 def _oldest_first(file_events: Sequence[Event]) -> list[Event]:
-    # By time, then line; an event without a time stands behind the one above it.
+    # By time, then line; an event without a time comes after the one above it.
     latest = datetime.min  # noqa: DTZ901 - events are in UTC without a zone
     times: list[datetime] = []
     for event in file_events:

@@ -123,6 +123,9 @@ def _entity_fragment(entity: Entity, query: SourceQuery, place: int, *, named: b
     )
 
 
+# --- Relations -------------------------------------------------------------------------------------------------------
+
+
 RELATION_LINE = "{source} --[{type}]--> {target}"
 """Template of a relation where the layer has no `item` (digest 2.1)."""
 

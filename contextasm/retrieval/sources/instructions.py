@@ -27,6 +27,7 @@ from contextasm.retrieval.reading.files import layer_paths
 from contextasm.text.markdown.blocks import passage, trimmed
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
+from contextasm.text.names.places import any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, one_line
 
 MAX_DEPTH = 5
@@ -46,24 +47,17 @@ class InstructionFile(NamedTuple):
     """A file that instructs an agent, as read."""
 
     document: Document
-    imported_by: str = ""
-    """Path of the file that imports it; empty for none."""
-    is_applied: bool = True
-    """Whether it is for every file, or for an open one."""
-    globs: tuple[str, ...] = ()
-    """The files that it is for; empty where it does not say."""
-    fault_line: int = 0
-    """Line of its front matter that is no YAML, for which the rule applies to nothing; 0 for none."""
+    is_imported: bool
+    excluded: Reason | None
+    """The reason why it does not apply; None for a file that is for every file, or for an open one."""
 
 
-class InstructionFiles(NamedTuple):
-    """The instruction files of a layer, each once: the root's first, and an imported file behind the importing one."""
+InstructionFiles = tuple[Sequence[InstructionFile], Sequence[Problem], Sequence[str]]
+"""Instruction files, their problems, and every path that was looked at, whether there is a file or not.
 
-    files: tuple[InstructionFile, ...]
-    problems: tuple[Problem, ...]
-    """Problems of files that can't be read, and of imports that lead nowhere, in a circle, too deep or out."""
-    paths: tuple[str, ...]
-    """Every path that was looked at, whether there is a file or not."""
+The root's files come first, and an imported file after the importing one. Problems are those of files that can't be
+read, and of imports that lead nowhere, in a circle, too deep or out.
+"""
 
 
 def read_instruction_files(workspace: Workspace, layer: Layer, request: Request) -> InstructionFiles:
@@ -73,7 +67,7 @@ def read_instruction_files(workspace: Workspace, layer: Layer, request: Request)
 
 def read_all_instruction_files(workspace: Workspace, templates: Iterable[str]) -> InstructionFiles:
     """The files that these paths name in any folder, with their imports, whatever files are open."""
-    patterns = [fill_template(template, {"agent": "*", "team": "*"}) for template in templates]
+    patterns = [any_owner_pattern(template) for template in templates]
     paths = (path for pattern in patterns for path in workspace.list(f"**/{pattern}"))
     return read_with_imports(workspace, dict.fromkeys(paths))
 
@@ -104,12 +98,8 @@ def _folders_to_open(request: Request) -> Sequence[str]:
     return [*folders]
 
 
-class _Import(NamedTuple):
-    """The place of an import."""
-
-    path: str
-    line: int
-    written: str
+_Import = tuple[str, int, str]
+"""The place of an import: a file, its line, and the path that is written there."""
 
 
 class _Reading:
@@ -135,7 +125,7 @@ class _Reading:
         for place, path in self._too_deep.items():
             if path in self._paths:
                 self._problems.pop(place, None)
-        return InstructionFiles(tuple(self._files.values()), tuple(self._problems.values()), tuple(self._paths))
+        return [*self._files.values()], tuple(self._problems.values()), tuple(self._paths)
 
     def _add(self, path: str, importing: tuple[str, ...]) -> bool:
         """Add a file and what it imports; False where there is no such file. `importing` leads to it."""
@@ -145,26 +135,30 @@ class _Reading:
             if isinstance(read, Problem):
                 self._problems.setdefault(read, read)
             if isinstance(read, Document):
-                self._files[path] = self._instruction_file(read, importing[-1] if importing else "")
-        if (file := self._files.get(path)) and file.is_applied:
+                is_imported = bool(importing)
+                excluded = self._exclusion(read, is_imported=is_imported)
+                self._files[path] = InstructionFile(read, is_imported, excluded)
+        if (file := self._files.get(path)) and not file.excluded:
             self._follow_imports(file.document, importing)
         return self._paths[path]
 
-    def _instruction_file(self, document: Document, imported_by: str) -> InstructionFile:
+    def _exclusion(self, document: Document, *, is_imported: bool) -> Reason | None:
+        """The reason why a file does not apply; None if it is for every file, or for an open one."""
         globs = scope_globs(document.front) or ()
-        if line := self._front_fault(document) if not imported_by else 0:
-            return InstructionFile(document, is_applied=self._open is None, globs=globs, fault_line=line)
+        if line := self._front_fault(document) if not is_imported else 0:
+            return None if self._open is None else Reason.of("front-matter", line=line)
         is_always = str(document.front.get("alwaysApply", "")).casefold() == "true"
-        if self._open is None or imported_by or is_always or _EVERYTHING & {*globs}:
-            return InstructionFile(document, imported_by, globs=globs)
+        if self._open is None or is_imported or is_always or _EVERYTHING & {*globs}:
+            return None
         for fault in {fault: None for glob in globs if (fault := glob_fault(glob))}:
             problem = Problem("bad-glob", document.path, 1, f"not every file is found that its globs name: {fault}")
             self._problems[problem] = problem
-        if globs:
-            is_applied = any(is_for(glob, path) for glob in globs for path in self._open)
-        else:
-            is_applied = not document.path.endswith(_ON_REQUEST_ENDINGS)
-        return InstructionFile(document, is_applied=is_applied, globs=globs)
+        if any(is_for(glob, path) for glob in globs for path in self._open):
+            return None
+        if not globs and not document.path.endswith(_ON_REQUEST_ENDINGS):
+            return None
+        shown = one_line(", ".join(globs))[:200]
+        return Reason.of("not-open", globs=shown) if shown else Reason("on-request")
 
     def _front_fault(self, document: Document) -> int:
         """The line of a Cursor rule's front matter that is no YAML, as a problem, too; 0 for none, and for other files.
@@ -189,16 +183,16 @@ class _Reading:
         self._followed[copy] = len(trail)
         for number, found in enumerate(find_imports(document.text)):
             is_last = number == MAX_IMPORTS
-            place = _Import(document.path, document.line + found.line, "" if is_last else found.path)
+            place = document.path, document.line + found.line, "" if is_last else found.path
             message = "later imports are not read" if is_last else self._import_fault(place, trail)
             if message:
-                self._problems.setdefault(place, Problem("import", place.path, place.line, message))
+                self._problems.setdefault(place, Problem("import", place[0], place[1], message))
             if is_last:
                 break
 
     def _import_fault(self, place: _Import, trail: tuple[str, ...]) -> str:
         """Read an imported file; gives the reason why it is not there, empty where it is, or is no file's name."""
-        written = place.written
+        written = place[2]
         path = imported_path(trail[-1], written)
         if path is None:
             return f"@{written} leads out of the workspace, so it is not read" if is_file_name(written) else ""
@@ -221,13 +215,13 @@ class _Reading:
 
 
 def instructions(query: SourceQuery) -> RetrievalResult:
-    """The layer's files as fragments: the root's first, the nearest to an open file last, imports behind the importer.
+    """The layer's files as fragments: the root's first, the nearest to an open file last, imports after the importer.
 
     A rule for files of which none is open is an excluded fragment.
     """
-    read = read_instruction_files(query.build.workspace, query.layer, query.build.request)
-    fragments = tuple(_file_fragment(file, query.layer, place) for place, file in enumerate(read.files))
-    return RetrievalResult(fragments, tuple(file.document for file in read.files), read.problems)
+    files, problems, _ = read_instruction_files(query.build.workspace, query.layer, query.build.request)
+    fragments = (_file_fragment(file, query.layer, place) for place, file in enumerate(files))
+    return RetrievalResult(tuple(fragments), tuple(file.document for file in files), tuple(problems))
 
 
 def _file_fragment(file: InstructionFile, layer: Layer, place: int) -> Fragment:
@@ -244,14 +238,5 @@ def _file_fragment(file: InstructionFile, layer: Layer, place: int) -> Fragment:
             place=(place,),
             keep=layer.overflow.keep,
         ),
-        verdict=Verdict(excluded=_exclusion(file, text)),
+        verdict=Verdict(excluded=file.excluded or (None if text else Reason("blank"))),
     )
-
-
-def _exclusion(file: InstructionFile, text: str) -> Reason | None:
-    if file.fault_line and not file.is_applied:
-        return Reason.of("front-matter", line=file.fault_line)
-    if not file.is_applied:
-        globs = one_line(", ".join(file.globs))[:200]
-        return Reason.of("not-open", globs=globs) if globs else Reason("on-request")
-    return None if text else Reason("blank")

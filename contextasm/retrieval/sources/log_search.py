@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from contextasm.model import (
     EntryPool,
@@ -22,9 +21,8 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.pools.log_pool import line_entry, read_logs_up_to
-from contextasm.retrieval.pools.memory_pool import MANY, first_rows, pool_patterns
-from contextasm.retrieval.pools.memory_search import query_pool
+from contextasm.retrieval.pools.entries import MANY, first_rows, pool_patterns, use_pool
+from contextasm.retrieval.pools.log_pool import line_entry, log_lines
 from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order
 from contextasm.text.markdown.logs import LogLine
 from contextasm.text.names.templates import fill_item, fill_template
@@ -33,21 +31,11 @@ BESIDE = "beside"
 """Note of a line that was found by a line beside it."""
 
 
-class _PlacedLog(NamedTuple):
-    """A log, and its place among those that are shown."""
+_Logs = Mapping[str, tuple[DatedLog, int]]
+"""Logs by path, each with its place among those that are shown."""
 
-    log: DatedLog
-    place: int
-
-
-class _Candidates(NamedTuple):
-    """Rows that may be shown, and rows that say the same as one of them."""
-
-    scores: Mapping[int, float]
-    """Similarity of each row that may be shown: the best of its copies."""
-    merged: Mapping[int, int]
-    """The row that stands for each of the others."""
-
+_Candidates = tuple[Mapping[int, float], Mapping[int, int]]
+"""Similarity of each row that may be shown, the best of its copies, and for other rows the one that stands for each."""
 
 _MORE = 8
 """Factor of the number of matches that are looked at, while too few of them say different things."""
@@ -64,37 +52,36 @@ def log_search(query: SourceQuery) -> RetrievalResult:
         return RetrievalResult()
     listed, problems = logs_in_display_order(query)
     logs = [*{log.path: log for log in listed}.values()]
-    placed = {log.path: _PlacedLog(log, place) for place, log in enumerate(logs)}
+    placed = {log.path: (log, place) for place, log in enumerate(logs)}
     future = tuple(_future_fragment(log, query.layer) for log in logs if log.age < 0)
     past = [log.path for log in logs if log.age >= 0]
-    use = partial(_pool_result, query, placed)
     days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
-    # An index knows the day of a log by its name alone.
+    # An index knows the day of a log only by its name.
     indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
-    found = query_pool(indexed, "log-lines", past, partial(read_logs_up_to, query.build.workspace, days), use, use)
+    found = use_pool(indexed, log_lines(days), past, partial(_pool_result, query, placed))
     return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
 
 
-def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: EntryPool[LogLine]) -> RetrievalResult:
+def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
     request = query.build.request
     similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
-    candidates = _candidates(query, pool, matches, logs)
-    apart = headings | candidates.scores.keys()
+    scores, merged = _candidates(query, pool, matches, logs)
+    apart = headings | scores.keys()
     others = [row for row in range(pool.rows) if row not in apart] if pool.size <= MANY else []
     most = query.layer.query.max_candidates
     fragments: list[Fragment] = []
-    rows = [*candidates.scores, *others]
+    rows = [*scores, *others]
     lines = dict(zip(rows, pool.entries(rows), strict=True))
-    beside = _without_own_match(query.build.request.topic, {row: lines[row] for row in candidates.scores}, logs)
+    beside = _without_own_match(query.build.request.topic, {row: lines[row] for row in scores}, logs)
     for row, line in lines.items():
         fragment = _line_fragment(line, logs[line.path], query.layer)
-        if row in candidates.scores:
+        if row in scores:
             verdict = Verdict(note=BESIDE) if row in beside else Verdict()
-            fragments.append(fragment._replace(score=(("similarity", candidates.scores[row]),), verdict=verdict))
-        elif row in candidates.merged:
-            into = lines[candidates.merged[row]]
+            fragments.append(fragment._replace(score=(("similarity", scores[row]),), verdict=verdict))
+        elif row in merged:
+            into = lines[merged[row]]
             reason = Reason.of("merged", into=f"{into.path}:{into.line}", path=into.path, by="content")
             fragments.append(fragment.exclude(reason))
         else:
@@ -104,15 +91,15 @@ def _pool_result(query: SourceQuery, logs: Mapping[str, _PlacedLog], pool: Entry
     if not pool.size <= MANY:
         missing = {
             "no-match": pool.rows - len(headings) - len(matches),
-            "not-in-pool": len(matches) - len(candidates.scores) - len(candidates.merged),
-            "merged": len(candidates.merged),
+            "not-in-pool": len(matches) - len(scores) - len(merged),
+            "merged": len(merged),
         }
         counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
         fragments += (_count_fragment(query, reason) for reason in counts)
     return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
 
 
-def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: Mapping[str, _PlacedLog]) -> frozenset[int]:
+def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) -> frozenset[int]:
     """The rows of lines that do not match the topic themselves: they were found by what stands beside them."""
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import build_index
@@ -120,14 +107,12 @@ def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: Mapping[s
     if not lines:
         return frozenset()
     rows = [*lines]
-    entries = [line_entry(line, str(logs[line.path].log.day))._replace(kernel=0.0) for line in lines.values()]
+    entries = [line_entry(line, str(logs[line.path][0].day))._replace(kernel=0.0) for line in lines.values()]
     own = similarities(topic, build_index(entries), 0.0)
     return frozenset(row for at, row in enumerate(rows) if not own.get(at))
 
 
-def _candidates(
-    query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[int, float], logs: Mapping[str, _PlacedLog]
-) -> _Candidates:
+def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[int, float], logs: _Logs) -> _Candidates:
     """The `max_candidates` best matches that say different things, in the order of ranking; all for 0.
 
     Those that `--since` leaves out take no part, and are candidates besides.
@@ -139,34 +124,34 @@ def _candidates(
     count = most
     while True:
         rows = first_rows(pool, keys, count) if keys else []
-        distinct = _without_copies(pool, [*rows, *filtered], matches, logs)
-        if len(rows) == len(keys) or len(distinct.scores) - len(filtered) >= most:
+        distinct, merged = _without_copies(pool, [*rows, *filtered], matches, logs)
+        if len(rows) == len(keys) or len(distinct) - len(filtered) >= most:
             break
         count *= _MORE
-    surplus = {*[row for row in rows if row in distinct.scores][most:]}
-    scores = {row: score for row, score in distinct.scores.items() if row not in surplus}
-    return _Candidates(scores, {row: into for row, into in distinct.merged.items() if into in scores})
+    surplus = {*[row for row in rows if row in distinct][most:]}
+    scores = {row: score for row, score in distinct.items() if row not in surplus}
+    return scores, {row: into for row, into in merged.items() if into in scores}
 
 
 def _without_copies(
-    pool: EntryPool[LogLine], rows: Sequence[int], matches: Mapping[int, float], logs: Mapping[str, _PlacedLog]
+    pool: EntryPool[LogLine], rows: Sequence[int], matches: Mapping[int, float], logs: _Logs
 ) -> _Candidates:
     # The copy that stays is of the log that is shown first, such as the one that is not in the archive.
     groups: dict[tuple[str, str], list[tuple[int, float, int, int]]] = {}
     for row, line in zip(rows, pool.entries(rows), strict=True):
-        placed = logs[line.path]
-        groups.setdefault((str(placed.log.day), line.text), []).append((placed.place, -matches[row], line.line, row))
+        log, place = logs[line.path]
+        groups.setdefault((str(log.day), line.text), []).append((place, -matches[row], line.line, row))
     scores: dict[int, float] = {}
     merged: dict[int, int] = {}
     for copies in groups.values():
         stays, *others = (row for _, _, _, row in sorted(copies))
         scores[stays] = max(matches[stays], *(matches[row] for row in others), 0.0)
         merged |= dict.fromkeys(others, stays)
-    return _Candidates(scores, merged)
+    return scores, merged
 
 
-def _line_fragment(line: LogLine, placed: _PlacedLog, layer: Layer) -> Fragment:
-    log = placed.log
+def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], layer: Layer) -> Fragment:
+    log, place = placed
     template = layer.display.item_template
     text = fill_item(template, {"text": line.text}, ("text",)) if template else line.text
     return Fragment(
@@ -176,7 +161,7 @@ def _line_fragment(line: LogLine, placed: _PlacedLog, layer: Layer) -> Fragment:
         FragmentDisplay(
             layer.heading[0],
             group=fill_template(layer.display.group_template, {"date": str(log.day)}),
-            place=(placed.place, line.location.line),
+            place=(place, line.location.line),
             keep=layer.overflow.keep,
         ),
         statement=line.text,
@@ -196,7 +181,7 @@ def _future_fragment(log: DatedLog, layer: Layer) -> Fragment:
 
 
 def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    patterns = " ".join(pool_patterns(query.layer, query.build.request))
+    patterns = " ".join(pool_patterns(query))
     return Fragment(
         f"{patterns} {reason.code}",
         Location(patterns, 0),

@@ -1,18 +1,18 @@
 """Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores.
 
-How memories are read and ordered is in `memory_pool`, and how a large pool is searched in `memory_search`. A memory
-that belongs to another layer, by tier or by a quota of keys, is no fragment of this one.
+How memories are scored, and how a large pool is searched, is in `memory_pool`. A memory that
+belongs to another layer, by tier or by a quota of keys, is no fragment of this one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from contextasm.model import (
     PIN_FIELD,
+    EntryPool,
     Fragment,
     FragmentDisplay,
     Labels,
@@ -28,18 +28,25 @@ from contextasm.model import (
     Verdict,
     memory_score,
 )
-from contextasm.retrieval.pools.memory_pool import ReadMemories, future_reason, index_entry, read_pool
-from contextasm.retrieval.pools.memory_search import all_rows, search_pool, topic_scores
+from contextasm.retrieval.pools.entries import ReadPool, read_pool
+from contextasm.retrieval.pools.memory_pool import (
+    MEMORIES,
+    best_and_counts,
+    future_reason,
+    has_all,
+    index_entry,
+    topic_scores,
+    use_memories,
+)
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.templates import fill_item, fill_template
-from contextasm.text.similarity import text_fingerprint
+from contextasm.text.similarity import identities, text_fingerprint
 
 if TYPE_CHECKING:
     from contextasm.retrieval.reading.feedback import WorkspaceFeedback
-    from contextasm.retrieval.search.bm25 import HybridHit
 
 _WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
@@ -57,7 +64,7 @@ def group_memories(
     """The layer's memories with their places, and the problems of all memories.
 
     `exclusions` holds the ids of excluded memories, which take no part in a quota. Of memories that are the same by
-    the methods `merge` of the profile, a quota takes the surest alone.
+    the methods `merge` of the profile, a quota takes only the surest.
     """
     problems = [problem for memory in memories for problem in _memory_problems(memory, layer)]
     tier = layer.memories.tier
@@ -126,34 +133,31 @@ def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[s
     candidates = [
         memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
     ]
-    seen: set[tuple[object, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     distinct: list[Memory] = []
     for memory in sorted(candidates, key=lambda memory: (-memory.confidence, -memory.importance, memory.text)):
-        text = text_fingerprint(memory.text)
-        names: set[tuple[object, ...]] = {("content", text.folded)} if "content" in merge else set()
-        if "dedup" in merge and memory.dedup:
-            names.add(("dedup", memory.dedup, text.figures))
-        if not names & seen:
+        keys = {*identities(text_fingerprint(memory.text), memory.dedup, merge).values()}
+        if not keys & seen:
             distinct.append(memory)
-        seen |= names
+        seen |= keys
     return distinct
 
 
 def _within_quota(memories: Sequence[Memory], layer: Layer) -> Iterator[tuple[Memory, Place]]:
-    # The most important first; each memory is taken once, by the first pattern with room for it.
+    # The most important first; each memory is chosen once, by the first pattern with room for it.
     best_first = sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, memory.text, memory.id))
-    taken: set[str] = set()
+    chosen: set[str] = set()
     for place, (pattern, count) in enumerate(layer.memories.key_quota):
         matching = [
-            memory for memory in best_first if memory.id not in taken and wildcard_matches(pattern, memory_key(memory))
+            memory for memory in best_first if memory.id not in chosen and wildcard_matches(pattern, memory_key(memory))
         ]
         for number, memory in enumerate(matching[:count]):
-            taken.add(memory.id)
+            chosen.add(memory.id)
             yield memory, (place, number)
 
 
 def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
-    # In the layer's order; keys that the layer does not name are behind it, by name.
+    # In the layer's order; keys that the layer does not name come after them, by name.
 
     def sort_key(key: str) -> tuple[int, str]:
         patterns = (
@@ -164,23 +168,35 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
     return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}
 
 
+# --- The sources -----------------------------------------------------------------------------------------------------
+
+
 def recent_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments; each excluded one has its reason."""
-    return search_pool(query, lambda pool: _pool_fragments(query, pool)[0], all_rows, _scored_fragment)
+    return use_memories(query, _recent_fragments)
 
 
 def search_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, those that match the topic with scores; none without a topic."""
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    return search_pool(query, partial(_topic_fragments, query), topic_scores, _scored_fragment)
+    return use_memories(query, _topic_fragments)
 
 
-def _scored_fragment(memory: Memory, layer: Layer, score: Score, exclusion: Reason | None) -> Fragment:
-    return memory_fragment(memory, (), layer, exclusion)._replace(score=score)
+def _recent_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    return _pool_fragments(query, pool)[0] if has_all(pool, query) else _best_fragments(query, pool, None)
 
 
-def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
+def _best_fragments(query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None) -> RetrievalResult:
+    """Fragments of the best memories of a large pool, and counts of the others."""
+    best, counts = best_and_counts(query, pool, scores)
+    fragments = [memory_fragment(memory, (), query.layer, None)._replace(score=score) for memory, score in best]
+    return RetrievalResult((*fragments, *counts), tuple(pool.documents), tuple(pool.problems))
+
+
+def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    if not has_all(pool, query):
+        return _best_fragments(query, pool, topic_scores(query, pool))
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = _hits(query, [memories[number] for number in candidates])
@@ -190,7 +206,8 @@ def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
         if hit := hits.get(row):
             memory = memories[number]
             weighted = _weighted_parts(memory, query, feedback)
-            score = (*_common_parts(memory, hit.similarity, query), *hit.parts, *weighted)
+            (_, similarity), *parts = hit
+            score = (*_common_parts(memory, similarity, query), *parts, *weighted)
             fragments[number] = fragments[number]._replace(score=score)
         elif not memories[number].pin:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
@@ -198,9 +215,9 @@ def _topic_fragments(query: SourceQuery, pool: ReadMemories) -> RetrievalResult:
     return feedback.added_to(result) if feedback else result
 
 
-def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, HybridHit], tuple[Problem, ...]]:
+def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
     # By position; by words, and by embeddings, too, where these are configured and in time.
-    from contextasm.retrieval.search.bm25 import HybridHit, fuse, similarities
+    from contextasm.retrieval.search.bm25 import fuse, similarities
     from contextasm.retrieval.search.inverted_index import build_index
 
     topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
@@ -210,13 +227,13 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
     nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
     if isinstance(nearness, Problem) or not nearness:
         problems = (nearness,) if isinstance(nearness, Problem) else ()
-        return {row: HybridHit(similarity) for row, similarity in word_hits.items()}, problems
+        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}, problems
     return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
-    result, memories = _pool_fragments(query, read_pool(query.build.workspace, query_paths(query)))
+    result, memories = _pool_fragments(query, read_pool(query.build.workspace, MEMORIES, query_paths(query)))
     feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
@@ -257,15 +274,15 @@ def names_open(memory: Memory, request: Request) -> bool:
     return bool(names & set(memory.files)) or any(mentions(folded, name) for name in names)
 
 
-def _pool_fragments(query: SourceQuery, pool: ReadMemories) -> tuple[RetrievalResult, tuple[Memory, ...]]:
+def _pool_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
     today = query.build.request.date
     reasons = (
         (memory.id, reason or future_reason(memory.created, today))
-        for memory, reason in zip(pool.all_memories, pool.exclusions, strict=True)
+        for memory, reason in zip(pool.all_entries, pool.exclusions, strict=True)
     )
     exclusions = {name: reason for name, reason in reasons if reason}
-    members, problems = group_memories(pool.all_memories, query.layer, exclusions, query.build.profile.merge)
+    members, problems = group_memories(pool.all_entries, query.layer, exclusions, query.build.profile.merge)
     fragments = tuple(
         memory_fragment(memory, place, query.layer, exclusions.get(memory.id)) for memory, place in members
     )

@@ -15,10 +15,9 @@ from typing import Any
 from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.json_reader import load_json
-from contextasm.text.markdown.blocks import heading
-from contextasm.text.markdown.literals import closes_fence, fence_opening
+from contextasm.text.markdown.blocks import begins_bullet, heading, parts
+from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.fields import YES
-from contextasm.text.memories.parser import begins_bullet, bullet_end, line_behind_fence
 
 KEY = "private"
 """Name of the flag in front matter, attributes and rows."""
@@ -163,38 +162,26 @@ def _cached_private_lines(text: str) -> tuple[int, ...]:
 
 def _private_lines(lines: Sequence[str]) -> Iterator[int]:
     """Numbers of the private lines, counted from 0."""
-    at = 0
-    unclosed: set[str] = set()
-    while at < len(lines):
-        line = lines[at]
-        stop = at + 1
-        if end := _end_of_fence(lines, at, unclosed):
-            stop = end
-        elif begins_bullet(line):
-            stop = bullet_end(lines, at)
-            if any(map(_says_private, lines[at:stop])):
-                yield from range(at, stop)
+    # In code that is never closed a heading may be none, so it ends no section, but each private line there counts.
+    headings = (part for part in parts(lines) if part.kind == "heading")
+    stop = 0
+    for part in parts(lines, is_cautious=True):
+        if part.stop <= stop or part.kind == "fence":
+            continue
+        line = lines[part.first]
+        if part.kind == "bullet":
+            if any(map(_says_private, lines[part.first : part.stop])):
+                yield from range(part.first, part.stop)
         elif _is_private_json(line):
-            yield at
+            yield part.first
+        elif part.kind == "heading" and _says_private(line):
+            later = (each.first for each in headings if each.first > part.first and each.level <= part.level)
+            stop = next(later, len(lines))
+            yield from range(part.first, stop)
         elif _says_private(line):
-            stop = _end_of_section(lines, at) if heading(line) else _end_of_paragraph(lines, at)
-            yield from range(_start_of_paragraph(lines, at), stop)
-        at = stop
-
-
-def _end_of_fence(lines: Sequence[str], at: int, unclosed: set[str]) -> int:
-    """Line behind the fence that opens at a line; 0 for none, and for one that is never closed.
-
-    `unclosed` holds the ticks of such fences: no later fence of these ticks is closed, either.
-    """
-    fence = fence_opening(lines[at])
-    if not fence or fence[1] in unclosed:
-        return 0
-    end = line_behind_fence(lines, at, fence[1])
-    if end and closes_fence(lines[end - 1], fence[1]):
-        return end
-    unclosed.add(fence[1])
-    return 0
+            stop = next((n for n in range(part.first, len(lines)) if _ends_paragraph(lines[n])), len(lines))
+            start = next((n + 1 for n in range(part.first, -1, -1) if _ends_paragraph(lines[n])), 0)
+            yield from range(start, stop)
 
 
 def _says_private(line: str) -> bool:
@@ -228,28 +215,6 @@ def _texts(value: object) -> Iterator[str]:
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for item in items:
         yield from _texts(item)
-
-
-def _end_of_section(lines: Sequence[str], at: int) -> int:
-    title = heading(lines[at])
-    level = title[0] if title else 0
-    stop = at + 1
-    while stop < len(lines):
-        if (title := heading(lines[stop])) and title[0] <= level:
-            break
-        fence = fence_opening(lines[stop])
-        stop = line_behind_fence(lines, stop, fence[1]) if fence else stop + 1
-    return stop
-
-
-def _end_of_paragraph(lines: Sequence[str], at: int) -> int:
-    return next((n for n in range(at, len(lines)) if _ends_paragraph(lines[n])), len(lines))
-
-
-def _start_of_paragraph(lines: Sequence[str], at: int) -> int:
-    if heading(lines[at]):
-        return at
-    return next((n + 1 for n in range(at, -1, -1) if _ends_paragraph(lines[n])), 0)
 
 
 def _ends_paragraph(line: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from contextasm.model import ContextasmError, Problem
+from contextasm.model import ContextasmError, Memory, Problem
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry
+from contextasm.text.memories.fields import DAYS, DEFAULTS, FIELDS, LISTS
 from contextasm.text.memories.writer import (
     parse_confidence,
     parse_importance,
@@ -30,6 +31,11 @@ class CheckedEntry(NamedTuple):
     text: str
     fields: Mapping[str, Any]
     """The stated fields, typed as those of `model.Memory`."""
+
+    @property
+    def memory(self) -> Memory:
+        """The memory that it becomes in a file without front matter; its place is not known."""
+        return Memory(self.id, "", 0, self.text, **self.fields)
 
 
 class CheckedEntries(NamedTuple):
@@ -136,22 +142,13 @@ def _flag(value: object, where: str) -> bool:
 
 
 _PARSERS: Mapping[str, Callable[[object, str], object]] = {
+    **dict.fromkeys(FIELDS, _word),
+    **{name: _flag for name, default in DEFAULTS.items() if default is False},
+    **dict.fromkeys(LISTS, _words),
+    **dict.fromkeys(DAYS, _day),
     "type": _type,
     "importance": parse_importance,
-    "created": _day,
-    "accessed": _day,
     "status": _status,
     "confidence": parse_confidence,
-    "key": _word,
-    "tier": _word,
-    "dedup": _word,
-    "tags": _words,
-    "files": _words,
-    "private": _flag,
-    "pin": _flag,
-    "supersedes": _words,
-    "expires": _day,
-    "superseded_by": _word,
-    "writer": _word,
 }
-"""For each field of a memory but its id, the function that checks its value."""
+"""For each field of a memory, the function that checks its value."""

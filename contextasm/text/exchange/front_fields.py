@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, fitting_type, unread_keys
 from contextasm.text.markdown.front_matter import Value, front_matter
-from contextasm.text.memories.fields import FIELDS, YES
+from contextasm.text.memories.fields import FIELDS, LISTS, YES
 
 FRONT_FIELDS = frozenset(FIELDS) - {"id"}
 """Fields that front matter states for all memories of a file; an id is that of one memory."""
 
 _NUMBERS = ("importance", "confidence")
-_LISTS = ("tags", "files", "supersedes")
 
 
 def with_front_fields(
@@ -57,7 +56,7 @@ def _front_fields(text: str) -> dict[str, object]:
 def _as_stated(name: str, values: Mapping[str, Value]) -> object:
     """A value of front matter, in the form in which entries state it; as written where it has no such form."""
     value = values[name]
-    if name in _LISTS:
+    if name in LISTS:
         parts = value.split(",") if isinstance(value, str) else value
         return [part.strip() for part in parts if part.strip()]
     word = value if isinstance(value, str) else ", ".join(value)

@@ -14,24 +14,13 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from contextasm.model import Memory
+from contextasm.text.memories.fields import FIELDS, LISTS
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.names.dates import parse_date
 from contextasm.text.names.templates import one_line
 
-_OWN_FIELDS = (
-    "id",
-    "importance",
-    "confidence",
-    "created",
-    "accessed",
-    "expires",
-    "key",
-    "tier",
-    "dedup",
-    "superseded_by",
-    "writer",
-)
-_OWN_LISTS = ("tags", "files", "supersedes")
+_FIRST = ("id", "importance", "confidence", "created", "accessed", "expires")
+_PLAIN = (*_FIRST, *(name for name in FIELDS if name not in {*_FIRST, *LISTS, "type", "status", "private", "pin"}))
 _DRAFTS = {"draft", "review"}
 _RESERVED = {"index", "log"}
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -65,13 +54,11 @@ def _concept_names(memories: Sequence[Memory]) -> list[str]:
 
 def _concept(memory: Memory) -> str:
     lines = ["---", f"type: {_quoted(memory.type)}", f"title: {_quoted(_title(memory))}"]
-    for name in _OWN_FIELDS:
+    for name in _PLAIN:
         value = getattr(memory, name)
         if value != "":
             lines.append(f"{name}: {value if isinstance(value, float) else _quoted(value)}")
-    lines += [
-        f"{name}: [{', '.join(map(_quoted, values))}]" for name in _OWN_LISTS if (values := getattr(memory, name))
-    ]
+    lines += [f"{name}: [{', '.join(map(_quoted, values))}]" for name in LISTS if (values := getattr(memory, name))]
     lines += [f"{name}: true" for name in ("private", "pin") if getattr(memory, name)]
     if status := _status(memory):
         lines.append(f"status: {status}")

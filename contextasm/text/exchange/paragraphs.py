@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.text.markdown.blocks import heading, is_rule
-from contextasm.text.markdown.literals import fence_opening, literal_at
-from contextasm.text.memories.parser import begins_bullet, bullet_end, line_behind_fence
+from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_rule
+from contextasm.text.markdown.literals import closed_html_end, fence_opening, line_behind_fence
 
 _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")
 """A whole line in bold type stands for a heading."""
@@ -91,21 +90,14 @@ def _before_rule(lines: Sequence[str], at: int, stop: int) -> int:
 
 
 def _paragraph_end(lines: Sequence[str], at: int) -> int:
+    unclosed: set[str] = set()
     while at < len(lines) and not _ends_paragraph(lines[at]):
         if fence := fence_opening(lines[at]):
             at = line_behind_fence(lines, at, fence[1])
         else:
-            at = _behind_comment(lines, at)
+            at = closed_html_end(lines, at, unclosed) or at + 1
     return at
 
 
 def _ends_paragraph(line: str) -> bool:
     return not line.strip() or begins_bullet(line) or is_rule(line) or heading(line) is not None
-
-
-def _behind_comment(lines: Sequence[str], at: int) -> int:
-    """The line behind the comment that opens at the beginning of a line and is closed; else the next one."""
-    if not lines[at].lstrip().startswith("<!--"):
-        return at + 1
-    part = literal_at(lines, at)
-    return part.stop if part and part.kind == "comment" and part.is_closed else at + 1

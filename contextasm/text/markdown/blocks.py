@@ -12,7 +12,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from contextasm.model import Document, Location
-from contextasm.text.markdown.literals import fence_opening, has_fence_lead, indent_of, literal_at
+from contextasm.text.markdown.literals import (
+    closed_html_end,
+    closes_fence,
+    fence_opening,
+    has_fence_lead,
+    indent_of,
+    line_behind_fence,
+    literal_at,
+)
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
@@ -79,6 +87,81 @@ def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
         while at < len(lines) and not lines[at].strip():
             at += 1
         yield TextBlock(first, at, kind, tuple(levels), body, fence)
+
+
+class Part(NamedTuple):
+    """A part of a text by what it begins with."""
+
+    first: int
+    stop: int
+    """Half open: the part is `lines[first:stop]`."""
+    kind: str
+    """`heading`; `bullet`, with all that belongs to it; `fence`; `html` for a comment, `<pre>` and the like that is
+    closed; or `line` for any other line, such as a blank one."""
+    level: int = 0
+    """Level of a heading."""
+    title: str = ""
+    """Words of a heading."""
+
+
+def parts(lines: Sequence[str], *, is_cautious: bool = False) -> Iterator[Part]:
+    """The parts of a text given as lines: each line is in one of them.
+
+    A fence that is never closed ends with the text. With `is_cautious` it is lines like any others, and so is HTML, so
+    that nothing that may be read as text is passed over.
+    """
+    at = 0
+    unclosed: set[str] = set()
+    while at < len(lines):
+        part = _part_at(lines, at, unclosed, is_cautious=is_cautious)
+        yield part
+        at = part.stop
+
+
+def _part_at(lines: Sequence[str], at: int, unclosed: set[str], *, is_cautious: bool) -> Part:
+    """The part that begins at a line. `unclosed` holds ticks and openings that nothing below closes."""
+    line = lines[at]
+    if (fence := fence_opening(line)) and fence[1] not in unclosed:
+        stop = line_behind_fence(lines, at, fence[1])
+        if not is_cautious or closes_fence(lines[stop - 1], fence[1]):
+            return Part(at, stop, "fence")
+        unclosed.add(fence[1])
+    if begins_bullet(line):
+        return Part(at, bullet_end(lines, at), "bullet")
+    if title := heading(line):
+        return Part(at, at + 1, "heading", *title)
+    if not is_cautious and "<" in line[:4] and (stop := closed_html_end(lines, at, unclosed)):
+        return Part(at, stop, "html")
+    return Part(at, at + 1, "line")
+
+
+def begins_bullet(line: str) -> bool:
+    """Whether a line begins a list item that is not indented."""
+    return line[:1] in {"-", "*", "+"} and line[1:2] in {" ", "\t"} and bool(line[1:].strip(" \t-*"))
+
+
+def bullet_end(lines: Sequence[str], at: int) -> int:
+    """The line behind the list item at line `at`.
+
+    An item holds indented lines, and lines that follow its text without a blank line between.
+    """
+    stop = at + 1
+    blank = False
+    while stop < len(lines):
+        line = lines[stop]
+        indented = line[:1] in {" ", "\t"} and bool(line.strip())
+        if indented and (fence := fence_opening(line)):
+            # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
+            beyond = next((n for n in range(stop, len(lines)) if begins_bullet(lines[n])), len(lines))
+            stop, blank = min(line_behind_fence(lines, stop, fence[1]), beyond), False
+            continue
+        if not indented and line.strip() and (blank or begins_bullet(line) or heading(line) or fence_opening(line)):
+            break
+        blank = not line.strip()
+        stop += 1
+    while not lines[stop - 1].strip():
+        stop -= 1
+    return stop
 
 
 def _block_body(lines: Sequence[str], at: int) -> tuple[str, int, str]:

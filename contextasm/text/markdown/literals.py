@@ -71,6 +71,11 @@ def closes_fence(line: str, ticks: str) -> bool:
     return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)
 
 
+def line_behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
+    """The line behind the fence that line `at` opens with `ticks`; the end for one that is never closed."""
+    return next((n + 1 for n in range(at + 1, len(lines)) if closes_fence(lines[n], ticks)), len(lines))
+
+
 def indent_of(line: str) -> int:
     """Columns of blanks that a line begins with."""
     return len(line[: len(line) - len(line.lstrip(_BLANKS))].expandtabs(4))
@@ -85,6 +90,23 @@ def literal_at(lines: Sequence[str], at: int) -> Literal | None:
     if not bare.startswith("<") or len(line) - len(bare) > 3:
         return None
     return _html(lines, at, bare)
+
+
+def closed_html_end(lines: Sequence[str], at: int, unclosed: set[str]) -> int:
+    """The line behind the comment or `<pre>` and the like that begins at line `at`; 0 for none, or one never closed.
+
+    The opening of one that is never closed is added to `unclosed`, and no later one like it is looked for.
+    """
+    bare = lines[at].lstrip(" ")
+    kind = "<!--" if bare.startswith("<!--") else "<"
+    if not bare.startswith("<") or len(lines[at]) - len(bare) > 3 or kind in unclosed:
+        return 0
+    part = _raw_html(lines, at, bare)
+    if part and part.is_closed:
+        return part.stop
+    if part:
+        unclosed.add(kind)
+    return 0
 
 
 def literals(lines: Sequence[str]) -> Iterator[Literal]:
@@ -117,10 +139,8 @@ def _fence(lines: Sequence[str], at: int, lead: str, ticks: str) -> Literal:
 
 
 def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
-    if tag := re.match(_CLOSED_TAG, bare):
-        return _raw(lines, at, "raw", re.compile(_CLOSING_TAG), f"</{tag[1]}>")
-    if bare.startswith("<!--"):
-        return _raw(lines, at, "comment", re.compile("-->"), "-->")
+    if part := _raw_html(lines, at, bare):
+        return part
     if end := next((end for start, end in _DECLARATION.items() if bare.startswith(start)), ""):
         return None if end in bare else Literal(at, at + 1, "doubtful", len(lines[at]) - len(bare))
     if not (is_block := re.match(_BLOCK_TAG, bare)) and not re.match(_LONE_TAG, bare):
@@ -130,6 +150,13 @@ def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
     if not is_block and (stop == at + MAX_LOOKAHEAD or any(map(_opens_another, lines[at + 1 : stop]))):
         return Literal(at, at + 1, "doubtful", indent_of(lines[at]))
     return _part(lines, Literal(at, stop, "tag", is_closed=stop < len(lines)))
+
+
+def _raw_html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
+    """The comment, or the element of unformatted text such as `<pre>`, that begins at a line; None for neither."""
+    if tag := re.match(_CLOSED_TAG, bare):
+        return _raw(lines, at, "raw", re.compile(_CLOSING_TAG), f"</{tag[1]}>")
+    return _raw(lines, at, "comment", re.compile("-->"), "-->") if bare.startswith("<!--") else None
 
 
 def _opens_another(line: str) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from hashlib import sha256
+from typing import Any
 
-from contextasm.model import Memory, Problem, T
+from contextasm.model import Memory, Problem
 from contextasm.text.markdown.front_matter import Value
 from contextasm.text.names.dates import parse_leading_date
 
@@ -72,6 +74,17 @@ def memory_id(path: str, text: str) -> str:
 FIELDS = [name for name in Memory._fields if name not in {"path", "line", "text"}]
 """Names of the fields that a memory may set (man/ctxasm.yaml.5, MEMORIES)."""
 
+DEFAULTS: Mapping[str, object] = Memory._field_defaults
+"""What a field means that is not set; an id has no default."""
+
+LISTS = tuple(name for name, default in DEFAULTS.items() if default == ())
+"""Names of the fields that take several words."""
+
+_FLAGS = tuple(name for name, default in DEFAULTS.items() if default is False)
+
+DAYS = ("created", "accessed", "expires")
+"""Names of the fields that are days."""
+
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 """Importance in words (digest, X8)."""
 
@@ -95,96 +108,38 @@ class FieldReport:
 
 def memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value], report: FieldReport) -> Memory:
     """A memory from its text and its fields as written; a field that can't be read is reported and left out."""
-    written = _WrittenFields(fields, line, report)
-    word, words, day = written.word, written.words, written.day
-    return Memory(
-        id=word("id") or memory_id(path, text),
-        path=path,
-        line=line,
-        text=text,
-        type=word("type", "note"),
-        importance=written.share("importance", IMPORTANCE),
-        created=day("created"),
-        accessed=day("accessed"),
-        status=word("status", "active").casefold(),
-        confidence=written.share("confidence", CONFIDENCE),
-        key=word("key"),
-        tier=word("tier"),
-        dedup=word("dedup"),
-        tags=words("tags"),
-        files=words("files"),
-        private=written.is_set("private"),
-        pin=written.is_set("pin"),
-        supersedes=words("supersedes"),
-        expires=day("expires"),
-        superseded_by=word("superseded_by"),
-        writer=word("writer"),
-    )
+    values: dict[str, Any] = {name: _read(name, fields[name], line, report) for name in FIELDS if name in fields}
+    stated = {name: value for name, value in values.items() if value is not None}
+    return Memory(stated.pop("id", None) or memory_id(path, text), path, line, text, **stated)
 
 
-class _WrittenFields:
-    """Fields as they are written at a line of a file."""
-
-    def __init__(self, fields: Mapping[str, Value], line: int, report: FieldReport) -> None:
-        self._fields = fields
-        self._line = line
-        self._report = report
-
-    # A memory states few of its fields: each method first looks whether there is one at all.
-
-    def word(self, name: str, default: str = "") -> str:
-        if name not in self._fields:
-            return default
-        value = self._fields[name]
-        return (value if isinstance(value, str) else ", ".join(value)).strip() or default
-
-    def words(self, name: str) -> tuple[str, ...]:
-        if name not in self._fields:
-            return ()
-        value = self._fields[name]
-        parts = value.split(",") if isinstance(value, str) else value
+def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
+    """The value of a field; None where it has none, or one that can't be read."""
+    if name in LISTS:
+        parts = written.split(",") if isinstance(written, str) else written
         return tuple(part.strip() for part in parts if part.strip())
-
-    def day(self, name: str) -> str:
-        if name not in self._fields:
-            return ""
-        parsed = self._parsed(name, parse_leading_date, "a date, YYYY-MM-DD", "bad-memory-date")
-        return str(parsed) if parsed else ""
-
-    def share(self, name: str, in_words: Mapping[str, float]) -> float:
-        """A number from 0 to 1, or the word for one; 0.5 for none."""
-        if name not in self._fields:
-            return 0.5
-        parsed = self._parsed(name, lambda value: _share_or_word(value, in_words), _share_form(in_words))
-        return 0.5 if parsed is None else parsed
-
-    def is_set(self, name: str) -> bool:
-        if name not in self._fields:
-            return False
-        return bool(self._parsed(name, lambda value: YES.get(value.casefold()), "true or false"))
-
-    def _parsed(self, name: str, parse: Callable[[str], T | None], form: str, code: str = "bad-memory") -> T | None:
-        """The value of a field; None where it has none, or one that can't be read."""
-        if not (written := self.word(name)):
-            return None
-        if (value := parse(written)) is None:
-            self._report.add(self._line, f"{name} is {written}, not {form}", code=code)
-        return value
+    word = (written if isinstance(written, str) else ", ".join(written)).strip()
+    if not word or name not in _PARSERS:
+        return word or None
+    parse, form, code = _PARSERS[name]
+    value = parse(word)
+    if value is None:
+        report.add(line, f"{name} is {word}, not {form}", code=code)
+    return value
 
 
 def importance_of(front: Mapping[str, Value]) -> float:
-    """The importance that front matter states, 0 to 1; 0.5 where it states none that can be read."""
-    written = front.get("importance", "")
-    stated = _share_or_word(written.strip(), IMPORTANCE) if isinstance(written, str) and written.strip() else None
-    return 0.5 if stated is None else stated
+    """The importance that front matter states, 0 to 1; that of a memory without one where none can be read."""
+    stated = {"importance": front["importance"]} if "importance" in front else {}
+    return memory_of_fields("", 0, "", stated, FieldReport("")).importance
 
 
-def _share_form(words: Iterable[str]) -> str:
-    *others, last = words
-    return f"a number from 0 to 1, {', '.join(others)} or {last}"
+def _day(written: str) -> str | None:
+    day = parse_leading_date(written)
+    return str(day) if day else None
 
 
-def _share_or_word(written: str, words: Mapping[str, float]) -> float | None:
+def _share(written: str, words: Mapping[str, float]) -> float | None:
     if written.casefold() in words:
         return words[written.casefold()]
     try:
@@ -192,3 +147,18 @@ def _share_or_word(written: str, words: Mapping[str, float]) -> float | None:
     except ValueError:
         return None
     return value if 0 <= value <= 1 else None
+
+
+def _share_form(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"a number from 0 to 1, {', '.join(others)} or {last}"
+
+
+_PARSERS: Mapping[str, tuple[Callable[[str], object], str, str]] = {
+    **dict.fromkeys(DAYS, (_day, "a date, YYYY-MM-DD", "bad-memory-date")),
+    **dict.fromkeys(_FLAGS, (lambda written: YES.get(written.casefold()), "true or false", "bad-memory")),
+    "importance": (partial(_share, words=IMPORTANCE), _share_form(IMPORTANCE), "bad-memory"),
+    "confidence": (partial(_share, words=CONFIDENCE), _share_form(CONFIDENCE), "bad-memory"),
+    "status": (str.casefold, "", ""),
+}
+"""For each field that is more than a word: its parser, what its value should be, the code of the problem of another."""

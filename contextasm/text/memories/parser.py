@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.content_cache import cached_by_content
-from contextasm.text.markdown.blocks import heading, trimmed, without_block_comments
+from contextasm.text.markdown.blocks import parts, trimmed, without_block_comments
 from contextasm.text.markdown.front_matter import Value, attributes, broken_attributes
-from contextasm.text.markdown.literals import closes_fence, fence_opening
 from contextasm.text.memories.fields import FIELDS, FieldReport, memory_of_fields
 from contextasm.text.names.dates import parse_leading_date
 from contextasm.text.names.matching import nearest
@@ -76,16 +75,14 @@ def is_one_memory(document: Document) -> bool:
 
 def _holds_observations_alone(lines: Sequence[str]) -> bool:
     """Whether headings and bullets are all there is, and a bullet states its type: `- [fact] text`."""
-    at, has_observation = 0, False
-    while at < len(lines):
-        if begins_bullet(lines[at]):
-            kind = TYPE.match(lines[at][1:].strip())
+    has_observation = False
+    for part in parts(lines):
+        line = lines[part.first]
+        if part.kind == "bullet":
+            kind = TYPE.match(line[1:].strip())
             has_observation = has_observation or bool(kind and kind[1] not in TASK_MARKS)
-            at = bullet_end(lines, at)
-        elif lines[at].strip() and not heading(lines[at]):
+        elif line.strip() and part.kind != "heading":
             return False
-        else:
-            at += 1
     return has_observation
 
 
@@ -125,57 +122,16 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
 
 def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
     # A date holds for the bullets below its heading, up to the next heading of the same or a higher level.
-    at, level, day = 0, 0, ""
-    while at < len(lines):
-        line = lines[at]
-        if fence := fence_opening(line):
-            at = line_behind_fence(lines, at, fence[1])
-        elif title := heading(line):
-            if stated := parse_leading_date(title[1]):
-                level, day = title[0], str(stated)
-            elif title[0] <= level:
+    level, day = 0, ""
+    for part in parts(lines):
+        if part.kind == "heading":
+            if stated := parse_leading_date(part.title):
+                level, day = part.level, str(stated)
+            elif part.level <= level:
                 level, day = 0, ""
-            at += 1
-        elif begins_bullet(line):
-            stop = bullet_end(lines, at)
-            yield _Bullet(at, (line[1:].strip(), *_without_list_indent(lines[at + 1 : stop])), day)
-            at = stop
-        else:
-            at += 1
-
-
-def begins_bullet(line: str) -> bool:
-    """Whether a line begins a list item that is not indented."""
-    return line[:1] in {"-", "*", "+"} and line[1:2] in {" ", "\t"} and bool(line[1:].strip(" \t-*"))
-
-
-def bullet_end(lines: Sequence[str], at: int) -> int:
-    """The line behind the list item at line `at`.
-
-    An item holds indented lines, and lines that follow its text without a blank line between.
-    """
-    stop = at + 1
-    blank = False
-    while stop < len(lines):
-        line = lines[stop]
-        indented = line[:1] in {" ", "\t"} and bool(line.strip())
-        if indented and (fence := fence_opening(line)):
-            # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
-            beyond = next((n for n in range(stop, len(lines)) if begins_bullet(lines[n])), len(lines))
-            stop, blank = min(line_behind_fence(lines, stop, fence[1]), beyond), False
-            continue
-        if not indented and line.strip() and (blank or begins_bullet(line) or heading(line) or fence_opening(line)):
-            break
-        blank = not line.strip()
-        stop += 1
-    while not lines[stop - 1].strip():
-        stop -= 1
-    return stop
-
-
-def line_behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
-    """The line behind the fence that line `at` opens with `ticks`; the end for one that is never closed."""
-    return next((n + 1 for n in range(at + 1, len(lines)) if closes_fence(lines[n], ticks)), len(lines))
+        elif part.kind == "bullet":
+            first, *rest = lines[part.first : part.stop]
+            yield _Bullet(part.first, (first[1:].strip(), *_without_list_indent(rest)), day)
 
 
 def _without_list_indent(lines: Sequence[str]) -> Iterator[str]:

@@ -15,15 +15,12 @@ from contextasm.text.cleaning.secrets.scanner import find_secrets
 from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes
 from contextasm.text.markdown.literals import fence_opening
-from contextasm.text.memories.fields import CONFIDENCE, FIELDS, IMPORTANCE
+from contextasm.text.memories.fields import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE
 from contextasm.text.memories.parser import TASK_MARKS, TYPE
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
 _PLAIN = re.compile(r"[\w./:+-][\w./:+, -]*")
-_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 0.5, "status": "active"}
-"""What a missing field means, where that is not empty or false."""
-
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"{}\ud800-\udfff]")
 
 
@@ -67,7 +64,7 @@ def memory_bullet(memory: Memory) -> str:
 def _stated_fields(memory: Memory) -> Iterator[tuple[str, str]]:
     for name in FIELDS:
         value = getattr(memory, name)
-        if name != "type" and value is not False and value not in ("", ()) and _DEFAULTS.get(name) != value:
+        if name != "type" and DEFAULTS.get(name) != value:
             yield name, field_text(value)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from contextasm.model import Document, Memory, Summarizer
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.memories.fields import memory_id
+from contextasm.text.memories.fields import DEFAULTS, FIELDS, memory_id
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
 from contextasm.text.names.templates import one_line
@@ -344,25 +344,9 @@ def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str,
 def _bullet_fields(new: Memory, front: Mapping[str, object]) -> Mapping[str, str]:
     """The fields of the new memory; those that the front matter sets for other memories are stated, too."""
     names = ["id", "importance", "created", "supersedes"]
-    names += (
-        name
-        for name, default in Memory._field_defaults.items() | _DEFAULTS.items()
-        if name in front or getattr(new, name) != default
-    )
+    names += (name for name in FIELDS if name in front or getattr(new, name) != DEFAULTS.get(name))
     fields = {name: field_text(getattr(new, name)) for name in dict.fromkeys(names)}
-    return {name: value for name, value in fields.items() if value and name != "superseded_by"}
-
-
-_DEFAULTS: Mapping[str, object] = {
-    "status": "active",
-    "confidence": 0.5,
-    "key": "",
-    "tier": "",
-    "dedup": "",
-    "tags": (),
-    "files": (),
-    "private": False,
-}
+    return {name: value for name, value in fields.items() if value and name not in {"type", "superseded_by"}}
 
 
 def _reads_back(bullet: str, new: Memory) -> bool:

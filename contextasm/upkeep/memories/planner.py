@@ -40,15 +40,15 @@ def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
     active = [
         memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)
     ]
-    taken: set[str] = set()
-    for planned in (
-        plan_closed(edits, supersession, active, upkeep.today, taken),
-        plan_retired(edits, supersession, taken),
+    planned: set[str] = set()
+    for actions in (
+        plan_closed(edits, supersession, active, upkeep.today, planned),
+        plan_retired(edits, supersession, planned),
     ):
-        for action, memories in planned:
-            taken |= {memory.id for memory in memories}
+        for action, memories in actions:
+            planned |= {memory.id for memory in memories}
             yield action
-    rest = [memory for memory in active if memory.id not in taken]
+    rest = [memory for memory in active if memory.id not in planned]
     yield from _plan_similar(upkeep, edits, rest)
 
 

@@ -14,7 +14,7 @@ from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
-from contextasm.workspace.editing.remember import merge_fields
+from contextasm.workspace.editing.remember import differing_words, merge_fields
 
 STALE_DAYS = 7
 """A task that was created and last of use more days ago is stale (digest 1.6)."""
@@ -67,8 +67,8 @@ class Supersession:
         """A memory, active or not, that says that it supersedes this one; None for none."""
         return self._naming.get(memory.id)
 
-    def followers(self, memory: Memory, taken: Collection[str] = ()) -> list[Memory]:
-        """The memories of active status, but itself and those `taken`, that would be shown again without it."""
+    def followers(self, memory: Memory, planned: Collection[str] = ()) -> list[Memory]:
+        """The memories of active status, but itself and those `planned`, that would be shown again without it."""
         found: dict[str, Memory] = {}
         open_ids = [*memory.supersedes]
         while open_ids:
@@ -76,15 +76,15 @@ class Supersession:
             if old and old.id not in found and old.id != memory.id and old.status in ACTIVE_STATUSES:
                 found[old.id] = old
                 open_ids += old.supersedes
-        return [old for old in found.values() if old.id not in taken]
+        return [old for old in found.values() if old.id not in planned]
 
 
 def plan_retired(
-    edits: OwnerEdits, supersession: Supersession, taken: Collection[str]
+    edits: OwnerEdits, supersession: Supersession, planned: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor.
 
-    Ids in `taken` are those of memories that are part of another action.
+    `planned` has the ids of memories that are part of another action.
     """
     memories = edits.owner.memories
     with_successor = [
@@ -93,7 +93,7 @@ def plan_retired(
     led = {follower.id for memory in with_successor for follower in supersession.followers(memory)}
     for memory in memories:
         successor = supersession.successor(memory)
-        if memory.id in taken:
+        if memory.id in planned:
             continue
         if memory.status in RETIRED_STATUSES:
             successor = supersession.named_successor(memory)
@@ -101,7 +101,7 @@ def plan_retired(
             reason, leaving = f"{quoted(memory)} is {memory.status}{by}", [memory]
         elif successor and memory.status in ACTIVE_STATUSES and memory.id not in led:
             reason = f"{quoted(memory)} is superseded by {memory_place(successor)}"
-            leaving = [memory, *supersession.followers(memory, taken)]
+            leaving = [memory, *supersession.followers(memory, planned)]
         else:
             continue
         if all(map(edits.can_archive, leaving)):
@@ -110,11 +110,11 @@ def plan_retired(
 
 
 def plan_closed(
-    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, taken: Collection[str]
+    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, planned: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
 
-    A pinned memory stays as it is. Ids in `taken`, a set that grows meanwhile, are those of memories that are part of
+    A pinned memory stays as it is. `planned`, a set that grows meanwhile, has the ids of memories that are part of
     another action.
     """
     for memory in memories:
@@ -125,7 +125,7 @@ def plan_closed(
             verb, status, why = "complete", "completed", f"is a task not touched for {age_in_days(known, today)} days"
         else:
             continue
-        followers = supersession.followers(memory, taken)
+        followers = supersession.followers(memory, planned)
         if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
             continue
         fields = {"created": known.created} if known is not memory else {}
@@ -142,17 +142,15 @@ def memory_audience(memory: Memory) -> tuple[bool, str]:
 
 def can_merge(one: Memory, other: Memory) -> bool:
     """Whether one memory can keep all that the fields of both say, which a file can hold."""
-    if memory_audience(one) != memory_audience(other):
+    if memory_audience(one) != memory_audience(other) or differing_words(one, other):
         return False
-    return not merge_fields(one, other)[1] and all(
-        is_value(value) for value in changed_fields(one, merge_memories(one, other)).values()
-    )
+    return all(is_value(value) for value in changed_fields(one, merge_memories(one, other)).values())
 
 
 def merge_memories(kept: Memory, other: Memory) -> Memory:
     """The memory `kept` with the tags, key and type of both, the higher importance, and the last day of use."""
     last = max(other.accessed, other.created)
-    return merge_fields(kept, other)[0]._replace(
+    return merge_fields(kept, other)._replace(
         importance=max(kept.importance, other.importance),
         confidence=max(kept.confidence, other.confidence),
         accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,

@@ -103,11 +103,10 @@ def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict
 
 
 def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
-    expected = [entry_memory(entry) for entry in entries]
-    appended = editor.append(path, [memory_bullet(memory) for memory in expected])
+    appended = editor.append(path, [memory_bullet(entry.memory) for entry in entries])
     _check_size(editor, path)
     for number, entry in enumerate(entries):
-        if len(appended) < len(entries) or _content(appended[number]) != _content(expected[number]):
+        if len(appended) < len(entries) or _content(appended[number]) != entry.memory:
             raise _not_read_back(path, entry)
 
 
@@ -139,15 +138,6 @@ def _check_size(editor: MemoryEditor, path: str) -> None:
 def _not_read_back(path: str, entry: CheckedEntry) -> ContextasmError:
     what = f"would not be read back as one memory from {path}"
     return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
-
-
-def entry_memory(entry: CheckedEntry) -> Memory:
-    """The memory of an entry, with the defaults of a file without front matter."""
-    defaults = Memory(
-        entry.id, "", 0, entry.text, "note", 0.5, "", "", "active", 0.5, "", "", "", (), (), private=False, pin=False,
-        supersedes=(),
-    )  # fmt: skip
-    return defaults._replace(**entry.fields)
 
 
 def _content(memory: Memory) -> Memory:

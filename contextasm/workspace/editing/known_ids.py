@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
-from contextasm.retrieval.pools.memory_pool import MANY
+from contextasm.retrieval.pools.entries import MANY
 from contextasm.text.memories.fields import id_root, unique_ids
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.matching import nearest
+from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
-
-MEMORY_FOLDERS = ("agents/*/memories", "teams/*/memories", "memories")
-"""Folders of memories (docs/architecture.md, Workspace)."""
 
 FolderOfIds = Callable[[str], StoredFacts[FileIds] | None]
 """Gives the stored ids of a folder; None where nothing may be stored."""

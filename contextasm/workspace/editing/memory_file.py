@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from contextasm.model import AS_WRITTEN, Document, Memory
 from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.markdown.blocks import without_block_comments
-from contextasm.text.memories.parser import bullet_end, is_one_memory, parse_memories
+from contextasm.text.markdown.blocks import bullet_end, without_block_comments
+from contextasm.text.memories.parser import is_one_memory, parse_memories
 from contextasm.text.memories.writer import append_bullets, bullet_with_fields, front_matter_with_fields
 from contextasm.workspace.editing.files import EditableFile
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
 from contextasm.text.memories.parser import ACTIVE_STATUSES
@@ -151,19 +151,27 @@ _WORDS = {"key": "", "type": DEFAULT_TYPE, "tier": "", "dedup": ""}
 _LISTS = ("tags", "files", "supersedes")
 
 
-def merge_fields(kept: _Fields, other: Memory | NewMemory) -> tuple[_Fields, Sequence[str]]:
-    """`kept` with the words that it lacks and the lists of both, and the names of words that each states otherwise."""
-    stated: dict[str, Any] = other._asdict()
-    changed: dict[str, Any] = {}
-    differing: list[str] = []
-    for name in _WORDS.keys() & stated:
-        mine, theirs = getattr(kept, name), stated[name]
-        if mine == _WORDS[name]:
-            changed[name] = theirs
-        elif theirs not in {_WORDS[name], mine}:
-            differing.append(name)
-    changed |= {name: _union(getattr(kept, name), stated[name]) for name in stated.keys() & _LISTS}
-    return kept._replace(**changed), sorted(differing)
+def differing_words(one: Memory | NewMemory, other: Memory | NewMemory) -> list[str]:
+    """Names of the fields of which each states another word: one memory can't have both."""
+    return [
+        name
+        for name, nothing in _WORDS.items()
+        if getattr(other, name, nothing) not in {nothing, getattr(one, name, nothing)}
+        and getattr(one, name, nothing) != nothing
+    ]
+
+
+def merge_fields(kept: _Fields, other: Memory | NewMemory) -> _Fields:
+    """`kept` with the words that it lacks, and with the lists of both."""
+    words = {
+        name: getattr(other, name, nothing) for name, nothing in _WORDS.items() if getattr(kept, name, None) == nothing
+    }
+    lists = {
+        name: _union(getattr(kept, name), getattr(other, name))
+        for name in _LISTS
+        if hasattr(kept, name) and hasattr(other, name)
+    }
+    return kept._replace(**words, **lists)  # type: ignore[arg-type]
 
 
 def _union(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,13 +183,13 @@ def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tupl
 
     `old` may be an entry itself, and `day` is that of the repetition.
     """
-    merged, differing = merge_fields(old, entry)
-    importance = raised_importance(0.5 if old.importance is None else old.importance)
-    unmerged = [f"{name}={getattr(entry, name)}" for name in differing]
-    if entry.importance is not None and entry.importance < importance:
-        unmerged.insert(0, f"importance={entry.importance:g}")
-    changed = merged._replace(importance=max(importance, entry.importance or 0.0), accessed=max(old.accessed, str(day)))
-    return changed, tuple(unmerged)
+    raised = raised_importance(0.5 if old.importance is None else old.importance)
+    stated = entry.importance or 0.0
+    unmerged = [f"{name}={getattr(entry, name)}" for name in differing_words(old, entry)]
+    if entry.importance is not None and stated < raised:
+        unmerged.insert(0, f"importance={stated:g}")
+    merged = merge_fields(old, entry)
+    return merged._replace(importance=max(raised, stated), accessed=max(old.accessed, str(day))), tuple(unmerged)
 
 
 def raised_importance(importance: float) -> float:

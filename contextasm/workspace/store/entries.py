@@ -13,7 +13,6 @@ from contextasm.workspace.editing.import_memories import (
     ImportOutcome,
     alike_memories,
     differing_fields,
-    entry_memory,
     outcome_word,
 )
 from contextasm.workspace.editing.memories import MemoryEditor
@@ -70,7 +69,7 @@ def _incoming(entry: CheckedEntry, mirrored: Mapping[str, Memory]) -> IncomingMe
 
 
 def _stated(entry: CheckedEntry, known: Memory | None) -> Memory:
-    memory = known._replace(text=entry.text, **entry.fields) if known else entry_memory(entry)
+    memory = known._replace(text=entry.text, **entry.fields) if known else entry.memory
     return storable_memory(memory, f"{entry.where}: {entry.id}")
 
 

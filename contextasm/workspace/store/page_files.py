@@ -13,11 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp
+from contextasm.workspace.cache import index_database
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.state import STATE_FOLDER, write_private
-
-_INDEXES = f"{STATE_FOLDER}/memories"
-"""Folder of the search indexes (`retrieval/memory_index`), relative to the workspace."""
+from contextasm.workspace.state import write_private
 
 _FIELDS = re.compile(rb"^- \[[^\]\n]*\]|^-(?= )| \{(?:type=(?:\"[^\"]*\"|[^ ]+) )?id=[^{}]*\}$")
 """Type and fields at the ends of a memory's lines (`text.memory_writer.memory_bullet`)."""
@@ -71,10 +69,10 @@ def _lines(page: bytes) -> set[bytes]:
 
 
 def remove_pages(root: str, folder: Path, names: Collection[str]) -> Collection[str]:
-    """Remove files of a home's folder and all search indexes; gives the files' names, none for a folder elsewhere.
+    """Remove files of a home's folder and the search index; gives the files' names, none for a folder elsewhere.
 
-    The indexes first: a pull that ends in between finds the files again, and nothing else tells that an index has them.
-    Raises `ContextasmError` for a file that stays, `OSError` for an index.
+    The index first: a pull that ends in between finds the files again, and nothing else tells that an index has them.
+    Raises `ContextasmError` for a file that stays.
     """
     if not names or os.path.realpath(folder) != str(folder):
         return ()
@@ -88,13 +86,11 @@ def remove_pages(root: str, folder: Path, names: Collection[str]) -> Collection[
 
 
 def remove_indexes(root: str) -> None:
-    """Remove the search indexes of a workspace, which hold texts that pages have lost; the next search makes new ones.
+    """Remove the search index of a workspace, which holds texts that pages have lost; the next search makes a new one.
 
-    All of them: what each was made of is known to nobody but the search. Raises `OSError`.
+    All of it: what it was made of is known to nobody but the search.
     """
-    folder = Path(os.path.realpath(root), _INDEXES)
-    if os.path.realpath(folder) != str(folder) or not folder.is_dir():
-        return
-    for file in folder.iterdir():
-        if not file.is_dir():
-            file.unlink(missing_ok=True)
+    from contextasm.retrieval.memory_index.database import remove_database  # here: it loads SQLite
+
+    if path := index_database(root, {**os.environ, "CTXASM_NO_CACHE": ""}):
+        remove_database(path)

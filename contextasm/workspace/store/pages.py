@@ -18,18 +18,16 @@ from contextasm.text.cleaning.clean import clean_text, clean_value, shown_name
 from contextasm.text.cleaning.decode import decode_document
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.text.memories.fields import STORE_PAGE, id_root
+from contextasm.text.memories.fields import DAYS, LISTS, STORE_PAGE, id_root
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, clean_lines, is_type, is_value, memory_bullet
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
 """Fields of a memory that are columns of its row, of the same names."""
 
-_DAYS = ("created", "accessed", "expires")
-_LISTS = ("tags", "files", "supersedes")
 _WORDS = ("id", "status", "key", "tier", "dedup", "superseded_by", "writer")
 
-COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in _DAYS else name for name in FIELDS)
+COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in DAYS else name for name in FIELDS)
 """The columns as a `SELECT` names them: days as texts, empty for none."""
 
 _LONGEST_ID = 200
@@ -43,7 +41,7 @@ _LARGEST = 120_000
 def memory_of_row(row: Sequence[Any]) -> Memory:
     """The memory of a row of `COLUMNS`; its place is not known."""
     fields = dict(zip(FIELDS, row, strict=True))
-    return Memory(**{**fields, **{name: tuple(fields[name]) for name in _LISTS}}, path="", line=0)
+    return Memory(**{**fields, **{name: tuple(fields[name]) for name in LISTS}}, path="", line=0)
 
 
 def names_of_row(name: str) -> list[str]:
@@ -71,8 +69,8 @@ def as_shown(memory: Memory, private: frozenset[str]) -> Memory:
 def row_of_memory(memory: Memory) -> list[object]:
     """The values of `FIELDS` as the driver takes them."""
     values = memory._asdict()
-    days = {name: date.fromisoformat(values[name]) if values[name] else None for name in _DAYS}
-    lists = {name: [*values[name]] for name in _LISTS}
+    days = {name: date.fromisoformat(values[name]) if values[name] else None for name in DAYS}
+    lists = {name: [*values[name]] for name in LISTS}
     return [{**values, **days, **lists}[name] for name in FIELDS]
 
 
@@ -153,7 +151,7 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     stored = memory._replace(path="", line=0, text=clean_lines(memory.text), type=memory.type.strip())
     stored = stored._replace(private=stored.private or _says_private(stored))
     values = [stored.id, *filter(None, (getattr(stored, name) for name in _WORDS[1:]))]
-    lists = [word for name in _LISTS for word in getattr(stored, name)]
+    lists = [word for name in LISTS for word in getattr(stored, name)]
     fits = is_type(stored.type) and not any("," in word for word in lists)
     _refuse_long(stored, [*values, *lists, stored.type], where)
     _refuse_unseen(stored, where)
@@ -179,12 +177,12 @@ def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:
         ("the text", len(memory.text), LONGEST_TEXT),
         ("the id", len(memory.id), _LONGEST_ID),
         ("a value", max(map(len, values)), LONGEST_VALUE),
-        *((name, len(",".join(getattr(memory, name))), _LONGEST_LIST) for name in _LISTS),
+        *((name, len(",".join(getattr(memory, name))), _LONGEST_LIST) for name in LISTS),
     ]
     for what, length, most in lengths:
         if length > most:
             raise ContextasmError(where, f"{what} has {length:,} characters", f"the store takes {most:,} at most")
-    texts = [memory.text.replace("\n", "\n  "), ",".join(word for name in _LISTS for word in getattr(memory, name))]
+    texts = [memory.text.replace("\n", "\n  "), ",".join(word for name in LISTS for word in getattr(memory, name))]
     size = len("".join([*texts, memory.type, *(getattr(memory, name) for name in _WORDS)]).encode(errors="replace"))
     if size > _LARGEST:
         what = f"the memory has {size:,} bytes, {_LARGEST:,} at most fit"
@@ -194,7 +192,7 @@ def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:
 def _refuse_unseen(memory: Memory, where: str) -> None:
     """Raise `ContextasmError` for a value that would not be read as it is, and name it."""
     words = [(name, word) for name in _WORDS if (word := getattr(memory, name)) or name == "id"]
-    words += [(name, word) for name in _LISTS for word in getattr(memory, name)]
+    words += [(name, word) for name in LISTS for word in getattr(memory, name)]
     for name, word in (*words, ("type", memory.type)):
         if not _is_clean_value(word):
             what = f"can't be stored: '{shown_name(word)}' of its {name} would not be read as it is"

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 from contextasm.checks.hosts.cuts import kept_runs, lost_runs, lost_sections
 from contextasm.checks.hosts.files import read_host_files
-from contextasm.config.hosts.loader import Cut, Digest, host_names, load_host
+from contextasm.config.hosts.loader import Cut, Digest, Host, host_names, load_host
+from contextasm.config.input.values import parse_inner_paths
+from contextasm.rendering.json_codec import from_json, to_json
 from tests.command import CASES, ROOT, Result, fill, inside, refused
 
 HOSTS = host_names()
@@ -65,7 +67,7 @@ def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
     words = " ".join(inside(command, "--help").out.split()).replace("- ", "-")
     (listed,) = re.findall(r"Apply the loading rules of this host: ([\w, -]+)\.", words)
     assert listed.split(", ") == HOSTS
-    assert [path.stem for path in sorted((ROOT / "contextasm/config/hosts").glob("*"))] == HOSTS
+    assert [path.stem for path in sorted((ROOT / "contextasm/config/hosts").glob("*.yaml"))] == HOSTS
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -81,8 +83,18 @@ def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_every_rule_has_a_source_and_a_month(host: str) -> None:
+def test_the_file_of_a_host_is_sound(host: str) -> None:
     loaded = load_host(host, "test")
+    assert from_json(Host, to_json(Host, loaded), host) == loaded  # of the types that its fields declare
+    for rule in loaded.loads:
+        assert parse_inner_paths([*rule.files], host) == rule.files
+        assert rule.folders in {"folder", "repository", "outside"}
+        assert bool(rule.place) == (rule.folders == "outside")
+        for cut in (rule.each, rule.together):
+            assert cut.trimmed in {"", "end", "both"}
+            assert min(cut.chars, cut.codepoints, cut.bytes, cut.lines, cut.head, cut.tail, cut.marker) >= 0
+            assert cut.head + cut.tail + (cut.digest.share if cut.digest else 0) <= 100
+    assert not loaded.hook or loaded.hook.unit in {"chars", "bytes"}
     facts = [(rule.source, rule.date) for rule in loaded.loads] + [(rule.source, rule.date) for rule in loaded.unread]
     facts += [(loaded.hook.source, loaded.hook.date)] if loaded.hook else []
     for source, month in facts:

@@ -227,7 +227,7 @@ DEEP = ("[" * 25_000, "{a: " * 25_000, "- " * 25_000, "a: " + "[[" * 100_000, "?
 
 DEEP_SCRIPT = """
 import sys
-from contextasm.config.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import ContextasmError
 try:
     load_yaml(open(sys.argv[1]).read(), "f.yaml")

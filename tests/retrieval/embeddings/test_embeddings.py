@@ -455,9 +455,9 @@ def test_fusion_keeps_what_words_find_and_adds_what_is_near() -> None:
     """Half and half: row 0 is found by words, row 1 by both, row 2 by meaning, row 3 is neither."""
     hits = fuse({0: 1.0, 1: 0.7}, {0: 1.0, 1: 0.7}, [-0.5, 0.2, 0.3, -0.4], 0.5, pool(*"abcd"))
     assert list(hits) == [0, 1, 2]
-    assert hits[1].similarity == 1.0
-    assert dict(hits[0].parts) == {"words": 1.0, "meaning": 0.0}
-    assert dict(hits[2].parts) == {"words": 0.0, "meaning": 1.0}
+    assert dict(hits[1])["similarity"] == 1.0
+    assert hits[0][1:] == (("words", 1.0), ("meaning", 0.0))
+    assert hits[2][1:] == (("words", 0.0), ("meaning", 1.0))
 
 
 def test_fusion_of_a_weak_meaning_finds_nothing_of_its_own() -> None:
@@ -468,13 +468,13 @@ def test_fusion_of_a_weak_meaning_finds_nothing_of_its_own() -> None:
 def test_neighbours_share_in_a_meaning() -> None:
     near = [0.4, 0.1, -0.3, 0.1]
     hits = fuse({}, {}, near, 0.0, pool("a", "a", "b", "c"))
-    assert hits[0].similarity > hits[1].similarity > hits[3].similarity
+    assert hits[0][0] > hits[1][0] > hits[3][0]
     assert 2 not in hits
 
 
 def test_fusion_of_a_single_memory() -> None:
-    assert fuse({}, {}, [0.1], 0.5, pool("a"))[0].similarity == 1.0
-    assert fuse({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0].similarity == 1.0
+    assert fuse({}, {}, [0.1], 0.5, pool("a"))[0][0] == ("similarity", 1.0)
+    assert fuse({0: 1.0}, {0: 1.0}, [-0.1], 0.5, pool("a"))[0][0] == ("similarity", 1.0)
     assert fuse({}, {}, [-0.1], 0.5, pool("a")) == {}
 
 

@@ -119,12 +119,12 @@ def test_logs_that_did_not_change_are_not_opened(workspace: Path, monkeypatch: p
     assert "Banning dors." in context.text
 
 
-def test_index_of_a_copied_workspace_is_not_believed(workspace: Path, tmp_path: Path) -> None:
+def test_another_workspace_at_the_same_place_is_read(workspace: Path, tmp_path: Path) -> None:
     topic = TOPICS[1]
     built(workspace, topic, indexes(Folder(workspace)))
-    copy = tmp_path / "copy"
-    shutil.copytree(workspace / "agents", copy / "agents")
-    shutil.copytree(workspace / ".ctxasm", copy / ".ctxasm")
-    for path in copy.rglob("*.md"):
+    shutil.copytree(workspace / "agents", tmp_path / "copy")
+    for path in tmp_path.glob("copy/**/*.md"):
         path.write_text("- banning dors, as it was never said\n")
-    assert_same(copy, topic)
+    shutil.rmtree(workspace / "agents")
+    (tmp_path / "copy").rename(workspace / "agents")
+    assert_same(workspace, topic)

@@ -1,4 +1,4 @@
-"""Kept pools: the same answers with and without, whatever changes, however many build at once, whatever is damaged."""
+"""The index: the same answers with and without, whatever changes, however many build at once, whatever is damaged."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import os
 import shutil
 import signal
 import sqlite3
+import stat
+import subprocess
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import cast
+from unittest.mock import patch
 
 import pytest
 
-import contextasm.retrieval.memory_index.index as kept_module
 from contextasm.model import (
-    LABEL_KINDS,
     Build,
     Context,
     Document,
-    EntryPool,
     IndexedPools,
     Location,
     Memory,
@@ -31,15 +31,15 @@ from contextasm.model import (
     SourceQuery,
 )
 from contextasm.pipeline import assemble
-from contextasm.retrieval.memory_index.index import INDEX_FOLDER, MemoryIndexes
-from contextasm.retrieval.memory_index.schema import seal
-from contextasm.retrieval.pools import memory_search as source
-from contextasm.retrieval.pools.memory_pool import MANY
-from contextasm.retrieval.pools.memory_search import topic_hits
+from contextasm.retrieval.memory_index import index
+from contextasm.retrieval.memory_index.index import MemoryIndexes
+from contextasm.retrieval.pools import entries, memory_pool
+from contextasm.retrieval.pools.entries import MANY, use_pool
+from contextasm.retrieval.pools.memory_pool import MEMORIES, topic_hits
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.state import state_folder
-from tests.command import SAMPLE, ctxasm, fill, inside, start
+from tests.command import COMMAND, SAMPLE, UNPRIVILEGED, clean, ctxasm, fill, inside, start
 from tests.workspaces import DAY, DEFAULT
 
 LETTERS = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "ning", "r", "rs", "", "ko", "ved", "ts")]
@@ -98,22 +98,37 @@ def later() -> float:
     return time.time() + 60
 
 
+def database(folder: Path | str) -> Path:
+    """The file with the index of a workspace."""
+    path = index_database(str(folder), clean())
+    assert path
+    return path
+
+
 def indexes(home: Folder) -> MemoryIndexes:
-    """The indexes of a workspace, by that clock."""
-    return MemoryIndexes(home, later, lambda: state_folder(home.root, "memories"))
+    """The index of a workspace, by that clock."""
+    return MemoryIndexes(home, later, database(home.root))
 
 
 class _NoIndexes:
     """A memory index that stores nothing (`model.IndexedPools`)."""
 
-    def query(self, *_: object) -> None:
+    def query(self, *_: object, new: bool = False) -> None:
         """None: nothing is stored."""
-
-    def store(self, *_: object) -> None:
-        """Store nothing."""
 
 
 NO_INDEXES = cast("IndexedPools", _NoIndexes())
+
+
+@contextmanager
+def pools_above(size: int) -> Iterator[None]:
+    """Have every pool of more entries count as large."""
+    with (
+        patch.object(entries, "MANY", size),
+        patch.object(memory_pool, "MANY", size),
+        patch.object(index, "MANY", size),
+    ):
+        yield
 
 
 def built(folder: Path, topic: str = "", *, kept: bool | None = True) -> Context:
@@ -129,9 +144,12 @@ def same(context: Context) -> tuple[object, ...]:
     return context.text, context.etag, context.sections, context.decisions, context.problems, context.allowances
 
 
-def pools(folder: Path) -> list[Path]:
-    """The files of the kept pools."""
-    return sorted((folder / INDEX_FOLDER).glob("*.sqlite"))
+def pools(folder: Path) -> list[str]:
+    """The stored pools."""
+    if not database(folder).exists():
+        return []
+    with closing(sqlite3.connect(database(folder))) as connection:
+        return [name for (name,) in connection.execute("SELECT name FROM pools ORDER BY name")]
 
 
 @pytest.fixture(scope="module")
@@ -147,10 +165,9 @@ def medium(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every pool count as large."""
-    monkeypatch.setattr(source, "MANY", 0)
-    monkeypatch.setattr(kept_module, "MANY", 0)
+def _few() -> Iterator[None]:
+    with pools_above(0):
+        yield
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -264,13 +281,13 @@ def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
     """P9: a file that changed just now is not trusted to be unchanged."""
     path = medium / "agents/a/memories/005.md"
     stamp = path.stat()
-    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, lambda: state_folder(medium, "memories"))
+    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, database(medium))
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
     assemble(Build(Folder(medium), DEFAULT, request, ESTIMATE, memory_index=real))
-    with sqlite3.connect(pools(medium)[0]) as store:
+    with closing(sqlite3.connect(database(medium))) as store:
         assert store.execute("SELECT count(*) FROM files WHERE stamp != ''").fetchone() == (0,)
     built(medium)
-    with sqlite3.connect(pools(medium)[0]) as store:
+    with closing(sqlite3.connect(database(medium))) as store:
         assert store.execute("SELECT count(*) FROM files WHERE stamp = ''").fetchone() == (0,)
 
 
@@ -279,107 +296,70 @@ SPOILS: Mapping[str, Callable[[bytes], bytes]] = {
     "foreign": lambda _: b"no database at all, but long enough to be taken for one" * 20,
     "short": lambda whole: whole[: len(whole) // 2],
     "overwritten": lambda whole: whole[:5000] + b"\xff" * (len(whole) - 5000),
-    "holes": lambda whole: b"".join(
-        whole[at : at + 4096] if at // 4096 % 7 != 3 else bytes(4096) for at in range(0, len(whole), 4096)
-    ),
-    "bits": lambda whole: bytes(byte ^ 1 if at > 20_000 and at % 997 == 0 else byte for at, byte in enumerate(whole)),
 }
 
 
 @pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 @pytest.mark.parametrize("topic", ["", "banning dors"])
-def test_damaged_pool_is_made_again(medium: Path, spoil: Callable[[bytes], bytes], topic: str) -> None:
+def test_p7_damaged_index_is_made_again(medium: Path, spoil: Callable[[bytes], bytes], topic: str) -> None:
+    """P7: what SQLite can't read is removed."""
     without = same(built(medium, topic, kept=False))
     built(medium, topic)
-    (path,) = pools(medium)
+    path = database(medium)
     path.write_bytes(spoil(path.read_bytes()))
     for _ in range(3):
         assert same(built(medium, topic)) == without
+    assert pools(medium)
 
 
-SPOILED_VALUES = ("5", "'5'", "'[5]'", "'[[1, 2]]'", "x'00'", "9e999")
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        *("files.problems", "files.duplicates", "files.excluded"),
-        *("entries.out", "entries.supersedes", "entries.held", "entries.line", "entries.root"),
-        *("units.first", "units.digest", "rows.held", "columns.held", "lists.held"),
-        *("terms.blocks", "postings.held"),
-    ],
-)
-@pytest.mark.usefixtures("_few")
+@pytest.mark.parametrize("column", ["files.problems", "files.decided", "rows.held", "columns.held", "lists.held"])
+@pytest.mark.parametrize("value", ["5", "'[5]'", "x'00'"])
 @pytest.mark.parametrize("topic", ["", "banning dors"])
-def test_damaged_column_is_made_again(tmp_path: Path, column: str, topic: str) -> None:
-    chance = Random(5)
-    pages = {f"agents/a/memories/{number}.md": page(chance, 20) for number in range(3)}
-    pages["agents/a/memories/0.md"] += (
-        "- [fact] zif {id=one}\n- [fact] zof {id=one}\n- [fact] zaf {id=two, supersedes=one}\n"
-        "- [fact] zuf {importance=9}\n- [fact] zyf {status=draft}\n- [fact] z\u200bef\n"
-    )
-    folder = fill(tmp_path, pages)
-    without = same(built(folder, topic, kept=False))
+def test_p7_index_of_values_without_a_meaning_is_no_error(medium: Path, column: str, value: str, topic: str) -> None:
+    """P7: it is removed as well."""
+    without = same(built(medium, topic, kept=False))
+    built(medium, topic)
     table, name = column.split(".")
-    for value in SPOILED_VALUES:
-        for path in (folder / INDEX_FOLDER).glob("*"):
-            path.unlink()
-        assert same(built(folder, topic)) == without
-        with closing(sqlite3.connect(pools(folder)[0])) as store, suppress(sqlite3.Error):
-            store.execute(f"UPDATE {table} SET {name} = {value}")
-            store.commit()
-        assert same(built(folder, topic)) == without
-    (folder / "agents/a/memories/0.md").write_text("- [fact] zaf {id=two, supersedes=one}\n")
-    assert same(built(folder, topic)) == same(built(folder, topic, kept=False))
+    with closing(sqlite3.connect(database(medium), isolation_level=None)) as store:
+        store.execute(f"UPDATE {table} SET {name} = {value}")
+    (medium / "agents/a/memories/003.md").touch()
+    assert built(medium, topic).text == without[0]
 
 
-def plant(index: Path, old: bytes, new: bytes) -> None:
-    """Change the text in the rows of an index, check sums included."""
-    with sqlite3.connect(index) as store:
-        for row, held in store.execute("SELECT row, held FROM rows").fetchall():
-            store.execute("UPDATE rows SET held = ? WHERE row = ?", (seal(held[4:].replace(old, new)), row))
+def test_p8_index_that_came_with_a_workspace_is_not_read_and_stays(medium: Path) -> None:
+    """P8: earlier versions stored theirs there."""
+    fill(medium, {".ctxasm/memories/0123456789abcdef.sqlite": b"SQLite format 3"}, base={})
+    assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
+    assert [path.read_bytes() for path in (medium / ".ctxasm/memories").iterdir()] == [b"SQLite format 3"]
 
 
-def with_quartz(folder: Path) -> None:
-    """Add a memory that no other is like."""
-    page = folder / "agents/a/memories/005.md"
+def test_p9_another_workspace_at_the_same_place_is_read(medium: Path, tmp_path: Path) -> None:
+    """P9: with files of the same names, sizes and times."""
+    page = medium / "agents/a/memories/005.md"
     page.write_text(f"- [fact] aaaa quartz\n{page.read_text()}")
-
-
-def test_p8_index_with_another_text_is_not_believed_in_a_copy(medium: Path, tmp_path: Path) -> None:
-    """P8: paths, digests, sizes, times and check sums are right; inodes and change times can't be."""
-    with_quartz(medium)
-    without = same(built(medium, "quartz", kept=False))
     built(medium, "quartz")
-    plant(pools(medium)[0], b"aaaa", b"planted")
-    assert "planted" in built(medium, "quartz").text  # where it was made, it is believed
-    copy = Path(shutil.copytree(medium, tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("copy")))
-    assert same(built(copy, "quartz")) == without
-    assert same(built(copy, "quartz")) == without
-
-
-def test_p9_changed_text_of_the_same_size_and_time_is_seen_in_a_copy(medium: Path, tmp_path: Path) -> None:
-    """P9: the index came along, and knows the other text."""
-    with_quartz(medium)
-    built(medium, "quartz")
-    copy = Path(shutil.copytree(medium, tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("copy")))
-    for page in copy.glob("agents/a/memories/*.md"):
+    copy = Path(shutil.copytree(medium / "agents", tmp_path / "copy"))
+    for page in copy.glob("a/memories/*.md"):
         status = page.stat()
         page.write_text(page.read_text().replace("aaaa quartz", "bbbb quarry"))
         os.utime(page, ns=(status.st_atime_ns, status.st_mtime_ns))
         assert page.stat().st_size == status.st_size
-    assert "aaaa quartz" not in built(copy, "quartz").text
-    assert "bbbb quarry" in built(copy, "quarry").text
+    shutil.rmtree(medium / "agents")
+    copy.rename(medium / "agents")
+    assert "aaaa quartz" not in built(medium, "quartz").text
+    assert "bbbb quarry" in built(medium, "quarry").text
 
 
-def test_pool_of_another_version_is_made_again(medium: Path) -> None:
+def test_index_of_another_version_is_made_again(medium: Path) -> None:
     without = same(built(medium, "banning", kept=False))
     built(medium)
-    (path,) = pools(medium)
-    with sqlite3.connect(path) as store:
+    with closing(sqlite3.connect(database(medium))) as store:
+        version = store.execute("PRAGMA user_version").fetchone()
         store.execute("PRAGMA user_version = 99")
         store.execute("ALTER TABLE rows RENAME TO lines")
     assert same(built(medium, "banning")) == without
+    with closing(sqlite3.connect(database(medium))) as store:
+        assert store.execute("PRAGMA user_version").fetchone() == version
 
 
 def test_pool_that_shrinks_is_forgotten(medium: Path) -> None:
@@ -391,29 +371,75 @@ def test_pool_that_shrinks_is_forgotten(medium: Path) -> None:
     assert pools(medium) == []
 
 
-def test_workspace_where_nothing_can_be_made_is_searched_all_the_same(medium: Path) -> None:
-    without = same(built(medium, "banning", kept=False))
-    (medium / ".ctxasm").write_text("in the way")
-    assert same(built(medium, "banning")) == without
-    (medium / ".ctxasm").unlink()
-    elsewhere = medium.parent / "elsewhere"
-    elsewhere.mkdir(exist_ok=True)
-    (medium / ".ctxasm").symlink_to(elsewhere)
-    assert same(built(medium, "banning")) == without
-    assert list(elsewhere.rglob("*.sqlite")) == []
+@pytest.mark.parametrize("mode", [0o500, 0o700])
+def test_index_that_can_not_be_written_is_done_without(medium: Path, mode: int) -> None:
+    line = request(medium, "--topic", "banning dors")
+    before = ctxasm(*line, env={"CTXASM_NO_CACHE": "1"}).out
+    env = {"XDG_CACHE_HOME": str(medium / "cache")}
+    if mode == 0o700:  # of an index that is there, and that falls behind
+        assert ctxasm(*line, env=env).out == before
+        (medium / "agents/a/memories/003.md").write_text("- banning dors, once more\n")
+        before = ctxasm(*line, env={"CTXASM_NO_CACHE": "1"}).out
+        for path in (medium / "cache").rglob("*"):
+            path.chmod(0o400 if path.is_file() else 0o500)
+    (medium / "cache").mkdir(exist_ok=True)
+    (medium / "cache").chmod(0o500)
+    try:
+        command = [*UNPRIVILEGED, *COMMAND, *line]
+        done = subprocess.run(command, env=clean(env), capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, before)
+    finally:
+        for path in (medium / "cache", *(medium / "cache").rglob("*")):
+            path.chmod(0o700)
 
 
-def test_pool_that_another_process_writes_to_is_done_without(medium: Path) -> None:
+def test_index_that_something_is_in_the_way_of_is_done_without(medium: Path) -> None:
+    line = request(medium, "--topic", "banning dors")
+    before = ctxasm(*line, env={"CTXASM_NO_CACHE": "1"}).out
+    for name in ("cache/ctxasm", "other/ctxasm/memories"):
+        fill(medium, {name: "in the way"}, base={})
+        assert ctxasm(*line, env={"XDG_CACHE_HOME": str(medium / name.partition("/")[0])}).out == before
+
+
+def test_index_that_another_process_writes_to_is_done_without(medium: Path) -> None:
     built(medium)
     changed = medium / "agents/a/memories/003.md"
     changed.write_text(changed.read_text() + "- banning once more\n")
-    other = sqlite3.connect(pools(medium)[0], isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    try:
+    with closing(sqlite3.connect(database(medium), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
         assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
-    finally:
-        other.close()
     assert pools(medium)
+
+
+def test_databases_that_no_build_uses_are_removed(medium: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(medium / "cache")}
+    folder = medium / "cache/ctxasm/memories"
+    folder.mkdir(parents=True)
+    now = time.time()
+    for number in range(25):
+        other = folder / f"{number:02}.sqlite"
+        other.touch()
+        os.utime(other, (now, now - (61 if number == 24 else number) * 86400))
+    assert inside(*request(medium), env=env).code == 0
+    own = index_database(str(medium), env)
+    assert own
+    assert {path.name for path in folder.iterdir()} == {own.name, *(f"{number:02}.sqlite" for number in range(19))}
+    for path in folder.iterdir():
+        if path != own:
+            path.unlink()
+    os.utime(own, (now, now - 59 * 86400))
+    assert inside(*request(medium), env=env).code == 0
+    assert own.stat().st_mtime > now - 60
+
+
+def test_texts_that_are_deleted_leave_the_file(medium: Path) -> None:
+    page = medium / "agents/a/memories/005.md"
+    page.write_text(f"- [fact] aaaa quartz xylophone\n{page.read_text()}")
+    built(medium)
+    assert b"aaaa quartz xylophone" in database(medium).read_bytes()
+    page.write_text(page.read_text().partition("\n")[2])
+    built(medium)
+    assert b"aaaa quartz xylophone" not in database(medium).read_bytes()
 
 
 # The command.
@@ -444,17 +470,25 @@ def test_builder_that_is_killed_leaves_nothing_wrong(medium: Path) -> None:
     assert ctxasm(*request(medium, "--topic", "banning dors")).out == alone
 
 
-def test_pool_is_kept_in_the_workspace_and_out_of_git(medium: Path) -> None:
+def test_index_is_its_owners_alone_and_out_of_the_workspace(medium: Path) -> None:
     before = {path for path in medium.rglob("*") if path.is_file()}
-    assert inside(*request(medium)).code == 0
-    new = {path.relative_to(medium).as_posix() for path in medium.rglob("*") if path.is_file() and path not in before}
-    assert new == {".ctxasm/.gitignore", pools(medium)[0].relative_to(medium).as_posix()}
-    assert (medium / ".ctxasm/.gitignore").read_text() == "*\n"
+    old = os.umask(0)
+    try:
+        assert inside(*request(medium), env={"XDG_CACHE_HOME": str(medium.parent / "own")}).code == 0
+    finally:
+        os.umask(old)
+    assert {path for path in medium.rglob("*") if path.is_file()} == before
+    (path,) = (medium.parent / "own/ctxasm/memories").iterdir()
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent, path.parent.parent)]
+    assert modes == [0o600, 0o700, 0o700]
 
 
-def test_nothing_is_kept_where_that_is_not_wanted(medium: Path) -> None:
-    assert inside(*request(medium), env={"CTXASM_NO_CACHE": "1"}).code == 0
-    assert not (medium / ".ctxasm").exists()
+def test_nothing_is_stored_if_that_is_not_wanted(medium: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(medium / "cache")}
+    assert inside(*request(medium), env={**env, "CTXASM_NO_CACHE": "1"}).code == 0
+    for words in (("--privacy", "off"), ("--privacy", "drop"), ("--audience", "shared")):
+        assert inside(*request(medium, *words), env=env).code == 0
+    assert not list(medium.glob("cache/**/*.sqlite"))
 
 
 def test_search_finds_the_same_with_and_without(medium: Path) -> None:
@@ -479,46 +513,35 @@ def test_build_with_a_topic_tells_by_number(medium: Path) -> None:
 
 
 def test_an_index_of_entries_with_other_fields_has_another_version() -> None:
-    from contextasm.retrieval.memory_index.schema import VERSION, index_version
+    from contextasm.retrieval.memory_index.database import VERSION, index_version
     from contextasm.text.markdown.logs import LogLine
 
     others = [
-        (Memory._fields[:-1], LogLine._fields, LABEL_KINDS),
-        ((*Memory._fields, "new"), LogLine._fields, LABEL_KINDS),
-        (Memory._fields[::-1], LogLine._fields, LABEL_KINDS),
-        (Memory._fields, (*LogLine._fields, "new"), LABEL_KINDS),
-        (Memory._fields, LogLine._fields, (*LABEL_KINDS, "new")),
+        (Memory._fields[:-1], LogLine._fields),
+        ((*Memory._fields, "new"), LogLine._fields),
+        (Memory._fields[::-1], LogLine._fields),
+        (Memory._fields, (*LogLine._fields, "new")),
     ]
-    versions = {index_version((memory, line, Location._fields, labels)) for memory, line, labels in others}
-    assert len(versions) == 5
+    versions = {index_version((memory, line, Location._fields)) for memory, line in others}
+    assert len(versions) == 4
     assert VERSION not in versions
-    assert index_version((Memory._fields, LogLine._fields, Location._fields, LABEL_KINDS)) == VERSION
+    assert index_version((Memory._fields, LogLine._fields, Location._fields)) == VERSION
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), OSError("x"), RuntimeError("x")], ids=repr)
-@pytest.mark.parametrize("state", ["as it is", "with changes", "made anew"])
-def test_an_error_of_who_uses_a_pool_is_no_damage(medium: Path, error: Exception, state: str) -> None:
+@pytest.mark.parametrize("error", [KeyError("x"), OSError("x"), RuntimeError("x")], ids=repr)
+def test_an_error_of_who_uses_a_pool_is_told(medium: Path, error: Exception) -> None:
     built(medium)
-    (path,) = pools(medium)
-    if state == "with changes":
-        with_quartz(medium)
-    if state == "made anew":
-        path.write_bytes(b"")
-    calls = []
 
-    def use(pool: EntryPool[Memory]) -> None:
-        calls.append(pool.size)
+    def use(_pool: object) -> None:
         raise error
 
     home = Folder(medium)
-    patterns = ["agents/a/memories/*.md"]
+    request = Request("a", "", "", DAY, 16_000, "estimate", "markdown")
+    (layer,) = (layer for layer in DEFAULT.layers if layer.id == "L5")
+    query = SourceQuery(Build(home, DEFAULT, request, ESTIMATE, memory_index=indexes(home)), layer)
     with pytest.raises(type(error)) as raised:
-        indexes(home).query("memories", patterns, home.list(patterns[0]), use)
+        use_pool(query, MEMORIES, home.list("agents/a/memories/*.md"), use)
     assert raised.value is error
-    assert len(calls) == 1
-    before = path.stat()
-    assert indexes(home).query("memories", patterns, home.list(patterns[0]), lambda pool: pool.size) == calls[0]
-    assert path.stat() == before
 
 
 HIDDEN_PAGES = {

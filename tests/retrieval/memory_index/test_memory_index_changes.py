@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from contextasm.model import EntryPool, Memory
-from contextasm.retrieval.memory_index import columns, index, postings, updater, writer
-from contextasm.retrieval.memory_index.index import INDEX_FOLDER
+from contextasm.retrieval.memory_index import index, numbers, stored_pool
+from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.pools.memory_pool import index_entry, read_pool
+from contextasm.retrieval.pools.entries import read_pool
+from contextasm.retrieval.pools.memory_pool import MEMORIES, index_entry
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
@@ -29,12 +30,10 @@ from tests.workspaces import DAY
 PATTERNS = ("memories/*.md",)
 SMALL = (
     (index, "MANY", 0),
-    (columns, "BLOCK", 8),
-    (postings, "_MOST_BLOCKS", 2),
-    (updater, "_BATCH", 20),
-    (updater, "_HOLES", 30),
-    (writer, "_LEAST_UNIT", 2),
-    (updater, "_LEAST_CHANGES", 90),
+    (numbers, "BLOCK", 8),
+    (stored_pool, "_BATCH", 20),
+    (stored_pool, "_HOLES", 30),
+    (stored_pool, "_LEAST_UNIT", 2),
 )
 """Limits so small that a few memories reach them."""
 
@@ -86,7 +85,7 @@ def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
 def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
     """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
-    indexes_of_days = map(pool._index, TODAYS)
+    indexes_of_days = map(pool.index, TODAYS)
     return (*facts(pool), [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days])
 
 
@@ -163,19 +162,18 @@ class ChangingPool(RuleBasedStateMachine):
         """End a process that updates the index, after so many memories."""
 
         def die_at_a_memory() -> None:
-            self.patches.setattr(writer, "text_words", _dying(inverted_index.text_words, after))
+            self.patches.setattr(stored_pool, "text_words", _dying(inverted_index.text_words, after))
 
         self.ask_in_another_process(die_at_a_memory)
 
-    @rule(after=st.integers(0, 2))
-    def kill_beside_a_new_file(self, after: int) -> None:
-        """End a process that updates the index, right before a file is put in place or removed."""
+    @rule(after=st.integers(0, 3), name=st.sampled_from(["begin_writing", "__exit__"]))
+    def kill_beside_a_transaction(self, after: int, name: str) -> None:
+        """End a process that updates the index, right before a transaction begins or ends."""
 
-        def die_at_a_file() -> None:
-            self.patches.setattr(os, "replace", _dying(os.replace, after))
-            self.patches.setattr(Path, "unlink", _dying(Path.unlink, 0))
+        def die_at_a_transaction() -> None:
+            self.patches.setattr(IndexConnection, name, _dying(getattr(IndexConnection, name), after))
 
-        self.ask_in_another_process(die_at_a_file)
+        self.ask_in_another_process(die_at_a_transaction)
 
     def ask_in_another_process(self, begin: Callable[[], None]) -> None:
         """Fork a process that calls `begin`, asks the index, and ends."""
@@ -191,17 +189,14 @@ class ChangingPool(RuleBasedStateMachine):
         """What the index says, which is made where there is none."""
         home = Folder(self.root)
         paths = home.list(PATTERNS[0])
-        answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
-        if answer is None:
-            indexes(home).store("memories", PATTERNS, paths)
-            answer = indexes(home).query("memories", PATTERNS, paths, facts_and_terms)
-        return answer
+        answer = indexes(home).query(MEMORIES, PATTERNS, paths, facts_and_terms)
+        return answer or indexes(home).query(MEMORIES, PATTERNS, paths, facts_and_terms, new=True)
 
     @rule()
     def compare(self) -> None:
         """Hold the index against the files."""
         home = Folder(self.root)
-        pool = read_pool(home, home.list(PATTERNS[0]))
+        pool = read_pool(home, MEMORIES, home.list(PATTERNS[0]))
         answer = self.ask()
         assert (answer is None) == (pool.size == 0)
         if answer:
@@ -215,13 +210,6 @@ class ChangingPool(RuleBasedStateMachine):
         self.steps = getattr(self, "steps", 0) + 1
         if self.steps % 2 == 0:
             self.compare()
-
-    @invariant()
-    def leaves_no_journal(self) -> None:
-        """Beside an index lie its changes, and what a killed process left."""
-        if hasattr(self, "root"):
-            names = {path.suffix for path in (self.root / INDEX_FOLDER).glob("*")}
-            assert names <= {".sqlite", ".changes", ".tmp"}
 
     def teardown(self) -> None:
         """Compare once more, and clean up."""
@@ -240,11 +228,8 @@ TestChangingPool.settings = settings(
 )
 
 
-@pytest.mark.parametrize("least", [0, 100])
-def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "MANY", 0)
-    monkeypatch.setattr(updater, "_LEAST_CHANGES", least)
-    monkeypatch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)
     home = Folder(Path(os.path.realpath(tmp_path)))
     (tmp_path / "memories").mkdir()
 
@@ -252,9 +237,9 @@ def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pyt
         for name, text in files.items():
             (tmp_path / f"memories/{name}.md").write_text(text)
         paths = home.list(PATTERNS[0])
-        if not (tmp_path / INDEX_FOLDER).exists():
-            indexes(home).store("memories", PATTERNS, paths)
-        said = indexes(home).query("memories", PATTERNS, paths, lambda pool: pool.entries(sorted(pool.newest(0))))
+        said = indexes(home).query(
+            MEMORIES, PATTERNS, paths, lambda pool: pool.entries(sorted(pool.newest(0))), new=True
+        )
         assert said is not None
         return sorted(memory.text for memory in said)
 

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import tracemalloc
 from collections.abc import Callable
-from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from contextasm.model import Document, Problem
-from contextasm.retrieval.memory_index import database, updater
-from contextasm.retrieval.memory_index.index import INDEX_FOLDER
+from contextasm.retrieval.memory_index import stored_pool
+from contextasm.retrieval.memory_index.database import IndexConnection, remove_database
+from contextasm.retrieval.pools.memory_pool import MEMORIES
+from contextasm.retrieval.search.inverted_index import text_words
 from contextasm.workspace.folder import Folder
-from tests.retrieval.memory_index.test_memory_index import built, indexes, medium, memory, pools, same
+from tests.retrieval.memory_index.test_memory_index import built, database, indexes, medium, memory, pools, same
 
 __all__ = ["medium"]
-
-
-def changes(folder: Path) -> Path:
-    """The small file of the only index."""
-    (path,) = pools(folder)
-    return path.with_suffix(".changes")
 
 
 def page(folder: Path, number: int) -> Path:
@@ -52,39 +46,41 @@ def in_another_process(call: Callable[[], object]) -> int:
 
 
 def after_each(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
-    """Call `then` whenever a part of a first index has been stored."""
-    store = database._store_copy
+    """Call `then` after each part of an index that is stored."""
+    leave = IndexConnection.__exit__
 
-    def stored(made: str, path: Path) -> None:
-        store(made, path)
-        then()
+    def stored(connection: IndexConnection, *error: Any) -> Any:
+        was_changed = connection.in_transaction and connection.total_changes
+        answer = leave(connection, *error)
+        if was_changed:
+            then()
+        return answer
 
-    monkeypatch.setattr(database, "_store_copy", stored)
+    monkeypatch.setattr(IndexConnection, "__exit__", stored)
 
 
-def test_changes_of_a_part_of_an_index_are_not_taken_for_those_of_the_whole(
-    medium: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("batch", [500, 1 << 15])
+def test_another_build_in_the_middle_of_a_first_index(
+    medium: Path, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    monkeypatch.setattr(updater, "_BATCH", 500)
-    late: list[bytes] = []
+    monkeypatch.setattr(stored_pool, "_BATCH", batch)
+    others: list[object] = []
 
     def another_builds() -> None:
-        if late:
-            return
-        late.append(b"")
-        append(page(medium, 0), "- [fact] banning dors in the middle {id=x1}\n")
-        built(medium, "banning dors")
-        late[0] = changes(medium).read_bytes()
+        if not others:
+            others.append(None)
+            append(page(medium, 0), "- [fact] banning dors in the middle {id=x1}\n")
+            others[0] = same(built(medium, "banning dors"))
 
     after_each(monkeypatch, another_builds)
     built(medium, "banning dors")
-    assert late[0]
-    changes(medium).write_bytes(late[0])
-    assert same(built(medium, "banning dors")) == same(built(medium, "banning dors", kept=False))
+    without = same(built(medium, "banning dors", kept=False))
+    assert others == [without]
+    assert same(built(medium, "banning dors")) == without
 
 
 def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(updater, "_BATCH", 500)
+    monkeypatch.setattr(stored_pool, "_BATCH", 500)
     with monkeypatch.context() as patch:
 
         def interrupt() -> None:
@@ -93,7 +89,7 @@ def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch:
         after_each(patch, interrupt)
         with pytest.raises(KeyboardInterrupt):
             built(medium, "banning dors")
-    assert sorted(path.suffix for path in (medium / INDEX_FOLDER).iterdir()) == [".sqlite"]
+    assert pools(medium)
     opened: list[str] = []
     read = Folder.read
 
@@ -111,30 +107,19 @@ def test_first_index_goes_on_where_it_was_interrupted(medium: Path, monkeypatch:
 
 
 def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(updater, "_BATCH", 100)
     shares: list[float] = []
     used = indexes(Folder(medium))
     assert used.steps.share is None
-    after_each(monkeypatch, lambda: shares.append(used.steps.share or 0.0))
-    used.store("memories", ["agents/a/memories/*.md"], Folder(medium).list("agents/a/memories/*.md"))
-    assert 0 < shares[0] < shares[1] < shares[2] < 1
+
+    def noted(text: str) -> tuple[int, int, list[str]]:
+        shares.append(used.steps.share or 0.0)
+        return text_words(text)
+
+    monkeypatch.setattr(stored_pool, "text_words", noted)
+    patterns = ["agents/a/memories/*.md"]
+    used.query(MEMORIES, patterns, Folder(medium).list(patterns[0]), lambda pool: pool.size, new=True)
+    assert 0.5 <= shares[0] < shares[len(shares) // 2] < shares[-1] < 1
     assert used.steps.share is None
-
-
-def test_parts_of_a_first_index_are_stored_whenever_they_have_doubled(
-    medium: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(updater, "_BATCH", 100)
-    sizes: list[int] = []
-
-    def note_size() -> None:
-        with closing(sqlite3.connect(pools(medium)[0])) as store:
-            sizes.append(store.execute("SELECT count(*) FROM rows").fetchone()[0])
-
-    after_each(monkeypatch, note_size)
-    built(medium)
-    assert len(sizes) == 4
-    assert all(1.9 < later / earlier < 2.1 for earlier, later in pairwise(sizes))
 
 
 def test_files_with_new_times_alone_are_not_held(medium: Path) -> None:
@@ -144,22 +129,18 @@ def test_files_with_new_times_alone_are_not_held(medium: Path) -> None:
     used = indexes(Folder(medium))
     patterns = ["agents/a/memories/*.md"]
     paths = Folder(medium).list(patterns[0])
-    used.store("memories", patterns, paths)
-    for path in paths[1:]:  # of an index that knows no file, nothing is believed
+    used.query(MEMORIES, patterns, paths, lambda pool: pool.size, new=True)
+    for path in paths:
         os.utime(medium / path, (1_700_000_000, 1_700_000_000))
     tracemalloc.start()
     try:
-        assert used.query("memories", patterns, paths, lambda pool: pool.size) == 12 * 120
+        assert used.query(MEMORIES, patterns, paths, lambda pool: pool.size) == 12 * 120
         assert tracemalloc.get_traced_memory()[1] < 12 * 600_000
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("least", [0, 100_000])
-def test_builders_that_add_memories_at_once(medium: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    monkeypatch.setattr(updater, "_LEAST_CHANGES", least)
-    if not least:
-        monkeypatch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)
+def test_builders_that_add_memories_at_once(medium: Path) -> None:
     built(medium)
 
     def add(number: int) -> None:
@@ -170,37 +151,36 @@ def test_builders_that_add_memories_at_once(medium: Path, monkeypatch: pytest.Mo
 
     def add_and_die(number: int) -> None:
         append(page(medium, number), memory(Random(number)))
-        replace, times = os.replace, iter(range(number % 2))
+        leave, times = IndexConnection.__exit__, iter(range(number % 3))
 
-        def dying(*names: object) -> None:
+        def dying(connection: IndexConnection, *error: Any) -> Any:
             if next(times, None) is None:
                 os._exit(0)
-            replace(*names)  # type: ignore[arg-type]
+            return leave(connection, *error)
 
-        os.replace = dying  # type: ignore[assignment]
+        IndexConnection.__exit__ = dying  # type: ignore[assignment, method-assign]
         built(medium, "banning dors")
 
     children = [in_another_process(lambda number=number: add(number)) for number in range(3)]  # type: ignore[misc]
     children += [in_another_process(lambda number=number: add_and_die(number)) for number in range(4)]  # type: ignore[misc]
     assert {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children} == {0}
-    assert changes(medium).exists() == bool(least)
     for _ in range(2):
         assert same(built(medium, "banning dors")) == same(built(medium, "banning dors", kept=False))
+    assert pools(medium)
 
 
-def test_index_that_is_replaced_while_its_changes_are_written(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_that_is_removed_while_it_is_used_leaves_the_next_one_alone(medium: Path) -> None:
     built(medium)
     append(page(medium, 3), "- [fact] banning once more\n")
-    stale = pools(medium)[0].read_bytes()
-    built(medium, "banning")
-    kept = changes(medium).read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(updater, "_LEAST_CHANGES", 0)
-        patch.setattr(updater, "_SHARE_OF_CHANGES", 10**6)
-        append(page(medium, 1), "- [fact] banning a third time\n")
-        built(medium, "banning")
-    assert pools(medium)[0].read_bytes() != stale
-    assert not changes(medium).exists()
-    changes(medium).write_bytes(kept)
-    for _ in range(2):
+    begin = IndexConnection.begin_writing
+
+    def removed_first(connection: IndexConnection) -> None:
+        remove_database(database(medium))
+        begin(connection)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IndexConnection, "begin_writing", removed_first)
         assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
+    assert not [path for path in database(medium).parent.iterdir() if path.name.startswith(database(medium).name)]
+    assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
+    assert pools(medium)

@@ -16,18 +16,14 @@ from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
 from contextasm.pipeline import assemble
-from contextasm.rendering.wording import reason_words
-from contextasm.retrieval.memory_index import index
-from contextasm.retrieval.memory_index.index import INDEX_FOLDER
-from contextasm.retrieval.pools import matches as meant_entries
-from contextasm.retrieval.pools import memory_search as indexed_pools
-from contextasm.retrieval.pools.memory_pool import read_pool
+from contextasm.retrieval.pools.entries import read_pool
+from contextasm.retrieval.pools.memory_pool import MEMORIES
 from contextasm.retrieval.sources import log_search
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
-from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, same
+from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, pools, pools_above, same
 from tests.workspaces import DAY, DEFAULT
 
 SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga", "rto", "skel")]
@@ -150,26 +146,14 @@ def told(context: Context) -> dict[tuple[str, str], Decision]:
 
 @pytest.fixture(autouse=True)
 def _every_pool_is_large() -> Iterator[None]:
-    with patch.object(indexed_pools, "MANY", 0), patch.object(index, "MANY", 0):
+    with pools_above(0):
         yield
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    fired=rules(),
-    setting=SETTINGS,
-    most=st.sampled_from([5000, 5000, 5000, 10]),
-    few=st.sampled_from([0, 0, 5, 256]),
-)
-def test_a_build_under_rules_is_that_of_all_memories(
-    seed: int, fired: Sequence[Rule], setting: Setting, most: int, few: int
-) -> None:
+@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS)
+def test_a_build_under_rules_is_that_of_all_memories(seed: int, fired: Sequence[Rule], setting: Setting) -> None:
     chance = Random(seed)
-    with (
-        tempfile.TemporaryDirectory() as name,
-        patch.object(meant_entries, "MOST_INCLUDED", most),
-        patch.object(meant_entries, "FEW", few),
-    ):
+    with tempfile.TemporaryDirectory() as name:
         folder = fill(Path(name), {path: page(chance, 0) for path in PATHS})
         for _ in range(2):
             listed = built(folder, setting, fired, None)
@@ -180,19 +164,19 @@ def test_a_build_under_rules_is_that_of_all_memories(
             fill(folder, {chance.choice(PATHS): page(chance, 0)}, base={})
 
 
-@given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS, few=st.sampled_from([0, 0, 5, 256]))
+@given(seed=st.integers(0, 10**6), fired=st.one_of(rules(), st.just(())), setting=SETTINGS)
 def test_what_is_counted_is_the_same_with_and_without_an_index(
-    seed: int, fired: Sequence[Rule], setting: Setting, few: int
+    seed: int, fired: Sequence[Rule], setting: Setting
 ) -> None:
     chance = Random(seed)
-    with tempfile.TemporaryDirectory() as name, patch.object(meant_entries, "FEW", few):
+    with tempfile.TemporaryDirectory() as name:
         folder = fill(Path(name), {path: page(chance, 40) for path in PATHS})
         for _ in range(2):
             found, read = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), NO_INDEXES))
             assert same(found) == same(read)
             assert found.rule_traces == read.rule_traces
             counts = [int(dict(each.reason.facts).get("count", 1)) for each in found.decisions if each.layer == "L5"]
-            assert sum(counts) == len(read_pool(Folder(folder), PATHS).all_memories)
+            assert sum(counts) == len(read_pool(Folder(folder), MEMORIES, PATHS).all_entries)
             path = chance.choice(PATHS)
             text = (folder / path).read_text(encoding="utf-8")
             fill(folder, {path: text + memory(chance)}, base={})
@@ -274,34 +258,6 @@ def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, a
             assert dict(decision.score)["boost"] == 6
 
 
-def test_memories_that_a_rule_excludes_are_counted_by_the_rule(tmp_path: Path) -> None:
-    fact = "".join(f"- [fact] harbor {number}\n" for number in range(40))
-    note = "".join(f"- [note] harbor {number}\n" for number in range(20))
-    later = f"\n## {DAY + timedelta(days=1)}\n\n- [fact] harbor later\n- [note] harbor later\n"
-    drafts = "- [fact] harbor {status=draft}\n" * 3
-    folder = fill(tmp_path, {PATHS[0]: f"{fact}{note}{drafts}{later}", PATHS[1]: "- [note] winch\n"})
-    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
-    with patch.object(meant_entries, "FEW", 0):
-        found = {
-            topic: built(folder, Setting(topic, 3, 0.0, 16_000), fired, indexes(Folder(folder)))
-            for topic in ("harbor", "")
-        }
-    counted = {
-        topic: {reason_words(each.reason) for each in context.decisions if each.layer == "L5" and each.reason.is_count}
-        for topic, context in found.items()
-    }
-    common = {
-        "3 memories whose status is draft",
-        "2 memories dated after the day of the build",
-        "39 more memories that rule one excludes",
-    }
-    assert counted["harbor"] == common | {
-        "1 memories do not match the topic, or much less well than the best",
-        "17 more memories, and 3 are shown",
-    }
-    assert counted[""] == common | {"18 more memories, and 3 are shown"}
-
-
 def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Path) -> None:
     facts = "".join(f"- [fact] harbor and many other words {number} {{importance=0.1}}\n" for number in range(5))
     notes = "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(3))
@@ -309,8 +265,7 @@ def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Pat
     folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{facts}{notes}", PATHS[1]: newest})
     fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 0.5),))]
     setting = Setting("harbor", 2, 0.0, 16_000)
-    with patch.object(meant_entries, "FEW", 0):
-        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
     assert found.text == listed.text
     assert [trace.lost for trace in found.rule_traces] == [trace.lost for trace in listed.rule_traces] == [()]
 
@@ -322,8 +277,7 @@ def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Pat
     folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"})
     rule = Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
     setting = Setting(topic, 2, 0.0, 16_000)
-    with patch.object(meant_entries, "FEW", 0):
-        found, listed = (built(folder, setting, [rule], used) for used in (indexes(Folder(folder)), None))
+    found, listed = (built(folder, setting, [rule], used) for used in (indexes(Folder(folder)), None))
     assert found.text == listed.text
     assert found.text.endswith("- [fact] harbor 8\n- [fact] harbor 7\n")
 
@@ -352,22 +306,10 @@ def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str)
     profile = profile._replace(layers=tuple(layers))
     request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
     build = Build(Folder(folder), profile, request, ESTIMATE, rules=evaluate(fired, {}))
-    with patch.object(meant_entries, "FEW", 0):
-        found, listed = (assemble(build._replace(memory_index=used)) for used in (indexes(Folder(folder)), None))
+    found, listed = (assemble(build._replace(memory_index=used)) for used in (indexes(Folder(folder)), None))
     assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
     assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
     assert [problem.code for problem in found.problems] == ["rule-protected"]
-
-
-@pytest.mark.parametrize(("few", "single"), [(3, 3), (2, 1)])
-def test_few_memories_that_a_rule_excludes_are_listed_one_by_one(tmp_path: Path, few: int, single: int) -> None:
-    folder = fill(tmp_path, {PATHS[0]: "- [fact] harbor\n- [fact] quay\n- [fact] tide\n- [note] crew\n"})
-    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
-    with patch.object(meant_entries, "FEW", few):
-        context = built(folder, Setting("", 3, 0.0, 16_000), fired, indexes(Folder(folder)))
-    excluded = [each.reason for each in context.decisions if each.reason.code == "rule"]
-    assert sum(not reason.is_count for reason in excluded) == single
-    assert sum(int(dict(reason.facts).get("count", 1)) for reason in excluded) == 3
 
 
 def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
@@ -380,8 +322,7 @@ def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> Non
     )
     fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))]
     setting = Setting("harbor", 2, 0.0, 16_000)
-    with patch.object(meant_entries, "FEW", 0):
-        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
     assert (found.text, found.rule_traces) == (listed.text, listed.rule_traces)
     assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
 
@@ -397,8 +338,7 @@ def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_sc
     folder = fill(tmp_path, FACTS_AND_NOTES)
     fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 3.0),))]
     setting = Setting("harbor", 2, min_score, 16_000)
-    with patch.object(meant_entries, "FEW", 0):
-        found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
     assert found.text == listed.text
     assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
 
@@ -446,5 +386,6 @@ def test_rules_on_logs_leave_the_index_in_use(tmp_path: Path, target: Target, ac
         found, listed = (built(folder, setting, [fired[action]], used) for used in (indexes(Folder(folder)), None))
     assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
     counts = {each.layer for each in found.decisions if each.reason.is_count}
-    assert counts == ({"L5"} if many else {"L5", "related"})
-    assert len(list((folder / INDEX_FOLDER).glob("*.sqlite"))) == 2
+    means_memories = target.kind == "id"
+    assert counts == (set() if means_memories else {"L5"}) | (set() if many else {"related"})
+    assert len(pools(folder)) == (1 if means_memories else 2)

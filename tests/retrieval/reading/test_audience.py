@@ -114,10 +114,8 @@ def test_a_copy_of_private_values_gives_no_rows() -> None:
 
 def test_a_shared_context_asks_no_memory_index() -> None:
     class Index:
-        def query(self, *_asked: object) -> None:
+        def query(self, *_asked: object, **_options: object) -> None:
             raise AssertionError
-
-        store = query
 
     lines = "".join(f"- [fact] Fact {number}\n" for number in range(1200)) + "- [fact] A secret {private=true}\n"
     files = Files(agent() | {"agents/luna/memories/a.md": lines})

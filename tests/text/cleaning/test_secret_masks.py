@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.text.cleaning.secrets import scanner as secret_scanner
-from contextasm.text.cleaning.secrets.families import LONG_FAMILIES, SHORT_FAMILIES, argument_shapes
-from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
+from contextasm.text.cleaning.secrets.scanner import LONG_FAMILIES, SHORT_FAMILIES, find_secrets, mask_secrets
+from contextasm.text.cleaning.secrets.shapes import argument_shapes
 from tests.text.cleaning.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
 
 SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_MANY_LINES]
@@ -233,7 +233,7 @@ def test_no_secret_is_overlooked_for_the_sake_of_speed(pieces: list[str]) -> Non
     families = (*LONG_FAMILIES, *SHORT_FAMILIES)
     shapes = [shape for may_hold, make in families if make is not argument_shapes or may_hold(text) for shape in make()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secret_scanner, "shapes_to_search", lambda _text: shapes)
+        patch.setattr(secret_scanner, "_shapes_to_search", lambda _text: shapes)
         patch.setattr(secret_scanner, "_may_hold_block", lambda _text: True)
         assert found == list(find_secrets(text))
 

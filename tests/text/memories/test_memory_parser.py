@@ -75,6 +75,9 @@ def test_plain_memory_has_the_defaults() -> None:
         private=False,
         pin=False,
         supersedes=(),
+        expires="",
+        superseded_by="",
+        writer="",
     )
 
 
@@ -364,3 +367,13 @@ def test_a_heading_in_a_comment_dates_nothing() -> None:
 )
 def test_a_comment_around_nothing_hides_nothing(text: str) -> None:
     assert [memory.text for memory in read(text)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["pre", "script", "style", "textarea"])
+def test_a_bullet_in_unformatted_html_is_none(name: str) -> None:
+    found = read(f"- one\n\n<{name}>\n- two\n# 2025-03-14\n</{name}>\n- three")
+    assert [(each.text, each.created) for each in found] == [("one", ""), ("three", "")]
+
+
+def test_unformatted_html_that_is_never_closed_hides_no_memory() -> None:
+    assert [each.text for each in read("- one\n\n<pre>\n- two\n\n<!-- open\n- three")] == ["one", "two", "three"]

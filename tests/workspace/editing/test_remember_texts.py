@@ -8,6 +8,7 @@ import sqlite3
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -16,15 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
-from contextasm.retrieval.memory_index.file_facts import folder_facts
+from contextasm.retrieval.memory_index.files import folder_facts
 from contextasm.text.memories.fields import id_root
 from contextasm.workspace.editing import known_ids, memories
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.state import state_folder
 from tests.command import fill, inside
-from tests.retrieval.memory_index.test_memory_index import LETTERS
+from tests.retrieval.memory_index.test_memory_index import LETTERS, database
 from tests.workspaces import DAY
 
 FOLDER = "agents/a/memories"
@@ -41,12 +41,15 @@ STATED = (
 
 def facts(root: Path, kind: type[Folder] = Folder) -> FolderFacts:
     """The stored texts and ids, by a clock for which every file is old."""
-    return folder_facts(kind(root), FOLDER, lambda: time.time() + 60, lambda: state_folder(root, "memories"))
+    return folder_facts(kind(root), FOLDER, lambda: time.time() + 60, database(root))
 
 
-def stored(root: Path) -> list[Path]:
-    """Their files."""
-    return sorted((root / ".ctxasm/memories").glob("*.texts"))
+def stored(root: Path) -> int:
+    """Number of files whose texts are stored."""
+    if not database(root).exists():
+        return 0
+    with closing(sqlite3.connect(database(root))) as connection:
+        return int(connection.execute("SELECT count(*) FROM facts WHERE kind = 'FileTexts'").fetchone()[0])
 
 
 def remember(root: Path, text: str, *, with_texts: bool = True, **fields: object) -> RememberOutcome:
@@ -217,30 +220,21 @@ def test_of_a_large_folder_its_texts_alone_are_held(tmp_path: Path, *, with_text
         assert tracemalloc.get_traced_memory()[1] < 2 * size
     finally:
         tracemalloc.stop()
-    assert len(stored(tmp_path)) == with_texts
+    assert bool(stored(tmp_path)) == with_texts
 
 
-def test_texts_of_a_copy_are_not_believed(large: Path, tmp_path: Path) -> None:
+def test_texts_of_another_workspace_at_the_same_place_are_not_used(large: Path, tmp_path: Path) -> None:
     remember(large, "the first lantern is lit")
-    copy = Path(shutil.copytree(large, tmp_path / "copy", ignore=shutil.ignore_patterns("copy")))
-    page = copy / FOLDER / "03.md"
+    copy = Path(shutil.copytree(large / "agents", tmp_path / "copy"))
+    page = copy / "a/memories/03.md"
     status = page.stat()
     old, new = statement(3, 5), statement(99, 5)[: len(statement(3, 5))].ljust(len(statement(3, 5)), "x")
     page.write_text(page.read_text().replace(old, new))
     assert page.stat().st_size == status.st_size
     os.utime(page, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert remember(copy, new).what == "reinforced"
-
-
-def test_texts_with_another_schema_are_not_read(large: Path) -> None:
-    remember(large, "the first lantern is lit")
-    (path,) = stored(large)
-    with sqlite3.connect(path) as texts_file:
-        endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
-        texts_file.execute("DROP TABLE files")
-        row = "SELECT i AS path, i AS stamp, i AS held FROM n"
-        texts_file.execute(f"CREATE VIEW files AS {endless} {row}")
-    assert remember(large, statement(4, 4)).what == "reinforced"
+    shutil.rmtree(large / "agents")
+    copy.rename(large / "agents")
+    assert remember(large, new).what == "reinforced"
 
 
 @pytest.mark.parametrize(
@@ -250,7 +244,7 @@ def test_damaged_texts_are_stored_again(
     large: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[bytes], bytes]
 ) -> None:
     remember(large, "the first lantern is lit")
-    (path,) = stored(large)
+    path = database(large)
     path.write_bytes(spoil(path.read_bytes()))
     assert remember(large, statement(4, 4)).what == "reinforced"
     remember(large, "another lantern, blue")
@@ -258,13 +252,13 @@ def test_damaged_texts_are_stored_again(
     assert opened == ["2025-03.md", "04.md"]  # those that were written to since
 
 
-def test_nothing_is_stored_where_that_is_not_wanted(large: Path) -> None:
+def test_nothing_is_stored_if_that_is_not_wanted(large: Path) -> None:
     line = ("remember", "-q", "-w", str(large), "-a", "a", "--date", str(DAY))
     (large / "agents/a/IDENTITY.md").write_text("I am a.\n")
     assert inside(*line, "the first lantern is lit", env={"CTXASM_NO_CACHE": "1"}).code == 0
     assert not stored(large)
-    (large / ".ctxasm/memories").write_text("in the way")
-    assert inside(*line, "the second lantern is lit, too").code == 0
-    (large / ".ctxasm/memories").unlink()
+    (large / "cache").write_text("in the way")
+    assert inside(*line, "the second lantern is lit, too", env={"XDG_CACHE_HOME": str(large / "cache")}).code == 0
     assert inside(*line, "a third one hangs at the stern").code == 0
+    assert database(large).exists()
     assert len((large / FOLDER / "2025-03.md").read_text().split("\n- ")) >= 3

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, FileStamp
-from contextasm.retrieval.memory_index import database as index_database
+from contextasm.retrieval.memory_index import files as index_files
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import difference, mirror, overlay, page_files
@@ -34,6 +34,7 @@ from contextasm.workspace.store.settings import StoreConfig
 from contextasm.workspace.store.state import access_key, load_state
 from tests.command import clean
 from tests.postgres import TEAM, Database, mirrored
+from tests.retrieval.memory_index.test_memory_index import database as index_path
 
 pytestmark = pytest.mark.postgres
 
@@ -659,14 +660,15 @@ MANY = 1_100
 
 
 def indexed(root: Path) -> list[Path]:
-    """The files of indexes in a workspace."""
-    return sorted((root / ".ctxasm/memories").iterdir())
+    """The file with the index of a workspace, if there is one."""
+    return [path for path in (index_path(root),) if path.exists()]
 
 
 @pytest.fixture
 def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace whose index has a memory that says xylophone."""
-    monkeypatch.setattr(index_database, "_YOUNG", -60)  # files of this second count as old ones
+    monkeypatch.setattr(index_files, "_YOUNG", -60)  # files of this second count as old ones
+    monkeypatch.setenv("XDG_CACHE_HOME", clean()["XDG_CACHE_HOME"])
     rows = [(TEAM, f"n-{number}", f"harbour number {number}", "2025-03-14") for number in range(MANY)]
     with open_session(database.config()) as session:
         session.insert_rows("ctxasm.memory", ("home", "id", "text", "created"), rows)

@@ -94,9 +94,7 @@ def test_usual_texts_can_be_stored(text: str) -> None:
     assert storable(memory) == memory
 
 
-MEMORY = Memory(
-    "m-1", "", 0, "Text", "fact", 0.5, "2025-03-14", "", "active", 0.5, "", "", "", (), (), False, False, ()
-)
+MEMORY = Memory("m-1", "", 0, "Text", "fact", created="2025-03-14")
 
 
 def test_a_field_at_its_default_is_not_written() -> None:

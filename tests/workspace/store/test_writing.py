@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from contextasm.model import Document, Problem
-from contextasm.retrieval.memory_index import database as index_database
+from contextasm.retrieval.memory_index import files as index_files
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import clean_lines
 from contextasm.workspace.editing.remember import NewMemory
@@ -509,7 +509,7 @@ def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
         opened.append(path.partition(f"{TEAM}/memories/")[2].partition(".")[0])
         return read(folder, path)
 
-    monkeypatch.setattr(index_database, "_YOUNG", -60)  # files of this second count as old ones
+    monkeypatch.setattr(index_files, "_YOUNG", -60)  # files of this second count as old ones
     monkeypatch.setattr(Folder, "read", watched)
 
     def pages_of(*words: str) -> set[str]:

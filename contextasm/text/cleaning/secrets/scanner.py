@@ -7,12 +7,27 @@ and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from contextasm.model import Secret, Span
-from contextasm.text.cleaning.secrets.families import shapes_to_search
-from contextasm.text.cleaning.secrets.shapes import SecretSpan, has, shape_spans
+from contextasm.text.cleaning.secrets.shapes import (
+    SecretSpan,
+    Shape,
+    argument_shapes,
+    assigned_shapes,
+    aws_secret_shapes,
+    capitals_shapes,
+    databricks_shapes,
+    dot_shapes,
+    hyphen_shapes,
+    signature_shapes,
+    twilio_shapes,
+    underscore_shapes,
+    url_shapes,
+    webhook_shapes,
+)
 
 _MASK = re.compile(r"\[masked:([a-z0-9-]+)\]")
 
@@ -138,7 +153,7 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 def _spans(text: str) -> list[SecretSpan]:
     """The secrets, none of which overlap, without those that a comment allows."""
-    shapes = shapes_to_search(text)
+    shapes = _shapes_to_search(text)
     spans = list[SecretSpan]()
     if _may_hold_block(text):
         from contextasm.text.cleaning.secrets.blocks import block_spans  # here: few texts hold one
@@ -146,14 +161,14 @@ def _spans(text: str) -> list[SecretSpan]:
         spans += block_spans(text)
     if shapes:
         folded_text = _fold(text)
-        spans += [span for shape in shapes for span in shape_spans(text, folded_text, shape)]
+        spans += [span for shape in shapes for span in _shape_spans(text, folded_text, shape)]
     if not spans:
         return []
     return _without_allowed(text, _merge(spans))
 
 
 def _may_hold_block(text: str) -> bool:
-    return ("-" in text and ("-----BEGIN" in text or "Private-Lines:" in text)) or has(":", r"kind:\s*Secret", text)
+    return ("-" in text and ("-----BEGIN" in text or "Private-Lines:" in text)) or _has(":", r"kind:\s*Secret", text)
 
 
 def _fold(text: str) -> str:
@@ -194,3 +209,155 @@ def _without_allowed(text: str, spans: Sequence[SecretSpan]) -> list[SecretSpan]
         if not allowed:
             kept.append(span)
     return kept
+
+
+def _shape_spans(text: str, folded_text: str, shape: Shape) -> Iterator[SecretSpan]:
+    """The secrets of one shape, in the order of each anchor.
+
+    `folded_text` is the text in small letters, of the same length.
+    """
+    for anchor in shape.anchors:
+        prefix = "" if shape.folded else anchor[:4]
+        for start, end, match in _anchored_matches(folded_text if shape.folded else text, text, anchor, shape):
+            own_prefix = prefix if text.startswith(prefix, start) else ""
+            yield SecretSpan(start, end, shape.kind, own_prefix, not shape.is_real(match))
+    if shape.clue and shape.clue.search(text):
+        for match in shape.pattern.finditer(text):
+            yield SecretSpan(*match.span(), shape.kind, "", not shape.is_real(match))
+
+
+def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> Iterator[tuple[int, int, re.Match[str]]]:
+    """Start, end and match of each secret.
+
+    The search goes on behind it, so that a repeat without a bound reads each character once. What is no secret may
+    hide one, and its pattern has bounds: there the search goes on behind the anchor.
+    """
+    group = "secret" if "secret" in shape.pattern.groupindex else 0
+    at = searched.find(anchor)
+    while at >= 0:
+        following = at + len(anchor)
+        match = shape.pattern.match(text, at)
+        if match and shape.is_secret(match):
+            end = _RUN.match(text, match.end(group)).end() if shape.long else match.end(group)  # type: ignore[union-attr]
+            if not shape.wider or shape.is_real(match):
+                yield match.start(group), end, match
+            following = max(following, match.end(), end)
+        at = searched.find(anchor, following)
+
+
+_RUN = re.compile(r"(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-]))*+")
+"""A word, with escaped quotes within it."""
+
+
+# --- Tests -----------------------------------------------------------------------------------------------------------
+
+
+def _has(mark: str, pattern: str, text: str) -> bool:
+    """Whether the pattern is found in a text; `mark` is a character of all its matches."""
+    # Most texts have no such character at all, and to see that takes no time.
+    return mark in text and _compiled(pattern).search(text) is not None
+
+
+_compiled = cache(re.compile)
+
+
+_LONG = r"[A-Za-z0-9+/_.~=\\\"'-]{16}"
+_TOKEN = rf"(?i:bearer|token|basic|api-?key)\s{{1,3}}{_LONG}"
+_WORD = rf"(?:{_LONG}|{_TOKEN})"
+_VALUE = rf"[*`]{{0,2}}+\s{{0,3}}+(?=\S{{5}})[\\'\"`*]{{0,5}}{_WORD}"
+"""`_BEFORE_VALUE` and a long word. No word begins with what its first two parts take, so they give nothing back."""
+_COLON = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
+_EQUALS_SIGN = f"=>?{_VALUE}"
+_COMMA = rf",(?:(?<=['\"],)\s{{0,3}}['\"]{_LONG}|\s{{0,3}}[\\'\"]{{0,4}}{_TOKEN})"
+_TAG = r">[^\s<>]{16,256}</"
+_ARGUMENT = r"-(?:(?<=--)(?:[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|key)[ \t]|user[ =])|u(?<=\s-u))"
+
+
+def _has_assignment(text: str) -> bool:
+    """Whether a text may hold an assigned secret."""
+    return (
+        _has(":", _COLON, text)
+        or _has("=", _EQUALS_SIGN, text)
+        or _has("\uff1a", rf"\uff1a{_VALUE}", text)
+        or _has(">", _TAG, text)
+        or _has(",", _COMMA, text)
+    )
+
+
+def _has_argument(text: str) -> bool:
+    """Whether a text may hold a secret as an argument of a command."""
+    return _has("-", _ARGUMENT, text) or ("password" in text and "login " in text)
+
+
+# The characters right before the mark come first: few words end in them, and whole prefixes take longer to try.
+_BEHIND_UNDERSCORE = (
+    r"_(?<=[acfgikmnoprstu]_)(?=[\w+/-]{15})"
+    r"(?:(?<=gh[pousr]_)|(?<=[sr]k_|hf_)|(?<=npm_|ntn_|gsk_)|(?<=do[opr]_)|(?<=dckr_|glsa_)|(?<=whsec_)"
+    r"|(?<=shp[acps][ats]_)|(?<=github_pat_)|(?<=lin_api_|api_org_))"
+)
+_BEHIND_HYPHEN = (
+    r"-(?:us[0-9]|(?<=(?:x[abcdeoprs]|pp|sk|ey|[abdfmnrt]t|as|GE|pi|PX)-)(?=[\w.-]{10})"
+    r"(?:(?<=gl[pcio][tbma][ts]-)|(?<=gl[drf]t-)|(?<=glsoat-)|(?<=glagent-)|(?<=xox[abcdeoprs]-|xapp-)"
+    r"|(?<=sk-)|(?<=key-|AGE-)|(?<=pypi-)|(?<=GOCSPX-)))"
+)
+_BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=ya29\.)|(?<=hv[sbr]\.)|(?<=xoxe\.)|[\w-]{6}\.[\w-]{27})"
+
+_SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
+_CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
+
+
+def _has_dot_token(text: str) -> bool:
+    return _has(".", r"\.[A-Za-z0-9_.-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
+
+
+def _has_aws_secret(text: str) -> bool:
+    return _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text)
+
+
+_LONG_WORD = b"x" * 15
+"""The word of the shortest secret of these families, translated: `xoxb-` and ten characters."""
+
+_WORD_CHARACTERS = (
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~=-"
+    b"\\\"'%"  # escapes within a secret
+)
+_WORDS = bytes(ord("x") if byte in _WORD_CHARACTERS else ord(" ") for byte in range(256))
+
+
+def _may_hold_long_word(text: str) -> bool:
+    # To translate bytes and find a long run takes a tenth of the tests below. Nearly every address is a long word.
+    if "/" in text and "://" in text:
+        return True
+    return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_WORDS)
+
+
+Family = tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]]
+"""Shapes, behind a test that every text with one of them passes."""
+
+LONG_FAMILIES: tuple[Family, ...] = (
+    (partial(_has, "_", _BEHIND_UNDERSCORE), underscore_shapes),
+    (partial(_has, "-", _BEHIND_HYPHEN), hyphen_shapes),
+    (_has_dot_token, dot_shapes),
+    (partial(_has, "A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)"), capitals_shapes),
+    (partial(_has, "K", r"SK[0-9a-f]{32}"), twilio_shapes),
+    (partial(_has, "d", r"dapi[0-9a-f]{32}"), databricks_shapes),
+    (lambda text: "/" in text and ("slack.com/" in text or "/api/webhooks/" in text), webhook_shapes),
+    (_has_aws_secret, aws_secret_shapes),
+    (_has_assignment, assigned_shapes),
+    (_has_argument, argument_shapes),
+    (lambda text: "%" in text and "sig=" in text, signature_shapes),
+)
+"""Families whose secrets are long words, in order of preference.
+
+Most files have no secret. A search for one literal character, with a long word behind it, costs a tenth of a search
+for each anchor.
+"""
+
+SHORT_FAMILIES: tuple[Family, ...] = ((lambda text: "@" in text and "://" in text, url_shapes),)
+"""Families whose secrets may be short words: they come behind the others in order of preference."""
+
+
+def _shapes_to_search(text: str) -> list[Shape]:
+    """The shapes of which a text may hold one, in order of preference."""
+    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
+    return [shape for may_hold, shapes in families if may_hold(text) for shape in shapes()]

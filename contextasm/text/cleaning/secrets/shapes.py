@@ -1,4 +1,4 @@
-"""Shapes of secrets that stand in one line, and the search for one of them.
+"""The table of secrets that stand in one line: their shapes, by families.
 
 A shape is *common* or *wider*. Everything of a common shape is a secret, and a placeholder among them is marked. A
 wider shape also fits other texts, so placeholders of it are no secrets.
@@ -7,7 +7,7 @@ wider shape also fits other texts, so placeholders of it are no secrets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from math import log2
 from typing import NamedTuple
@@ -165,53 +165,6 @@ class Shape(NamedTuple):
     """A part of every match that begins with one certain character, which is found faster."""
 
 
-def shape_spans(text: str, folded_text: str, shape: Shape) -> Iterator[SecretSpan]:
-    """The secrets of one shape, in the order of each anchor.
-
-    `folded_text` is the text in small letters, of the same length.
-    """
-    for anchor in shape.anchors:
-        prefix = "" if shape.folded else anchor[:4]
-        for start, end, match in _anchored_matches(folded_text if shape.folded else text, text, anchor, shape):
-            own_prefix = prefix if text.startswith(prefix, start) else ""
-            yield SecretSpan(start, end, shape.kind, own_prefix, not shape.is_real(match))
-    if shape.clue and shape.clue.search(text):
-        for match in shape.pattern.finditer(text):
-            yield SecretSpan(*match.span(), shape.kind, "", not shape.is_real(match))
-
-
-def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> Iterator[tuple[int, int, re.Match[str]]]:
-    """Start, end and match of each secret.
-
-    The search goes on behind it, so that a repeat without a bound reads each character once. What is no secret may
-    hide one, and its pattern has bounds: there the search goes on behind the anchor.
-    """
-    group = "secret" if "secret" in shape.pattern.groupindex else 0
-    at = searched.find(anchor)
-    while at >= 0:
-        following = at + len(anchor)
-        match = shape.pattern.match(text, at)
-        if match and shape.is_secret(match):
-            end = _RUN.match(text, match.end(group)).end() if shape.long else match.end(group)  # type: ignore[union-attr]
-            if not shape.wider or shape.is_real(match):
-                yield match.start(group), end, match
-            following = max(following, match.end(), end)
-        at = searched.find(anchor, following)
-
-
-_RUN = re.compile(r"(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-]))*+")
-"""A word, with escaped quotes within it."""
-
-
-def has(mark: str, pattern: str, text: str) -> bool:
-    """Whether the pattern is found in a text; `mark` is a character of all its matches."""
-    # Most texts have no such character at all, and to see that takes no time.
-    return mark in text and _compiled(pattern).search(text) is not None
-
-
-_compiled = cache(re.compile)
-
-
 # --- Makers of shapes ------------------------------------------------------------------------------------------------
 
 ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
@@ -244,3 +197,272 @@ def wider(kind: str, anchors: str, body: str) -> Shape:
     either = "|".join(re.escape(anchor) for anchor in anchors.split())
     pattern = rf"{EDGE}(?:{either})(?P<body>{body})"
     return Shape(kind, tuple(anchors.split()), re.compile(pattern, re.ASCII), always, has_random_body, wider=True)
+
+
+# --- Shapes by families ----------------------------------------------------------------------------------------------
+
+# Each family is made on first need: few texts hold anything like a secret, and to compile all patterns takes 6 ms.
+
+_LABEL = (
+    r"(?i:(?P<strong>secret|token|passw(?:or)?d|passphrase|api_?key|access_?key|credential)"
+    r"|(?:api|access|private)[-_ ]?key|(?<![a-z])(?:pwd|pass)(?![a-z]))"
+)
+"""A name of a secret. Those that are no `strong` one stand before other things, too."""
+
+_ANCHORS = (
+    *("secret", "token", "pass", "pwd", "credential"),
+    *(f"{word}{between}key" for word in ("api", "access", "private") for between in ("", "_", "-", " ")),
+)
+
+_BEHIND_NAME = r"[\\'\"`*_\]]{0,6}"
+_BEFORE_VALUE = r"[*`]{0,2}\s{0,3}[\\'\"`*]{0,5}"
+_SIGN = (
+    rf"{_BEHIND_NAME}\s{{0,3}}(?::=|=>|=|:|\uff1a){_BEFORE_VALUE}"
+    r"|(?P<other>>(?=[^\s<>]{16,256}</)|['\"],\s{0,3}['\"]"
+    r"|['\"]?[ \t]{0,3}\r?\n[ \t]{0,20}['\"]?value['\"]?:[ \t]{0,3}['\"]?)"
+)
+"""What stands between name and value; other than an assignment: a tag, a default value, a variable of a container."""
+
+_LETTERS = r"(?P<secret>(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-])){16,256}+)"
+
+
+@cache
+def assigned_shapes() -> tuple[Shape, ...]:
+    """Values behind a sign that assigns them to a name."""
+    return (
+        Shape(
+            "azure-storage-key",
+            ("AccountKey=",),
+            re.compile(r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
+            always,
+            has_random_body,
+        ),
+        common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
+        Shape(
+            "authorization-header",
+            ("authorization",),
+            re.compile(
+                r"(?i:authorization[\\'\"]{0,4}\]?\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:bearer|token|basic|api-?key)\s{1,3})"
+                r"(?P<secret>(?P<body>[A-Za-z0-9_.~+/=-]{20,}+))"
+            ),
+            always,
+            has_random_body,
+            folded=True,
+        ),
+        Shape(
+            "assigned-secret",
+            _ANCHORS,
+            re.compile(rf"{_LABEL}(?P<rest>[\w.-]{{0,20}}+)(?:{_SIGN}){_LETTERS}(?P<call>\(?)"),
+            is_random_value,
+            is_real_value,
+            folded=True,
+            long=True,
+        ),
+    )
+
+
+@cache
+def argument_shapes() -> tuple[Shape, ...]:
+    """Values behind an option or word of a command, set apart by a blank."""
+    return (
+        _argument(
+            ("--",),
+            r"--(?:[a-z0-9]{1,20}-){0,3}(?:secret|token|password|passwd|passphrase|pass|pwd|key)[ \t]{1,3}['\"]?",
+        ),
+        _argument(("login ",), r"login[ \t]+\S{1,80}+\s{1,8}password[ \t]{1,3}"),
+        _argument(("-u", "--user"), r"-(?:u|-user)[ =]{0,2}['\"]?[\w.@-]{1,64}+:"),
+    )
+
+
+def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
+    whole_pattern = re.compile(rf"{pattern}{_LETTERS}(?P<call>\(?)")
+    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, is_real_value, long=True)
+
+
+@cache
+def underscore_shapes() -> tuple[Shape, ...]:
+    """Tokens whose prefix ends in an underscore."""
+    return (
+        common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+"),
+        wider("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}+"),
+        common("github-token", "github_pat_", r"github_pat_\w{60,}+"),
+        wider("github-token", "github_pat_", r"\w{36,}+"),
+        common("stripe-key", "sk_ rk_", r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}+"),
+        common("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34}" + TAIL),
+        wider("huggingface-token", "hf_", r"[A-Za-z0-9]{34,}+"),
+        common("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}" + TAIL),
+        common("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}" + TAIL),
+        common("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{27,}+"),
+        common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" + TAIL),
+        common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}" + TAIL),
+        common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}" + TAIL),
+        common("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
+        common("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
+        common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
+    )
+
+
+@cache
+def hyphen_shapes() -> tuple[Shape, ...]:
+    """Tokens whose prefix ends in a hyphen."""
+    # In order of preference: an Anthropic key also begins as an OpenAI key does.
+    return (
+        common(
+            "gitlab-token",
+            "glpat- glptt- gldt- glrt- glcbt- glagent- gloas- glft- glimt- glsoat-",
+            r"gl(?:pat|ptt|dt|rt|cbt|agent|oas|ft|imt|soat)-[\w-]{20,}+",
+        ),
+        common("slack-token", "xox", r"xox[abeoprs](?:\.xox[bp])?-[\w-]{10,}+"),
+        wider("slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9.-]{10,}+"),
+        common("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d{2}-[\w-]{80,}+"),
+        wider("anthropic-key", "sk-ant-", r"[\w-]{20,}+"),
+        common("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)?[\w-]{20,100}T3BlbkFJ[\w-]{20,}+"),
+        wider("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{20,}+"),
+        wider("openai-key", "sk-", r"[A-Za-z0-9]{32,}+"),
+        common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}" + TAIL),
+        common("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,}+"),
+        common("mailgun-key", "key-", r"key-[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
+        common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}" + TAIL, r"-us\d", WORD_EDGE),
+        common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + TAIL),
+    )
+
+
+@cache
+def dot_shapes() -> tuple[Shape, ...]:
+    """Tokens with a dot in them, among these JSON Web Tokens."""
+    return (
+        common("sendgrid-key", "SG.", r"SG\.[\w-]{20,24}+\.[\w-]{39,}+"),
+        common(
+            "discord-token",
+            "",
+            r"[MNO][A-Za-z\d_-]{23,27}+\.[\w-]{6}\.[\w-]{27,}+",
+            r"\.[\w-]{6}\.[\w-]{27}",
+            WORD_EDGE,
+        ),
+        common("google-oauth-token", "ya29.", r"ya29\.[\w-]{30,}+"),
+        wider("slack-token", "xoxe.", r"[A-Za-z0-9.-]{10,}+"),
+        common("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{80,}+"),
+        Shape(
+            "jwt",
+            ("eyJ",),
+            re.compile(
+                rf"{EDGE}(?P<head>eyJ[\w-]{{15,2000}}+)\.(?P<claims>eyJ[\w-]{{15,4000}}+)\.[\w-]{{20,}}+", re.ASCII
+            ),
+            is_jwt,
+            is_real_jwt,
+        ),
+        Shape(
+            "jwt",
+            ("eyJ",),
+            # No hyphen before it: a long run of them would be read anew from each place on.
+            re.compile(
+                rf"(?<!-){WORD_EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII
+            ),
+            always,
+            is_real_jwt,
+            wider=True,
+        ),
+    )
+
+
+@cache
+def capitals_shapes() -> tuple[Shape, ...]:
+    """Keys whose prefix is of capitals."""
+    return (
+        common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
+        wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
+        common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
+        common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
+    )
+
+
+@cache
+def twilio_shapes() -> tuple[Shape, ...]:
+    """Keys of Twilio."""
+    return (common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),)
+
+
+@cache
+def databricks_shapes() -> tuple[Shape, ...]:
+    """Tokens of Databricks."""
+    return (common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),)
+
+
+@cache
+def webhook_shapes() -> tuple[Shape, ...]:
+    """Addresses that are secrets."""
+    return (
+        Shape(
+            "slack-webhook",
+            ("https://hooks.slack.com/",),
+            re.compile(r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)"),
+            always,
+            has_random_body,
+        ),
+        Shape(
+            "discord-webhook",
+            ("https://discord.com/api/webhooks/", "https://discordapp.com/api/webhooks/"),
+            re.compile(r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<body>[\w-]{50,}+)", re.ASCII),
+            always,
+            has_random_body,
+        ),
+        wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
+    )
+
+
+@cache
+def aws_secret_shapes() -> tuple[Shape, ...]:
+    """Secret keys behind a name of AWS."""
+    return (
+        Shape(
+            "aws-secret-key",
+            ("aws",),
+            re.compile(
+                r"(?i:aws.{0,20}(?:secret|key).{0,12})['\"=:\s](?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+=])"
+            ),
+            always,
+            has_random_body,
+            folded=True,
+        ),
+    )
+
+
+@cache
+def signature_shapes() -> tuple[Shape, ...]:
+    """Signatures in the addresses of Azure."""
+    return (
+        Shape(
+            "azure-signature",
+            ("sig=",),
+            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
+            always,
+            has_random_body,
+        ),
+    )
+
+
+@cache
+def url_shapes() -> tuple[Shape, ...]:
+    """Passwords in addresses."""
+    return (
+        Shape(
+            "url-password",
+            ("://",),
+            re.compile(
+                r"://[^\s:/@'\"<>]{0,64}+:(?P<secret>[^\s:/@'\"<>$]{3,128}+)@(?=[\w.-])(?P<host>[\w.${%-]++)",
+            ),
+            always,
+            is_password_of_real_host,
+        ),
+        Shape(
+            "url-password",
+            ("://",),
+            re.compile(
+                r"(?<=[A-Za-z0-9])://[^\s:@/\"'<>`]*+:(?P<secret>[^\s@/\"'<>`]++)@"
+                r"(?P<host>\[[0-9A-Fa-f:.]*+\]|[\w.${%-]++)",
+            ),
+            always,
+            is_password_of_real_host,
+            wider=True,
+        ),
+    )

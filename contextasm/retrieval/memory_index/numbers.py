@@ -1,0 +1,158 @@
+"""Numbers that an index knows of its rows: columns of facts about each row, and the postings of each term.
+
+Both are stored in blocks. Rows that hold no entry any more are zeros in the columns, and stay in the postings.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
+from contextasm.retrieval.search.inverted_index import term
+
+COLUMN_TYPES = {
+    "lengths": "I",
+    "sections": "I",
+    "days": "I",
+    "authors": "I",
+    "flags": "B",
+    "kernels": "B",
+    "importance": "d",
+    "last": "I",
+    "created": "I",
+    "marks": "B",
+}
+"""Type codes of the columns with a number for each row. `last` and `created` are places in the list of dates."""
+
+BLOCK = 4096
+"""Rows of a block of columns; the last one may have less."""
+
+
+def load_columns(connection: IndexConnection, pool: int) -> dict[str, Numbers]:
+    """Every column by its name. Raises `DamagedIndex` if one is not as long as the others."""
+    columns: dict[str, Numbers] = {name: array(kind) for name, kind in COLUMN_TYPES.items()}
+    query = "SELECT name, held FROM columns WHERE pool = ? ORDER BY block"
+    for name, held in connection.execute(query, (pool,)):
+        columns[name].frombytes(held)
+    if len({*map(len, columns.values())}) > 1:
+        raise DamagedIndex("columns differ in length")
+    return columns
+
+
+class ColumnBlocks:
+    """The columns of a pool that is changed: blocks are read when a change reaches them, and written by `save`."""
+
+    def __init__(self, connection: IndexConnection, pool: int) -> None:
+        self._connection = connection
+        self._pool = pool
+        self._blocks: dict[int, dict[str, Numbers]] = {}
+        last = connection.execute("SELECT max(block) FROM columns WHERE pool = ?", (pool,)).fetchone()[0]
+        self.end = 0 if last is None else BLOCK * last + len(self._block(last)["lengths"])
+        """The row after the last one."""
+
+    def clear(self, first: int, rows: int) -> None:
+        """Make the rows from `first` on hold no entry."""
+        row, stop = first, first + rows
+        while row < stop:
+            number, at = divmod(row, BLOCK)
+            count = min(BLOCK - at, stop - row)
+            for column in self._block(number).values():
+                column[at : at + count] = array(column.typecode, bytes(count * column.itemsize))
+            row += count
+
+    def extend(self, values: Sequence[Sequence[float]]) -> None:
+        """Add rows at the end: for each one its numbers, in the order of `COLUMN_TYPES`."""
+        done = 0
+        while done < len(values):
+            number, at = divmod(self.end, BLOCK)
+            some = values[done : done + BLOCK - at]
+            block = self._block(number)
+            for name, numbers in zip(COLUMN_TYPES, zip(*some, strict=True), strict=True):
+                block[name].extend(array(COLUMN_TYPES[name], numbers))
+            done += len(some)
+            self.end += len(some)
+
+    def save(self) -> None:
+        """Write the blocks that were read."""
+        stored = (
+            (self._pool, number, name, bytearray(column.tobytes()))
+            for number, block in self._blocks.items()
+            for name, column in block.items()
+        )
+        self._connection.executemany("REPLACE INTO columns VALUES (?, ?, ?, ?)", stored)
+
+    def _block(self, number: int) -> dict[str, Numbers]:
+        if number not in self._blocks:
+            query = "SELECT name, held FROM columns WHERE pool = ? AND block = ?"
+            stored = dict(self._connection.execute(query, (self._pool, number)))
+            self._blocks[number] = {name: array(kind, stored.get(name, b"")) for name, kind in COLUMN_TYPES.items()}
+        return self._blocks[number]
+
+
+class _RowsOfWords(dict[str, list[int]]):
+    """The rows of each word; words of one term have one list."""
+
+    def __init__(self, rows_of: defaultdict[str, list[int]]) -> None:
+        super().__init__()
+        self._rows_of = rows_of
+
+    def __missing__(self, word: str) -> list[int]:
+        rows = self[word] = self._rows_of[term(word)]
+        return rows
+
+
+class AddedPostings:
+    """Postings of new rows, until `save` writes them."""
+
+    def __init__(self, connection: IndexConnection, pool: int) -> None:
+        self._connection = connection
+        self._pool = pool
+        self._added: defaultdict[str, list[int]] = defaultdict(list)
+        self._of_words = _RowsOfWords(self._added)
+
+    def add_row(self, row: int, words: Iterable[str]) -> None:
+        """Add the words of a row after all others, each as often as the row has it."""
+        for word in words:
+            self._of_words[word].append(row)
+
+    def save(self) -> None:
+        """Write the blocks. Nothing is added after that."""
+        names = [*self._added]
+        insert = "INSERT OR IGNORE INTO terms VALUES (NULL, ?, ?)"
+        self._connection.executemany(insert, ((self._pool, name) for name in names))
+        query = "SELECT id, term FROM terms WHERE pool = ? AND term IN ({})"
+        numbers = {name: number for number, name in select_among(self._connection, query, names, self._pool)}
+        blocks = sorted((numbers[name] << 32 | rows[0], rows) for name, rows in self._added.items())
+        stored = ((place, bytearray(_rows_and_counts(rows).tobytes())) for place, rows in blocks)
+        self._connection.executemany("INSERT INTO postings VALUES (?, ?)", stored)
+
+
+def _rows_and_counts(rows: Sequence[int]) -> Numbers:
+    """Each row, followed by how often it is there."""
+    return array("I", chain.from_iterable(Counter(rows).items()))
+
+
+def read_postings(connection: IndexConnection, pool: int, name: str) -> tuple[Numbers, Numbers]:
+    """Rows that hold or held a term, and its number in each of them."""
+    found = connection.execute("SELECT id FROM terms WHERE pool = ? AND term = ?", (pool, name)).fetchone()
+    numbers = array("I")
+    if found:
+        span = (found[0] << 32, (found[0] + 1) << 32)
+        query = "SELECT held FROM postings WHERE place >= ? AND place < ? ORDER BY place"
+        for (held,) in connection.execute(query, span):
+            numbers.frombytes(held)
+    return numbers[::2], numbers[1::2]
+
+
+def terms_between(connection: IndexConnection, pool: int, first: str, last: str) -> Iterator[str]:
+    """Terms from `first` up to, but not including, `last`, in order; it may be that no row holds one any more."""
+    query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
+    return (name for (name,) in connection.execute(query, (pool, first, last)))
+
+
+def remove_postings(connection: IndexConnection, pool: int) -> None:
+    """Remove the postings of all terms of a pool."""
+    connection.execute("DELETE FROM postings WHERE place >> 32 IN (SELECT id FROM terms WHERE pool = ?)", (pool,))

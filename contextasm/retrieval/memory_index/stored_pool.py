@@ -1,0 +1,310 @@
+"""A pool as it is stored: compared with its files, brought up to date, and handed to who asks, in one transaction.
+
+Opens no file that did not change. The rows of a file are units: entries whose neighbours are in the unit. Of a changed
+file, only units that changed are written. The ids and states of all entries are decided upon at each change, as if the
+pool was read; a file is written, too, if the entries of other files change what is decided on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from contextasm.model import EntryPool, Problem, Reason, T
+from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
+from contextasm.retrieval.memory_index.files import CurrentFiles
+from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks, remove_postings
+from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
+from contextasm.retrieval.pools.entries import EntryKind, count_reasons
+from contextasm.retrieval.pools.memory_pool import exclusion_reasons
+from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
+from contextasm.text.memories.fields import duplicate_id_problem, is_given_by_hand, unique_ids
+from contextasm.text.memories.parser import ACTIVE_STATUSES
+
+_BATCH = 1 << 15
+"""Entries after which the index is stored as far as it is made: a build that is interrupted goes on from there."""
+
+_HOLES = 1000
+"""Rows of removed units stay empty; with more of them than rows in use, and than this, the index is made again."""
+
+_LEAST_UNIT = 32
+"""Rows that a unit has at least, but for the last one of a file."""
+
+Decided = dict[int, tuple[str, Reason | None]]
+"""Final id of entries of a file, and the reason that excludes each; those that are active under their own ids lack."""
+
+
+class _ActiveEntry(NamedTuple):
+    """An entry with its text as a search sees it, and as it is stored."""
+
+    entry: Any
+    indexed: IndexEntry
+    held: str
+
+
+class StoredPool:
+    """A pool of the database, which may not be there yet."""
+
+    def __init__(self, connection: IndexConnection, kind: EntryKind[Any], name: str, files: CurrentFiles) -> None:
+        """The pool of this name, of entries of a kind, with its files as they are now."""
+        self._connection = connection
+        self._kind = kind
+        self._name = name
+        self._files = files
+
+    def answer(self, use: Callable[[EntryPool[Any]], T], least: int, *, new: bool) -> T | None:
+        """Result of `use` on the pool, brought up to date; None if it is not stored.
+
+        `new` stores it. A pool of no more than `least` entries is removed, and gives None, too.
+        """
+        with self._connection:
+            self._connection.execute("BEGIN")
+            number = self._number()
+            if number is None and not new:
+                return None
+            if number is not None and not self._is_outdated(number):
+                return self._used(number, use, least)
+        while True:
+            with self._connection:
+                self._connection.begin_writing()
+                number = self._number()
+                if number is None:
+                    number = self._connection.execute("INSERT INTO pools VALUES (NULL, ?)", (self._name,)).lastrowid
+                assert number is not None
+                if self._update(number):
+                    return self._used(number, use, least)
+
+    def _number(self) -> int | None:
+        found = self._connection.execute("SELECT id FROM pools WHERE name = ?", (self._name,)).fetchone()
+        return found and int(found[0])
+
+    def _used(self, number: int, use: Callable[[EntryPool[Any]], T], least: int) -> T | None:
+        pool = IndexedPool(self._connection, number, self._kind, [*self._files.stamps])
+        if pool.size > least:
+            return use(pool)
+        self._remove(number)
+        return None
+
+    def _remove(self, number: int) -> None:
+        remove_postings(self._connection, number)
+        for table in POOL_TABLES:
+            self._connection.execute(f"DELETE FROM {table} WHERE pool = ?", (number,))
+        self._connection.execute("DELETE FROM pools WHERE id = ?", (number,))
+
+    def _stored(self, number: int) -> dict[str, tuple[str, str]]:
+        """Stamp and digest of each stored file."""
+        query = "SELECT path, stamp, digest FROM files WHERE pool = ?"
+        return {path: (stamp, digest) for path, stamp, digest in self._connection.execute(query, (number,))}
+
+    def _is_outdated(self, number: int) -> bool:
+        """Whether the content of a file differs from the index, or a stamp that can be stored."""
+        stored, files = self._stored(number), self._files
+        if stored.keys() != files.stamps.keys():
+            return True
+        # Only a file whose stamp differs is opened.
+        doubtful = [path for path, stamp in files.stamps.items() if not stamp or stored[path][0] != stamp]
+        return any(files.stamps[path] or files.has_changed(path, stored[path][1]) for path in doubtful)
+
+    def _update(self, number: int) -> bool:
+        """Make the pool hold the files as they are now, but only so many entries; whether that is all of them."""
+        stored, files = self._stored(number), self._files
+        doubtful = [path for path, stamp in files.stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
+        restamped = {path for path in doubtful if path in stored and not files.has_changed(path, stored[path][1])}
+        changed = [path for path in doubtful if path not in restamped]
+        query = "UPDATE files SET stamp = ? WHERE pool = ? AND path = ?"
+        self._connection.executemany(query, [(files.stamps[path], number, path) for path in sorted(restamped)])
+        files.steps.begin(len(changed))
+        batch: list[str] = []
+        entries = 0
+        for path in changed:
+            if entries >= _BATCH:
+                break
+            batch.append(path)
+            entries += len(files.read(path).entries)
+            files.steps.step()
+        removed = stored.keys() - files.stamps.keys()
+        is_sparse = _FileWriter(self._connection, number, self._kind, files).write(batch, removed)
+        if len(batch) < len(changed):
+            return False
+        files.steps.begin(0)
+        if is_sparse:
+            self._remove(number)
+        return not is_sparse
+
+
+class _FileWriter:
+    """Writes files to a pool, in a transaction of the caller."""
+
+    def __init__(self, connection: IndexConnection, pool: int, kind: EntryKind[Any], files: CurrentFiles) -> None:
+        self._connection = connection
+        self._pool = pool
+        self._kind = kind
+        self._files = files
+        self._columns = ColumnBlocks(connection, pool)
+        self._postings = AddedPostings(connection, pool)
+        self._lists = {name: _places(load_list(connection, pool, name)) for name in ("dates", "names")}
+
+    def write(self, changed: Sequence[str], removed: set[str]) -> bool:
+        """Remove files, and write the changed ones and those that they change; whether few rows are in use then."""
+        for path in sorted(removed):
+            (file,) = self._connection.execute("SELECT id FROM files WHERE pool = ? AND path = ?", (self._pool, path))
+            self._write_units(file[0], path, ())
+            self._connection.execute("DELETE FROM files WHERE id = ?", file)
+        for path, decided in self._decide(changed).items():
+            self._write_file(path, decided)
+            self._files.forget(path)
+            self._files.steps.step()
+        self._columns.save()
+        self._postings.save()
+        for name, places in self._lists.items():
+            insert = "REPLACE INTO lists VALUES (?, ?, ?)"
+            self._connection.execute(insert, (self._pool, name, to_json([*places])))
+        query = "SELECT total(rows) FROM units WHERE pool = ?"
+        in_use = self._connection.execute(query, (self._pool,)).fetchone()[0]
+        return bool(self._columns.end - in_use > max(_HOLES, in_use))
+
+    def _decide(self, changed: Sequence[str]) -> dict[str, Decided]:
+        """What is decided on the entries of the changed files, and of others on which it is no longer as stored."""
+        if not self._kind.has_ids:
+            return {path: {} for path in changed}
+        query = "SELECT path, ids, states, decided FROM files WHERE pool = ?"
+        stored = {path: facts for path, *facts in self._connection.execute(query, (self._pool,))}
+        new = {path: _ids_and_states(self._files.read(path).entries) for path in changed}
+        paths = [path for path in self._files.stamps if path in stored or path in new]
+        decided = _decide([new[path] if path in new else map(from_json, stored[path][:2]) for path in paths])
+        return {
+            path: of_file
+            for path, of_file in zip(paths, decided, strict=True)
+            if path in new or _decided_json(of_file) != stored[path][2]
+        }
+
+    def _write_file(self, path: str, decided: Decided) -> None:
+        file = self._files.read(path)
+        entries: Sequence[Any] = file.entries
+        ids: Sequence[str] = ()
+        states: Sequence[Any] = ()
+        duplicates: Sequence[Problem] = ()
+        if self._kind.has_ids:
+            ids, states = _ids_and_states(file.entries)
+            entries = [
+                entry._replace(id=decided[place][0]) if place in decided else entry
+                for place, entry in enumerate(file.entries)
+            ]
+            duplicates = [
+                duplicate_id_problem(entry.id, path, entry.line)
+                for entry, final in zip(file.entries, entries, strict=True)
+                if entry.id != final.id and is_given_by_hand(entry)
+            ]
+        reasons = [reason for _, reason in decided.values()]
+        facts = (ids, states, _decided(decided), file.problems, duplicates, count_reasons(reasons))
+        values = (self._files.stamps[path], file.digest, len(entries), *map(to_json, facts))
+        number = self._file_number(path)
+        query = """UPDATE files SET stamp = ?, digest = ?, size = ?, ids = ?, states = ?, decided = ?, problems = ?,
+            duplicates = ?, excluded = ? WHERE id = ?"""
+        self._connection.execute(query, (*values, number))
+        excluded = {place for place, (_, reason) in decided.items() if reason}
+        active = [entry for place, entry in enumerate(entries) if place not in excluded]
+        self._write_units(number, path, active)
+
+    def _file_number(self, path: str) -> int:
+        """The number of a file, which is added if it is new."""
+        self._connection.execute("INSERT OR IGNORE INTO files (pool, path) VALUES (?, ?)", (self._pool, path))
+        query = "SELECT id FROM files WHERE pool = ? AND path = ?"
+        return int(self._connection.execute(query, (self._pool, path)).fetchone()[0])
+
+    def _write_units(self, number: int, path: str, active: Sequence[Any]) -> None:
+        """Write the units of a file that changed, after all rows."""
+        old: dict[bytes, list[tuple[int, int]]] = {}
+        query = "SELECT first, rows, digest FROM units WHERE file = ? ORDER BY first"
+        for first, rows, digest in self._connection.execute(query, (number,)):
+            old.setdefault(digest, []).append((first, rows))
+        described = [_ActiveEntry(entry, self._kind.index_entry(entry), to_json(entry)) for entry in active]
+        for unit in _split_units(described):
+            digest = blake2b("".join(each.held for each in unit).encode(), digest_size=16).digest()
+            if old.get(digest):
+                old[digest].pop()
+            else:
+                self._add_unit(number, path, digest, unit)
+        for first, rows in (lost for units in old.values() for lost in units):
+            self._connection.execute("DELETE FROM units WHERE pool = ? AND first = ?", (self._pool, first))
+            query = "DELETE FROM rows WHERE pool = ? AND row >= ? AND row < ?"
+            self._connection.execute(query, (self._pool, first, first + rows))
+            self._columns.clear(first, rows)
+
+    def _add_unit(self, number: int, path: str, digest: bytes, unit: Sequence[_ActiveEntry]) -> None:
+        first = self._columns.end
+        values, rows = [], []
+        sections: dict[str, int] = {}
+        for row, (entry, indexed, held) in enumerate(unit, first):
+            length, flag, words = text_words(indexed.text)
+            inputs = self._kind.score_inputs(entry)
+            section = sections.setdefault(indexed.section, row + 1)
+            numbers = (length, section, day_number(indexed.day), self._place("names", indexed.author), flag)
+            days = self._place("dates", inputs.last), self._place("dates", inputs.created)
+            kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
+            values.append((*numbers, kernel, inputs.importance, *days, mark))
+            rows.append((self._pool, row, inputs.created, path, entry.line, held))
+            self._postings.add_row(row, words)
+        insert = "INSERT INTO units VALUES (?, ?, ?, ?, ?)"
+        self._connection.execute(insert, (self._pool, first, number, len(rows), digest))
+        self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._columns.extend(values)
+
+    def _place(self, name: str, text: str) -> int:
+        places = self._lists[name]
+        return places.setdefault(text, len(places))
+
+
+def _places(texts: Sequence[str]) -> dict[str, int]:
+    return {text: place for place, text in enumerate(texts)}
+
+
+def _ids_and_states(entries: Sequence[Any]) -> tuple[list[str], list[tuple[int, str, Sequence[str]]]]:
+    """The ids of a file's entries, and place, status and superseded ids of those that are not plainly active."""
+    states = [
+        (place, entry.status, entry.supersedes)
+        for place, entry in enumerate(entries)
+        if entry.status not in ACTIVE_STATUSES or entry.supersedes
+    ]
+    return [entry.id for entry in entries], states
+
+
+def _decide(files: Iterable[Iterable[Any]]) -> Iterator[Decided]:
+    """What is decided on the entries of each file of a pool, by the `_ids_and_states` of all files in order."""
+    own: list[str] = []
+    states: dict[int, tuple[str, Sequence[str]]] = {}
+    ends = []
+    for ids, of_file in files:
+        states |= {len(own) + place: (status, supersedes) for place, status, supersedes in of_file}
+        own += ids
+        ends.append(len(own))
+    final = unique_ids(own)
+    reasons = exclusion_reasons((name, *states.get(at, ("active", ()))) for at, name in enumerate(final))
+    start = 0
+    for end in ends:
+        places = (at for at in range(start, end) if reasons[at] or final[at] != own[at])
+        yield {at - start: (final[at], reasons[at]) for at in places}
+        start = end
+
+
+def _decided(decided: Decided) -> Sequence[Any]:
+    return [(place, *outcome) for place, outcome in decided.items()]
+
+
+def _decided_json(decided: Decided) -> str:
+    return to_json(_decided(decided))
+
+
+def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEntry]]:
+    """The entries, split where no two that are `PADDING` or less apart are of one section."""
+    first = 0
+    for at in range(_LEAST_UNIT, len(entries)):
+        if at - first < _LEAST_UNIT or entries[at - 1].indexed.section == entries[at].indexed.section:
+            continue
+        before = {each.indexed.section for each in entries[max(at - PADDING, 0) : at]}
+        if before.isdisjoint(each.indexed.section for each in entries[at : at + PADDING]):
+            yield entries[first:at]
+            first = at
+    if entries:
+        yield entries[first:]
