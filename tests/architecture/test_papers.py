@@ -84,15 +84,6 @@ def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None
         assert re.search(rf"^{re.escape(name)}$", written, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("key", ["confidence", "key", "tier", "dedup", "tags", "files", "pin"])
-def test_a_field_that_decides_is_not_said_to_decide_nothing(key: str) -> None:
-    fields = part("ctxasm.yaml.5", "MEMORIES")
-    own = next(each for each in fields.split("\n.TP\n") if each.startswith(f"{key}\n"))
-    denial = r"(?:no build uses|nothing is decided|no effect)"
-    assert not re.search(denial, own)
-    assert not re.search(rf"{denial}[^.]*\b{key}\b", fields)
-
-
 @pytest.mark.parametrize("page", ["man/ctxasm.yaml.5", "docs/store.md"])
 def test_the_papers_have_every_problem_of_a_store(page: str) -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "contextasm").rglob("*.py"))

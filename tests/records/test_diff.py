@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import contextasm
@@ -19,8 +20,7 @@ from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.revision import GitWorkspace
 from tests.command import LUNA, clean, fill, inside, refused
-from tests.workspace.test_folder import PATTERNS, trees
-from tests.workspaces import Content, budgets, build, profiles, workspaces, write
+from tests.workspaces import Content, budgets, build, profiles, workspaces
 
 SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8")
@@ -169,6 +169,40 @@ def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
     assert "+### 2025-03-10\n+Known.\n" in done.out
 
 
+NAMES = ("a", "b", "a.md", "b.md", ".hidden", "é.md", "2025-03-14.md", "[x].md", "A.md", "a b.md")
+
+
+trees = st.dictionaries(
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join),
+    st.sampled_from(
+        (b"", b"text", b"\xff", b"\xef\xbb\xbfbom", b"---\ntype: a\n---\nx", b"a\r\nb", "é".encode("utf-16"))
+    ),
+    max_size=12,
+)
+
+
+PATTERNS = (
+    "*",
+    "*.md",
+    "a/*.md",
+    "a/b",
+    "a",
+    "**/*.md",
+    "**/a",
+    "a/**/*.md",
+    "*/*/*",
+    "**",
+    "a/**",
+    "[ab].md",
+    "?.md",
+    "**/.hidden",
+    ".hidden/*",
+    "*/a/*.md",
+    "b.md/*",
+    "**/**/b",
+)
+
+
 @given(tree=trees)
 def test_revision_lists_and_reads_what_the_folder_does(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, bytes]
@@ -176,7 +210,7 @@ def test_revision_lists_and_reads_what_the_folder_does(
     folders = {path.rpartition("/")[0] for path in tree}
     tree = {path: data for path, data in tree.items() if not any(f"{each}/".startswith(f"{path}/") for each in folders)}
     root = tmp_path_factory.mktemp("tree")
-    write(root, tree)
+    fill(root, tree, base={})
     git(root, "init", "-q")
     git(root, "add", "-A", "-f")
     git(root, "commit", "-q", "--allow-empty", "-m", "all")

@@ -215,8 +215,8 @@ class GitWorkspace:
         is_inner = not {"", ".", ".."} & {*path.rstrip("/").split("/")}
         file = self._file_above(folder)
         failures = (
-            (bool(file), "not-a-folder", f"can't be read: {file} is a file, not a folder"),
             (not is_inner, "outside-workspace", "is no path inside the workspace"),
+            (bool(file), "not-a-folder", f"can't be read: {file} is a file, not a folder"),
             (not self.holds(folder), "outside-workspace", "leads out of the workspace through a link"),
             (real is None, "outside-workspace", "is a link that leads out of the workspace"),
             (real == _LOOP, "unreadable", f"can't be read: {os.strerror(errno.ELOOP)}"),
