@@ -16,11 +16,11 @@ from contextasm.checks.formats import FORMATS
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Build, Context
 from contextasm.pipeline import assemble
-from tests.checks.test_checks import CASES, DAY, KNOWN, MEMORY, TOKEN
+from tests.checks.test_checks import DAY, KNOWN, MEMORY, TOKEN
 from tests.command import SMALL, Result, ctxasm, fill, inside, refused
 
 WARNING = "See [it](GONE.md).\n"
-NOTE = CASES["other script"].files[KNOWN]
+NOTE = "\u65e5\u672c\u8a9e\u306e\u6587" * 9
 
 
 def check(folder: Path, *words: str | Path, **env: str) -> Result:
@@ -177,8 +177,10 @@ def test_no_workspace_is_refused(tmp_path: Path) -> None:
 
 
 def test_check_writes_nothing(tmp_path: Path) -> None:
-    files = CASES["output that is stale"].files
-    fill(tmp_path, files)
+    fill(
+        tmp_path,
+        {**SMALL, "ctxasm.yaml": f"{DAY['ctxasm.yaml']}outputs:\n  - file: OUT.md\n    agent: a\n", "OUT.md": "old\n"},
+    )
     before = {path: (path.stat().st_mtime_ns, path.is_file() and path.read_bytes()) for path in tmp_path.rglob("*")}
     assert check(tmp_path).code == 1
     assert before == {
