@@ -14,8 +14,7 @@ from contextasm.model import Document, Memory, Parse, Problem, Summarizer
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.names.places import MEMORY_FILES
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import name_problem

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from contextasm.model import Memory
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.memories.fields import memory_id
-from contextasm.text.names.archived_paths import archived_path
+from contextasm.text.memories.parser import memory_id
+from contextasm.text.names.places import archived_path
 from contextasm.text.names.templates import one_line
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import OwnerMemories

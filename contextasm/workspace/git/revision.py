@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Document, Problem
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.names.glob import list_matching
 from contextasm.workspace.folder import workspace_path
 from contextasm.workspace.git.commands import git_failure, run_git, start_git
