@@ -16,10 +16,8 @@ from contextasm.model import Document, Memory, Problem, Summarizer
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
-from contextasm.text.memories.fields import distinct_memories, memory_id
-from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.archived_paths import archived_path
-from contextasm.text.names.places import MEMORY_FILES
+from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
+from contextasm.text.names.places import MEMORY_FILES, archived_path
 from contextasm.upkeep.actions import Action, Move
 from contextasm.workspace.editing.memory_file import MemoryFile
 from contextasm.workspace.folder import Folder
