@@ -1,4 +1,4 @@
-"""Cost of the shared store: commits of many writers, pulls, and a search on the mirror beside the same search on files.
+"""Cost of the shared store: commits of many writers, pulls, and a search on the replica beside one on files.
 
 A real PostgreSQL server runs on this machine, with its writers and readers beside it, and makes every commit durable.
 Times are those of the wall clock, the least of some runs; a whole process is measured beside a bare `python -c ""`, and
@@ -24,8 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from contextasm.workspace.store.connection import open_session  # noqa: E402
-from contextasm.workspace.store.settings import StoreConfig  # noqa: E402
+from contextasm.workspace.store.connection import StoreConfig, open_session  # noqa: E402
 from tests.command import clean  # noqa: E402
 from tests.postgres import TEAM, Database, new_database, running_server, wait_for  # noqa: E402
 
@@ -34,7 +33,7 @@ WORDS = (
     "harbor lantern demo friday booth bell fog ledger release budget ship anchor voice painter museum ticket".split()
 )
 
-INSERT = "INSERT INTO ctxasm.memory (home, id, text, created) VALUES (%s, %s, %s, %s)"
+INSERT = "INSERT INTO ctxasm.memory (owner, id, text, created) VALUES (%s, %s, %s, %s)"
 
 
 def text(number: int) -> str:
@@ -55,7 +54,7 @@ def fill(database: Database, count: int) -> None:
     """Store memories of 500 days, oldest first, all at once."""
     with open_session(database.config()) as session:
         rows = [[TEAM, f"m-{n}", text(n), str(date(2023, 11, 1) + timedelta(n * 500 // count))] for n in range(count)]
-        session.insert_rows("ctxasm.memory", ("home", "id", "text", "created"), rows)
+        session.insert_rows("ctxasm.memory", ("owner", "id", "text", "created"), rows)
         session.commit()
 
 
@@ -103,7 +102,7 @@ def main() -> None:
             taken = least(lambda: _one_new(database, overlay.pull, next(numbers)), 5)
             print(f"one new memory stored and pulled: {taken * 1000:.1f} ms")
             question = (
-                "SELECT 1 FROM ctxasm.memory WHERE home = %s AND changed >= pg_snapshot_xmin(pg_current_snapshot())"
+                "SELECT 1 FROM ctxasm.memory WHERE owner = %s AND changed >= pg_snapshot_xmin(pg_current_snapshot())"
             )
             print(f"is there anything new: {least(lambda: session.rows(question, TEAM), 50) * 1000:.2f} ms")
         watched(new_database(server), Path(folder, "watched").resolve())
@@ -170,7 +169,7 @@ def sizes(stores: Sequence[tuple[int, Database, Path]]) -> None:
 
 
 def searches(database: Database, root: Path, files: Path) -> None:
-    """Print the time of a search on the mirror, and of the same search on exported files."""
+    """Print the time of a search on the replica, and of the same search on exported files."""
     bare = least(process([sys.executable, "-c", ""], {}), 9)
     base = [sys.executable, "-m", "contextasm"]
     environment = {**database.environment(root), "PYTHONPATH": str(ROOT)}
@@ -179,7 +178,7 @@ def searches(database: Database, root: Path, files: Path) -> None:
         [*base, "store", "export", "-q", "--to", str(files), "-w", str(root)], env=clean(environment), check=True
     )
     (files / "ctxasm.yaml").write_text("date: 2025-03-14\n")
-    for name, place, more in (("mirror", root, []), ("mirror, --offline", root, ["--offline"]), ("files", files, [])):
+    for name, place, more in (("replica", root, []), ("replica, --offline", root, ["--offline"]), ("files", files, [])):
         line = [*base, "search", "-w", str(place), "-t", "q1", "lantern budget", *more]
         first, warm = least(process(line, environment), 1), least(process(line, environment), 7)
         print(f"search, {name}: first {first:.2f} s, warm {warm * 1000:.0f} ms ({warm / bare:.1f} times a bare start)")

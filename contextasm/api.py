@@ -27,9 +27,10 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.memories.additions import NewMemoryReader, remember_for_owner
+from contextasm.memories.additions import NewMemoryReader
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
+from contextasm.memories.storage import storage_of
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.records.run import run
@@ -217,7 +218,8 @@ def remember(
     owner = find_owner(named, process, needed=path is None)
     place = place_for_memories(owner, path, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
-    (outcome,) = remember_for_owner(owner, place, [memory], force=is_forced, private_lines=hidden)
+    storage = storage_of(owner.workspace, place.path)
+    (outcome,) = storage.remember(place, [memory], owner.day, force=is_forced, private_lines=hidden)
     return outcome._replace(problems=tuple(reader.problems))
 
 

@@ -17,9 +17,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contextasm.workspace.store.migrations import migrate_store
+from contextasm.workspace.editing.memories import PrivateLines
+from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.store.connection import StoreConfig
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store.schema import migrate_store
+from contextasm.workspace.store.writing import StoredMemories
 from tests import command
 from tests.command import Result, fill
 
@@ -96,13 +100,13 @@ class Database(NamedTuple):
         """The rows of the last statement, as a role."""
         return self.server.run(*statements, database=self.name, role=role)
 
-    def config(self, role: str = "luna", homes: tuple[str, ...] = (TEAM,)) -> StoreConfig:
+    def config(self, role: str = "luna", owners: tuple[str, ...] = (TEAM,)) -> StoreConfig:
         """The store as the settings of this role name it."""
-        return StoreConfig(1, {"host": self.server.socket, "dbname": self.name, "user": role}, homes)
+        return StoreConfig(1, {"host": self.server.socket, "dbname": self.name, "user": role}, owners)
 
-    def overlay(self, root: Path, role: str = "luna", homes: tuple[str, ...] = (TEAM,)) -> StoreOverlay:
+    def overlay(self, root: Path, role: str = "luna", owners: tuple[str, ...] = (TEAM,)) -> StoreOverlay:
         """The store laid over a workspace."""
-        return StoreOverlay(str(root), self.config(role, homes), lambda: 1e9, "", offline=False)
+        return StoreOverlay(str(root), self.config(role, owners), lambda: 1e9, "", offline=False)
 
     def workspace(self, root: Path, files: Mapping[str, str] = FILES, homes: str = TEAM, max_age: str = "0s") -> Path:
         """A workspace whose settings name the store."""
@@ -124,7 +128,7 @@ class Database(NamedTuple):
 
     def add(self, text: str, role: str = "luna", **fields: str) -> None:
         """Store a memory as a role would by hand; values of fields are SQL."""
-        fields = {"home": f"'{TEAM}'", "id": f"'m-{next(_NUMBERS)}'", "created": f"'{DAY}'", **fields}
+        fields = {"owner": f"'{TEAM}'", "id": f"'m-{next(_NUMBERS)}'", "created": f"'{DAY}'", **fields}
         names, values = ", ".join(["text", *fields]), ", ".join([f"$t${text}$t$", *fields.values()])
         self.run(f"INSERT INTO ctxasm.memory ({names}) VALUES ({values})", role=role)
 
@@ -144,9 +148,18 @@ def new_database(server: Server, *, migrated: bool = True) -> Database:
     return database
 
 
-def mirrored(root: Path, home: str = TEAM) -> dict[str, str]:
-    """The pages of a mirror by their names."""
-    return {page.name: page.read_text() for page in sorted((root / ".ctxasm/store" / home / "memories").glob("*.md"))}
+def remember(
+    overlay: StoreOverlay, *entries: NewMemory, private_lines: PrivateLines | None = None
+) -> list[RememberOutcome]:
+    """What becomes of entries for the team."""
+    memories = StoredMemories(Folder(Path(overlay.root), overlay), overlay)
+    place = MemoryPlace(f"{TEAM}/memories", f"{TEAM}/memories/2025-03.md")
+    return memories.remember(place, entries, DAY, force=False, private_lines=private_lines)
+
+
+def replicated(root: Path, owner: str = TEAM) -> dict[str, str]:
+    """The pages of a replica by their names."""
+    return {page.name: page.read_text() for page in sorted((root / ".ctxasm/store" / owner / "memories").glob("*.md"))}
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 20.0) -> None:

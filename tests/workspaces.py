@@ -1,18 +1,16 @@
-"""What tests start from: workspaces made of a dict, builds in one line, and random workspaces.
-
-`Files` is one like `contextasm.workspace.folder.Folder`; that the two agree is tested in `workspace/test_folder.py`.
-"""
+"""What tests start from: workspaces made of a dict, builds in one line, and random workspaces."""
 
 from __future__ import annotations
 
 import gzip
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, timedelta
-from fnmatch import translate
 from functools import cache
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 from hypothesis import strategies as st
 
@@ -20,15 +18,14 @@ from contextasm.config.build import load_token_table
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, Document, Problem, Profile, Request, TokenCounter
+from contextasm.model import Build, Context, Profile, Request, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.names.glob import names_file
-from contextasm.text.names.templates import is_pattern
+from contextasm.workspace.folder import Folder
+from tests.command import fill
 
-Content = str | bytes | Problem
-"""What a file holds, or what keeps it from being read."""
+Content = str | bytes
+"""What a file holds."""
 
 DAY = date(2025, 3, 14)
 """The day of every build in the tests."""
@@ -36,78 +33,13 @@ DAY = date(2025, 3, 14)
 DEFAULT = load_profile("default", "tests", Path())
 
 
-class Files:
-    """A workspace that is a dict from path to content (`model.Workspace`)."""
+class Files(Folder):
+    """A workspace that is made of a dict from path to content, in a folder that goes with it."""
 
     def __init__(self, files: Mapping[str, Content]) -> None:
-        self._files = dict(files)
-        self._folders = {path[:at] for path in files for at, letter in enumerate(path) if letter == "/"}
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """The files that match; a folder only where the pattern fits names of files alone, or has no last wildcard."""
-        names = pattern.split("/")
-        files = (path for path in self._files if _matches(path.split("/"), names))
-        folders = (path for path in self._folders if _matches(path.split("/"), names))
-        takes_folders = names_file(pattern) or not is_pattern(names[-1])
-        below_files = (f"{path}/" for path in self._files_for_folders(names) if is_pattern(pattern))
-        return sorted({*files, *(folders if takes_folders else ()), *below_files})
-
-    def _files_for_folders(self, names: Sequence[str]) -> Iterator[str]:
-        """The folders that a pattern names without a wildcard and that are files, or lie below one."""
-        for end in range(1, len(names)):
-            if is_pattern(names[end]) and not is_pattern(names[end - 1]):
-                start = max((number + 1 for number in range(end) if is_pattern(names[number])), default=0)
-                fixed = names[start:end]
-                for base in {"", *self._folders}:
-                    if _matches(base.split("/") if base else [], names[:start]):
-                        folder = "/".join([*([base] if base else []), *fixed])
-                        if self._file_above(folder):
-                            yield folder
-
-    def _file_above(self, folder: str) -> str:
-        """The first part of a folder's path that is a file; empty for none."""
-        names = folder.split("/")
-        above = ("/".join(names[: number + 1]) for number in range(len(names)))
-        return next((place for place in above if place in self._files), "")
-
-    def read(self, path: str) -> Document | Problem | None:
-        """The document, decoded as one on the disk is."""
-        folder = path.rpartition("/")[0]
-        if path.endswith("/"):
-            file = self._file_above(folder)
-            return Problem("not-a-folder", path, 0, f"can't be read: {file} is a file, not a folder") if file else None
-        if {"", ".", ".."} & set(path.split("/")):
-            return Problem("outside-workspace", path, 0, "is no path inside the workspace")
-        if path in self._folders:
-            return Problem("not-a-file", path, 0, "is a folder, not a file")
-        if file := self._file_above(folder):
-            return Problem("not-a-folder", path, 0, f"can't be read: {file} is a file, not a folder")
-        content = self._files.get(path)
-        if content is None or isinstance(content, Problem):
-            return content
-        return decode_document(path, content if isinstance(content, bytes) else content.encode())
-
-
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the names of a path match those of a pattern; no wildcard stands for a hidden name."""
-    if not pattern or not parts:
-        return not pattern and not parts
-    first, rest = pattern[0], pattern[1:]
-    if not is_pattern(first):
-        return parts[0] == first and _matches(parts[1:], rest)
-    hidden = parts[0].startswith(".")
-    if first == "**":
-        return bool(rest) and (_matches(parts, rest) or (not hidden and _matches(parts[1:], pattern)))
-    return not hidden and bool(re.match(translate(first), parts[0])) and _matches(parts[1:], rest)
-
-
-def write(root: Path, files: Mapping[str, Content]) -> None:
-    """Write the files of a workspace to the disk."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        assert not isinstance(content, Problem)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        folder = mkdtemp()
+        finalize(self, rmtree, folder)
+        super().__init__(fill(Path(folder), files, base={}))
 
 
 def request(**asked: Any) -> Request:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
-from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
 
 
@@ -55,15 +55,17 @@ def change_status(
     with locked(workspace):
         ids = WorkspaceIds(workspace, owner, stored_ids)
         memories = [_only_memory(ids, name) for name in dict.fromkeys(names)]
-        for memory in memories:
+
+        def change(memory: Memory) -> Memory:
             _refuse_other_status(memory, step)
-        editors: dict[str, MemoryEditor] = {}
-        in_store = [memory for memory in memories if workspace.overlay and workspace.overlay.home(memory.path)]
-        changes = [_changed(workspace, editors, memory, step) for memory in memories if memory not in in_store]
-        changes += _changed_in_store(workspace, in_store, step)
-        for editor in editors.values():
-            editor.save()
-    return sorted(changes, key=lambda change: [memory.id for memory in memories].index(change.memory.id))
+            return memory if memory.status in step.same else memory._replace(status=step.status)
+
+        for memory in memories:
+            change(memory)  # raises before anything is written
+        pairs = [pair for storage, part in by_storage(workspace, memories) for pair in storage.change(part, change)]
+    order = [memory.id for memory in memories]
+    pairs.sort(key=lambda pair: order.index(pair[0].id))
+    return [StatusChange(after, before.status) for before, after in pairs]
 
 
 def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
@@ -74,23 +76,6 @@ def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
         raise ContextasmError(memory.id, what, hint, code=1)
 
 
-def _changed_in_store(workspace: Folder, memories: Sequence[Memory], step: StatusStep) -> list[StatusChange]:
-    """The memories of a shared store after the step, which is made in its table: by all of them, or by none."""
-    if not memories:
-        return []
-    from contextasm.workspace.store.overlay import StoreOverlay
-    from contextasm.workspace.store.writing import change_in_store
-
-    assert isinstance(workspace.overlay, StoreOverlay)
-
-    def change(memory: Memory) -> Memory:
-        _refuse_other_status(memory, step)  # it may have changed since the mirror was brought up to date
-        return memory if memory.status in step.same else memory._replace(status=step.status)
-
-    pairs = change_in_store(workspace, workspace.overlay, memories, change)
-    return [StatusChange(after, before.status) for before, after in pairs]
-
-
 def _only_memory(ids: WorkspaceIds, name: str) -> Memory:
     memories = ids.find(name)
     if len(memories) > 1:
@@ -98,13 +83,3 @@ def _only_memory(ids: WorkspaceIds, name: str) -> Memory:
         hint = "name one with -a NAME or -t NAME; nothing has been changed"
         raise ContextasmError(name, f"is the id of several memories, at {places}", hint)
     return memories[0]
-
-
-def _changed(workspace: Folder, editors: dict[str, MemoryEditor], memory: Memory, step: StatusStep) -> StatusChange:
-    """The memory after the step, which is made in the editor of its file."""
-    if memory.status in step.same:
-        return StatusChange(memory, memory.status)
-    editor = editors.setdefault(memory.path, MemoryEditor(workspace, memory.path))
-    as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
-    editor.set_fields(as_written, status=step.status)
-    return StatusChange(memory._replace(status=step.status), memory.status)

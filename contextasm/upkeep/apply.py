@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends

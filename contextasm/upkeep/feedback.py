@@ -16,7 +16,7 @@ from contextasm.config.rules.rule_files import load_rules
 from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.reading.feedback import read_feedback
-from contextasm.text.data.feedback import Feedback
+from contextasm.text.data.events import Feedback
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.input import UpkeepInput, without_variables
 

@@ -16,10 +16,8 @@ from contextasm.model import Document, Memory, Problem, Summarizer
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
-from contextasm.text.memories.fields import distinct_memories, memory_id
-from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.archived_paths import archived_path
-from contextasm.text.names.places import MEMORY_FILES
+from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
+from contextasm.text.names.places import MEMORY_FILES, archived_path
 from contextasm.upkeep.actions import Action, Move
 from contextasm.workspace.editing.memory_file import MemoryFile
 from contextasm.workspace.folder import Folder
@@ -54,13 +52,12 @@ class TidyFiles:
         return [path for path, name in names.items() if name == path]
 
     def _is_left_out(self, path: str) -> bool:
-        overlay = self._workspace.overlay
-        home = overlay.home(path) if overlay else None
-        if home is None:
+        owner = self._workspace.kept_elsewhere(path)
+        if owner is None:
             return self._is_behind_link(path)
-        what = f"the memories of {home} lie in the shared store, and are not tidied"
+        what = f"the memories of {owner} lie in the shared store, and are not tidied"
         hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
-        self._problems[f"{home}/memories"] = Problem("store-untidied", f"{home}/memories", 0, what, hint)
+        self._problems[f"{owner}/memories"] = Problem("store-untidied", f"{owner}/memories", 0, what, hint)
         return True
 
     def _is_behind_link(self, path: str) -> bool:

@@ -19,14 +19,12 @@ from contextasm.model import AS_WRITTEN, Document, Memory, Summarizer
 from contextasm.records.uses import ItemUses, RecordedUses, count_uses
 from contextasm.selection.sections import detail_levels
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import withhold
-from contextasm.text.memories.fields import importance_of
-from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.text.names.archived_paths import archived_path
+from contextasm.text.memories.parser import ACTIVE_STATUSES, importance_of
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
-from contextasm.text.names.places import LOG_FOLDERS
+from contextasm.text.names.places import LOG_FOLDERS, archived_path
 from contextasm.text.names.templates import ARCHIVE
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import OwnerMemories, UpkeepInput, without_variables

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple, TypedDict, TypeVar
 from contextasm.model import Context, Document, LayerUsage, Memory, Problem, TokenCounter
 from contextasm.rendering.json_codec import Count, Day, Positive, Share
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, superseded_by
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import MEMORY_FILES

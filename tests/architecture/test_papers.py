@@ -20,7 +20,7 @@ from contextasm.config.profiles.layers import LAYER_KEYS
 from contextasm.config.profiles.loader import KEYS
 from contextasm.rendering.metrics import ContextMetrics
 from contextasm.rules.evaluate import ALIASES
-from contextasm.text.memories.fields import FIELDS
+from contextasm.text.memories.parser import FIELDS
 from tests.command import ROOT
 
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")
@@ -82,15 +82,6 @@ def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None
     assert schemas
     for name in (*(f"ctxasm.{schema}" for schema in schemas), *ContextMetrics._fields):
         assert re.search(rf"^{re.escape(name)}$", written, re.MULTILINE), name
-
-
-@pytest.mark.parametrize("key", ["confidence", "key", "tier", "dedup", "tags", "files", "pin"])
-def test_a_field_that_decides_is_not_said_to_decide_nothing(key: str) -> None:
-    fields = part("ctxasm.yaml.5", "MEMORIES")
-    own = next(each for each in fields.split("\n.TP\n") if each.startswith(f"{key}\n"))
-    denial = r"(?:no build uses|nothing is decided|no effect)"
-    assert not re.search(denial, own)
-    assert not re.search(rf"{denial}[^.]*\b{key}\b", fields)
 
 
 @pytest.mark.parametrize("page", ["man/ctxasm.yaml.5", "docs/store.md"])

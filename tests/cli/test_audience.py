@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import CASES, SMALL, inside, refused
-from tests.workspaces import write
+from tests.command import CASES, SMALL, fill, inside, refused
 
 PRIVATE = "The locker opens with the spare key"
 FILES = {
@@ -23,7 +22,7 @@ FILES = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A workspace with private lines."""
-    write(tmp_path, FILES)
+    fill(tmp_path, FILES, base={})
     return tmp_path
 
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 import contextasm
 from tests import command
-from tests.postgres import FILES, TEAM, Database, mirrored
+from tests.postgres import FILES, TEAM, Database, replicated
 
 pytestmark = pytest.mark.postgres
 
@@ -52,26 +52,26 @@ def test_every_action_has_the_form_of_the_schema(database: Database, root: Path,
 
 
 def test_a_status_is_set_in_the_table(database: Database, root: Path) -> None:
-    data = told(database, root, "memory", "approve", "launch", "booth")["memories"]
+    data = told(database, root, "memory", "approve", "1-launch", "2-booth")["memories"]
     assert [(each["id"], each["status_before"], each["status"]) for each in data] == [
-        ("launch", "draft", "approved"),
-        ("booth", "active", "active"),
+        ("1-launch", "draft", "approved"),
+        ("2-booth", "active", "active"),
     ]
-    assert states(database) == {"launch": "approved", "booth": "active"}
+    assert states(database) == {"1-launch": "approved", "2-booth": "active"}
     line = (root / ".ctxasm/store" / data[0]["path"]).read_text().splitlines()[data[0]["line"] - 1]
     assert ("Friday" in line, "status=approved" in line) == (True, True)
-    assert database.ctxasm(root, "memory", "complete", "launch", "booth").code == 0
+    assert database.ctxasm(root, "memory", "complete", "1-launch", "2-booth").code == 0
     assert set(states(database).values()) == {"completed"}
 
 
 def test_of_several_states_all_change_or_none(database: Database, root: Path) -> None:
     (root / "agents/luna/memories").mkdir()
     (root / "agents/luna/memories/x.md").write_text("- mine {id=mine}\n")
-    refused = database.ctxasm(root, "memory", "deprecate", "mine", "booth", "launch")
-    assert (refused.code, "launch: is draft" in refused.err) == (1, True)
-    assert database.ctxasm(root, "memory", "deprecate", "mine", "booth").code == 0
+    refused = database.ctxasm(root, "memory", "deprecate", "mine", "2-booth", "1-launch")
+    assert (refused.code, "1-launch: is draft" in refused.err) == (1, True)
+    assert database.ctxasm(root, "memory", "deprecate", "mine", "2-booth").code == 0
     assert (states(database), "status=deprecated" in (root / "agents/luna/memories/x.md").read_text()) == (
-        {"launch": "draft", "booth": "deprecated"},
+        {"1-launch": "draft", "2-booth": "deprecated"},
         True,
     )
 
@@ -81,10 +81,10 @@ def test_who_may_not_or_can_not_write_changes_no_status(
     database: Database, root: Path, role: str, env: dict[str, str]
 ) -> None:
     database.ctxasm(root, "store", "pull", role=role)
-    pages = mirrored(root)
-    result = database.ctxasm(root, "memory", "approve", "launch", role=role, **env)
+    pages = replicated(root)
+    result = database.ctxasm(root, "memory", "approve", "1-launch", role=role, **env)
     assert (result.code, result.err.count("error: ")) == (2, 1)
-    assert (states(database)["launch"], mirrored(root)) == ("draft", pages)
+    assert (states(database)["1-launch"], replicated(root)) == ("draft", pages)
 
 
 LINES = (
@@ -117,15 +117,15 @@ def test_an_import_of_another_program_goes_to_the_table(database: Database, root
 
 
 def test_an_import_that_is_refused_stores_nothing(database: Database, root: Path) -> None:
-    lines = '{"id": "first", "text": "x"}\n{"id": "booth", "text": "other words"}\n'
+    lines = '{"id": "first", "text": "x"}\n{"id": "2-booth", "text": "other words"}\n'
     result = database.inside(root, "import", "jsonl", "-", "-t", "q1", "--update", stdin=lines)
     assert (result.code, "the role that stored it" in result.err) == (2, True)
-    assert [*states(database)] == ["launch", "booth"]
+    assert [*states(database)] == ["1-launch", "2-booth"]
 
 
 def test_an_export_for_other_programs_is_of_the_store(database: Database, root: Path) -> None:
     ids = [json.loads(line)["id"] for line in database.ctxasm(root, "export", "-t", "q1").out.splitlines()]
-    assert sorted(ids) == ["booth", "launch"]
+    assert sorted(ids) == ["1-launch", "2-booth"]
     away = database.ctxasm(root, "export", "-t", "q1", **AWAY)
     assert (len(away.out.splitlines()), "store-unreachable" in away.err) == (2, True)
     assert "store-unreachable" not in database.ctxasm(root, "export", "-t", "q1", "--offline", **AWAY).err
@@ -137,8 +137,8 @@ def test_private_parts_of_files_are_private_in_the_store(database: Database, tmp
     root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/a.md": text, f"{TEAM}/memories/b.md": whole})
     assert database.ctxasm(root, "store", "import").code == 0
     rows = dict(database.run("SELECT id, private FROM ctxasm.memory", role="luna"))
-    assert rows == {"open": False, "below": True, "all": True}
-    assert database.run("SELECT id FROM ctxasm.memory", role="kenji") == [("open",)]
+    assert rows == {"1-open": False, "1p-below": True, "1p-all": True}
+    assert database.run("SELECT id FROM ctxasm.memory", role="kenji") == [("1-open",)]
     assert "0 stored, 0 changed, 3 unchanged" in database.ctxasm(root, "store", "import").err
 
 
@@ -157,7 +157,7 @@ def test_files_of_private_layers_are_private_in_the_store(
     result = database.ctxasm(root, "store", "import")
     assert result.code == 0, result.err
     rows = dict(database.run("SELECT id, private FROM ctxasm.memory", role="luna"))
-    assert rows == {"said": False, "dear": private}
+    assert rows == {"1-said": False, "1p-dear" if private else "1-dear": private}
     for name in ("diary", "a"):
         (root / TEAM / f"memories/{name}.md").unlink()
     shared = database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--topic", "diary", "--audience", "shared")
@@ -171,12 +171,12 @@ def test_tidy_leaves_the_store_alone_and_says_so(database: Database, root: Path)
     for role in ("luna", "kenji"):
         database.run("UPDATE ctxasm.memory SET expires = '2024-01-01' WHERE role = current_user", role=role)
     database.ctxasm(root, "store", "pull")
-    before = (mirrored(root), states(database), (root / TEAM / "memories/x.md").read_text())
+    before = (replicated(root), states(database), (root / TEAM / "memories/x.md").read_text())
     plan = database.ctxasm(root, "tidy")
     assert ("agents/luna/memories/x.md" in plan.out, f"{TEAM}/memories/" in plan.out) == (True, False)
     assert plan.err.count("store-untidied") == 1
     assert database.ctxasm(root, "tidy", "--apply", "--all").code == 0
-    assert (mirrored(root), states(database), (root / TEAM / "memories/x.md").read_text()) == before
+    assert (replicated(root), states(database), (root / TEAM / "memories/x.md").read_text()) == before
     assert "status=expired" in (root / "agents/luna/memories/x.md").read_text()
 
 
@@ -230,18 +230,18 @@ def test_a_shared_audience_neither_finds_nor_reinforces_what_is_private(
 def test_a_memory_that_is_deleted_meanwhile_is_not_revived(database: Database, root: Path) -> None:
     database.ctxasm(root, "store", "pull")
     (root / "ctxasm.yaml").write_text((root / "ctxasm.yaml").read_text().replace("max_age: 0s", "max_age: 1h"))
-    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'booth'", role="kenji")
-    result = database.ctxasm(root, "memory", "complete", "booth")
+    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = '2-booth'", role="kenji")
+    result = database.ctxasm(root, "memory", "complete", "2-booth")
     assert (result.code, "gone from the store" in result.err) == (2, True)
-    assert "booth" not in states(database)
+    assert "2-booth" not in states(database)
 
 
 def test_feedback_on_a_record_stays_a_file(database: Database, root: Path) -> None:
     database.ctxasm(root, "build", "-a", "luna", "-t", "q1", "--record", "-o", os.devnull)
     (record,) = (root / ".ctxasm/records").glob("*.json")
-    result = database.ctxasm(root, "feedback", record, "--wrong", "booth")
+    result = database.ctxasm(root, "feedback", record, "--wrong", "2-booth")
     assert (result.code, result.err) == (0, "")
-    assert '"booth"' in next((root / "feedback").glob("*.jsonl")).read_text()
+    assert '"2-booth"' in next((root / "feedback").glob("*.jsonl")).read_text()
 
 
 def test_a_hook_goes_on_without_the_server(database: Database, root: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import layer_id, with_layer_changes
-from contextasm.model import Build, Context, ContextasmError, Document, Problem
+from contextasm.model import Build, Context, ContextasmError, Document
 from contextasm.pipeline import assemble
 from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
@@ -276,9 +276,10 @@ def test_row_17_missing_file_yields_no_section_and_no_problem() -> None:
 
 
 def test_row_17_file_that_cannot_be_read_is_a_problem_and_the_rest_goes_on() -> None:
-    wrong = Problem("unreadable", "agents/luna/KNOWLEDGE.md", 0, "can't be read: Permission denied")
-    context = build(EXAMPLE | {"agents/luna/KNOWLEDGE.md": wrong, "teams/writers/daily/2025-03-13.md": b"caf\xe9"})
-    assert [*codes(context)] == ["not-text", "unreadable"]
+    files: dict[str, str | bytes] = {**EXAMPLE, "teams/writers/daily/2025-03-13.md": b"caf\xe9"}
+    files["agents/luna/KNOWLEDGE.md/inner.md"] = files.pop("agents/luna/KNOWLEDGE.md")
+    context = build(files)
+    assert [*codes(context)] == ["not-text", "not-a-file"]
     assert "byte 3" in context.problems[0].message
     assert "Discussed character arc revisions" in section(context, "Recent Activity")
     with pytest.raises(ContextasmError, match=r"agents/luna/IDENTITY\.md"):

@@ -14,7 +14,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import SMALL_TEXT, fill, inside, refused
 from tests.faults.failing import FAULTS, Countdown, FailingWorkspace, failing_calls
-from tests.workspaces import DAY, DEFAULT, Files, agent, log, request, team, write
+from tests.workspaces import DAY, DEFAULT, Files, agent, log, request, team
 
 WORKSPACE = {
     **agent(KNOWLEDGE="The harbor has a bell."),
@@ -59,7 +59,7 @@ def test_call_of_the_system_that_fails_costs_its_file_or_is_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, function: str, forever: bool
 ) -> None:
     """P24, P29: what is missing is named, but for a file that has gone; no descriptor stays open."""
-    write(tmp_path, WORKSPACE)
+    fill(tmp_path, WORKSPACE, base={})
     clean = built(Folder(tmp_path))
     assert isinstance(clean, Context)
     before = os.listdir("/dev/fd")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import json
 import os
@@ -27,17 +26,15 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import PromptReference, TextContent
 
 import contextasm
-from contextasm.integrations.mcp_answers import ServedWorkspace, refusal_line
+from contextasm.integrations.mcp_answers import ServedWorkspace
 from contextasm.integrations.mcp_server import make_server
 from contextasm.integrations.mcp_tools import MOST_DECISIONS
-from contextasm.model import ContextasmError
 from contextasm.text.cleaning.clean import LONGEST_MESSAGE
 from contextasm.text.memories.writer import LONGEST_TEXT
-from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, ctxasm, fill, inside, refused
+from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, fill, inside, refused
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 LUNA = {"agent": "luna", "team": "q1"}
-PACKAGE = Path(contextasm.__file__).parent
 
 
 def ask(served: ServedWorkspace, question: Callable[[Any], Awaitable[Any]], mode: Any = "auto") -> Any:
@@ -370,22 +367,6 @@ def test_hints_name_arguments_and_no_options(tool: str, arguments: dict[str, Any
     assert not re.search(r"(?<!\w)--?[a-z]", told)
 
 
-def _hints() -> list[str]:
-    """Every text of the package, outside of the command line itself, that names an option of a request."""
-    files = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in {"cli", "checks"}]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
-    texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    return [text for text in texts if isinstance(text, str) and re.search(r" (-[at] NAME|-p\b|--all\b)", text)]
-
-
-def test_no_hint_of_the_package_tells_a_client_to_type_an_option() -> None:
-    hints = [hint for hint in _hints() if "\n" not in hint and "of this server" not in hint and hint[:4] != "with"]
-    assert len(hints) >= 5
-    for hint in hints:
-        told = refusal_line(ContextasmError("agent", "none named", hint)).replace("-p on the command line of this", "")
-        assert not re.search(r" (-[atp]|--all)\b", told), hint
-
-
 HOSTILE = (
     "a\0b",
     "\x1b[31mred",
@@ -479,46 +460,33 @@ def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        b"{nope\n",
-        b"\xff\xfe\n",
-        b"null\n[]\n1\n\n",
-        b"[" + frame(2, "ping").strip() + b"]\n",
-        b"[" * 100_000 + b"\n",
-        b"x" * 5_000_000 + b"\n",
-        b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n',
-        b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"build_context","arguments":{"topic":"\\ud800"}}}\n',
-        frame(3, "no/such"),
-        frame(3, "tools/call", name=5),
-        frame(3, "tools/call", name="build_context", arguments=[]),
-        frame(3, "tools/call", name="build_context", arguments={"topic": "x y " * 1_000_000}),
-    ],
-    ids=[
-        "no JSON",
-        "no UTF-8",
-        "no requests",
-        "batch",
-        "deep",
-        "long",
-        "params",
-        "surrogate",
-        "method",
-        "name",
-        "arguments",
-        "topic",
-    ],
+HOSTILE_FRAMES = (
+    b"{nope\n",
+    b"\xff\xfe\n",
+    b"null\n[]\n1\n\n",
+    b"[" + frame(2, "ping").strip() + b"]\n",
+    b"[" * 100_000 + b"\n",
+    b"x" * 5_000_000 + b"\n",
+    b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n',
+    b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"build_context","arguments":{"topic":"\\ud800"}}}\n',
+    frame(3, "no/such"),
+    frame(3, "tools/call", name=5),
+    frame(3, "tools/call", name="build_context", arguments=[]),
+    frame(3, "tools/call", name="build_context", arguments={"topic": "x y " * 1_000_000}),
 )
-def test_server_outlives_a_hostile_frame(hostile: bytes) -> None:
+
+
+def test_server_outlives_each_hostile_frame() -> None:
     with started() as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(hostile + frame(9, "tools/call", name="search_memories", arguments={"query": "demo"}))
-        process.stdin.flush()
         answers = iter(process.stdout.readline, b"")
-        answer = next(line for line in answers if json.loads(line).get("id") == 9)
-        assert b'"isError":false' in answer
+        for number, hostile in enumerate(HOSTILE_FRAMES, start=9):
+            asked = frame(number, "tools/call", name="search_memories", arguments={"query": "demo"})
+            process.stdin.write(hostile + asked)
+            process.stdin.flush()
+            answer = next((line for line in answers if json.loads(line).get("id") == number), b"")
+            assert b'"isError":false' in answer, hostile[:80]
         process.stdin.close()
         assert process.wait(TIMEOUT) == 0
         assert process.stderr
@@ -593,7 +561,7 @@ def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None
             topic = draw.choice(["the demo", "boats and the lamp", ""])
             built = (await client.call_tool("build_context", {"topic": topic})).content[0].text
             words: list[str | Path] = ["build", "-q", "-w", root, "-a", "luna", "-t", "q1", "--audience", "shared"]
-            assert built == ctxasm(*words, *(["--topic", topic] if topic else [])).out, step
+            assert built == inside(*words, *(["--topic", topic] if topic else [])).out, step
             edits[step % len(edits)]()
 
     draw.shuffle(edits)

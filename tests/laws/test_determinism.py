@@ -18,6 +18,7 @@ from contextasm.model import Build, Profile, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
+from tests.command import fill
 from tests.workspaces import (
     Content,
     budgets,
@@ -27,7 +28,6 @@ from tests.workspaces import (
     request,
     topics,
     workspaces,
-    write,
 )
 
 
@@ -47,7 +47,7 @@ def test_order_in_which_the_disk_lists_files_does_not_matter(
     files: Mapping[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
     with TemporaryDirectory() as name, shuffled_folders(seed):
-        write(Path(name), files)
+        fill(Path(name), files, base={})
         there = assemble(Build(Folder(Path(name)), profile, request(budget=budget, topic=topic), ESTIMATE))
     assert there == build(files, profile, budget=budget, topic=topic)
 

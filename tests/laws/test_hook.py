@@ -17,7 +17,8 @@ from contextasm.integrations.hook import answer_text, failure_text, hook_call
 from contextasm.integrations.hook_parts import CUT_MARKER, cut_text, split_text
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import LENGTHS
-from tests.workspaces import Content, workspaces, write
+from tests.command import fill
+from tests.workspaces import Content, workspaces
 
 OPTIONS = Options(agent="luna", team="writers", date="2025-03-14")
 PARTS = 3
@@ -50,7 +51,7 @@ def test_no_answer_is_above_the_limit_of_its_host(
     more |= {"agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        write(root, {**files, **more})
+        fill(root, {**files, **more}, base={})
         most = min(limit or 10_000, 10_000)
         begin = {"hook_event_name": "SessionStart"}
         assert units(host, answer(root, host, begin, 0, limit)) <= most
@@ -78,7 +79,11 @@ def test_any_event_gets_one_answer_or_an_error_for_the_person(
     event = {key: value for key, value in event.items() if key not in drop}
     with TemporaryDirectory() as place:
         root = Path(place)
-        write(root, {"agents/luna/IDENTITY.md": "I am Luna.\n", "agents/luna/memories/m.md": "- [fact] A ferry\n"})
+        fill(
+            root,
+            {"agents/luna/IDENTITY.md": "I am Luna.\n", "agents/luna/memories/m.md": "- [fact] A ferry\n"},
+            base={},
+        )
         process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, root, lambda: 0.0)
         call = hook_call(None, Options(date="2025-03-14", workspace=str(root)), None, None)
         try:

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import contextasm
 from contextasm.model import Context, Document, Problem, Profile
 from contextasm.records.diff import Side, compare_contexts
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git.revision import GitWorkspace
+from contextasm.workspace.git.folder import open_revision
 from tests.command import LUNA, clean, fill, inside, refused
-from tests.workspace.test_folder import PATTERNS, trees
-from tests.workspaces import Content, budgets, build, profiles, workspaces, write
+from tests.workspaces import Content, budgets, build, profiles, workspaces
 
 SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "diff-1.json").read_text(encoding="utf-8")
@@ -152,8 +152,7 @@ def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
     (root / "agents/a/daily/2025-03-10.md").symlink_to("../KNOWLEDGE.md")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "links")
-    revision = GitWorkspace(str(root), "HEAD", clean(GIT))
-    try:
+    with open_revision(str(root), "HEAD", clean(GIT)) as revision:
         for day in (11, 12):
             read = revision.read(f"agents/a/daily/2025-03-{day}.md")
             assert isinstance(read, Problem)
@@ -162,50 +161,94 @@ def test_links_of_a_revision_lead_nowhere_outside(root: Path) -> None:
         assert isinstance(read, Document)
         assert read.text == "Known.\n"
         assert revision.read("../outside.md") == Folder(root).read("../outside.md")
-    finally:
-        revision.close()
     done = inside("diff", "-w", root, "HEAD~1", "HEAD", "--text")
     assert "hunter2" not in done.out
     assert "+### 2025-03-10\n+Known.\n" in done.out
 
 
+NAMES = ("a", "b", "a.md", "b.md", ".hidden", "é.md", "2025-03-14.md", "[x].md", "A.md", "a b.md")
+
+
+trees = st.dictionaries(
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join),
+    st.sampled_from(
+        (b"", b"text", b"\xff", b"\xef\xbb\xbfbom", b"---\ntype: a\n---\nx", b"a\r\nb", "é".encode("utf-16"))
+    ),
+    max_size=12,
+)
+
+
+PATTERNS = (
+    "*",
+    "*.md",
+    "a/*.md",
+    "a/b",
+    "a",
+    "**/*.md",
+    "**/a",
+    "a/**/*.md",
+    "*/*/*",
+    "**",
+    "a/**",
+    "[ab].md",
+    "?.md",
+    "**/.hidden",
+    ".hidden/*",
+    "*/a/*.md",
+    "b.md/*",
+    "**/**/b",
+)
+
+
 @given(tree=trees)
+@example(tree={"a": b"text"})
 def test_revision_lists_and_reads_what_the_folder_does(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, bytes]
 ) -> None:
     folders = {path.rpartition("/")[0] for path in tree}
     tree = {path: data for path, data in tree.items() if not any(f"{each}/".startswith(f"{path}/") for each in folders)}
     root = tmp_path_factory.mktemp("tree")
-    write(root, tree)
+    fill(root, tree, base={})
     git(root, "init", "-q")
     git(root, "add", "-A", "-f")
     git(root, "commit", "-q", "--allow-empty", "-m", "all")
-    disk, revision = Folder(root), GitWorkspace(str(root), "HEAD", clean(GIT))
-    try:
+    disk = Folder(root)
+    with open_revision(str(root), "HEAD", clean(GIT)) as revision:
         for pattern in PATTERNS:
             assert revision.list(pattern) == disk.list(pattern), pattern
         for path in (*tree, *folders - {""}, "missing.md", "a/missing.md", "../a.md", "a//b", ""):
             assert revision.read(path) == disk.read(path), path
-    finally:
-        revision.close()
 
 
 def test_folder_of_links_lists_as_on_the_disk(root: Path) -> None:
     (root / "agents/b").symlink_to("a")
     (root / "agents/c").symlink_to("../..")
     (root / "loop").symlink_to("loop")
+    (root / "gone").symlink_to("nothing")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "links")
-    revision, disk = GitWorkspace(str(root), "HEAD", clean(GIT)), Folder(root)
-    try:
-        for pattern in ("agents/*/IDENTITY.md", "agents/b/*.md", "agents/c/*.md", "**/*.md", "agents/*", "agents/b"):
+    disk = Folder(root)
+    with open_revision(str(root), "HEAD", clean(GIT)) as revision:
+        for pattern in (
+            "agents/*/IDENTITY.md",
+            "agents/b/*.md",
+            "agents/c/*.md",
+            "**/*.md",
+            "agents/*",
+            "agents/b",
+            "*/*.md",
+        ):
             assert revision.list(pattern) == disk.list(pattern), pattern
-        for path in ("agents/b/IDENTITY.md", "agents/b", "agents/c/outside.md", "agents/c"):
-            here, there = revision.read(path), disk.read(path)
-            assert getattr(here, "code", here) == getattr(there, "code", there), path
-        assert isinstance(revision.read("loop"), Problem)
-    finally:
-        revision.close()
+        for path in (
+            "agents/b/IDENTITY.md",
+            "agents/b",
+            "agents/c/outside.md",
+            "agents/c",
+            "loop",
+            "gone",
+            "gone/a.md",
+        ):
+            assert revision.read(path) == disk.read(path), path
 
 
 def test_days_against_each_other(root: Path) -> None:

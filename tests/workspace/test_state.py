@@ -69,6 +69,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def before(made: Path) -> Sequence[object]:
+    """What builds give while nothing is damaged."""
+    return builds(made)
+
+
 @pytest.fixture
 def used(made: Path, tmp_path: Path) -> Path:
     """A copy of them, and of its state again after a build in the copy."""
@@ -106,9 +112,10 @@ DAMAGES: Mapping[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("pattern", STATE)
-def test_p7_damaged_state_changes_neither_output_nor_exit_code(used: Path, pattern: str, damage: str) -> None:
+def test_p7_damaged_state_changes_neither_output_nor_exit_code(
+    used: Path, before: Sequence[object], pattern: str, damage: str
+) -> None:
     """P7: state that is halved, overwritten, emptied or replaced by a folder changes neither output nor exit code."""
-    before = builds(used)
     paths = sorted(used.glob(pattern))
     assert paths, pattern
     for path in paths:
@@ -144,21 +151,19 @@ def test_p8_no_file_is_written_through_a_link(used: Path, name: str) -> None:
         assert (target.read_text() if target.exists() else None) == content
 
 
-def test_p8_pipes_in_place_of_the_state_are_not_waited_for(used: Path) -> None:
+def test_p8_pipes_in_place_of_the_state_are_not_waited_for(used: Path, before: Sequence[object]) -> None:
     """P8: nobody writes to them, ever."""
-    before = builds(used)[0]
     for path in [*used.glob("indexed/.ctxasm/**/*")]:
         if path.is_file():
             replace_by(os.mkfifo)(path)
-    assert builds(used)[0] == before
+    assert builds(used)[0] == before[0]
     (record,) = used.glob("indexed/.ctxasm/records/*.json")
     assert inside("replay", record.stem, "-w", used / "indexed").code == 2
 
 
-def test_p5_parallel_builds_share_state_and_caches_without_errors(used: Path) -> None:
+def test_p5_parallel_builds_share_state_and_caches_without_errors(used: Path, before: Sequence[object]) -> None:
     """P5: six builds at the same time, from nothing, then from what they left."""
     env = {"XDG_CACHE_HOME": str(used / "cache"), "CTXASM_TRUST": str(used / "asking")}
-    before = builds(used)
     shutil.rmtree(used / "cache")
     shutil.rmtree(used / "indexed/.ctxasm")
     words = ("--date", "2025-03-14", "--topic", "harbour number 7")

@@ -508,18 +508,10 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
 def test_what_the_command_line_gets_wrong_ends_it_at_once(
     tmp_path: Path, words: Sequence[str], parts: Sequence[str]
 ) -> None:
-    done = subprocess.run(
-        [*COMMAND, "watch", *words],
-        cwd=fill(tmp_path, {}),
-        env=clean(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert [part for part in parts if part not in done.stderr] == []
-    assert done.stderr.count("\n") == 1
+    done = inside("watch", *words, cwd=fill(tmp_path, {}))
+    assert done.code == 2
+    assert [part for part in parts if part not in done.err] == []
+    assert done.err.count("\n") == 1
 
 
 def start_on_terminal(folder: Path) -> tuple[subprocess.Popen[bytes], int]:

@@ -139,9 +139,7 @@ def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
     from contextasm.cli.owner import recover_first
     from contextasm.cli.progress import progress_line
-    from contextasm.workspace.folder import Folder
 
-    assert isinstance(job.workspace, Folder)
     with progress_line(lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
         recover_first(job.workspace, edits=flags.touch)
 
@@ -163,14 +161,11 @@ class _Built(NamedTuple):
 
 def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     """Write the record, the files and standard output, and touch the memories; returns the exit code, 0."""
-    from contextasm.workspace.folder import Folder
-
     workspace = built.job.workspace
-    assert isinstance(workspace, Folder)
     if flags.touch:
-        from contextasm.workspace.editing.memories import refuse_untouchable
+        from contextasm.memories.storage import touch_shown
 
-        refuse_untouchable(workspace, built.context)
+        touch_shown(workspace, built.context, dry_run=True)
     with files.settled(built.text, built.reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if built.recording:
             stored = _stored_reads(built.context, built.recording) if flags.record_inputs else {}
@@ -186,10 +181,7 @@ def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
         write_stdout(built.reports[kind]())
     if flags.touch:
-        from contextasm.memories.additions import touch_shown
-
-        if problem := touch_shown(workspace, built.context):
-            show_problems([problem])
+        show_problems(touch_shown(workspace, built.context))
     return 0
 
 

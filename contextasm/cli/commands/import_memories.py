@@ -18,8 +18,7 @@ from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 
 if TYPE_CHECKING:
-    from contextasm.text.exchange.checked import CheckedEntries
-    from contextasm.text.exchange.entry import LeftOutPart
+    from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart
     from contextasm.workspace.editing.import_memories import ImportOutcome
 
 MAX_LISTED = 20
@@ -112,8 +111,8 @@ def import_memories(
     are named with their places.
     """
     from contextasm.config.resolve import process_environment
-    from contextasm.memories.additions import import_for_owner
     from contextasm.memories.owner import find_owner, place_for_memories
+    from contextasm.memories.storage import storage_of
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -126,7 +125,8 @@ def import_memories(
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
     if not flags.dry_run:
         recover_first(owner.workspace)
-    outcomes = import_for_owner(owner, place, checked.entries, update=flags.update, dry_run=flags.dry_run)
+    storage = storage_of(owner.workspace, place.path)
+    outcomes = storage.import_entries(place, checked.entries, update=flags.update, dry_run=flags.dry_run)
     if flags.json:
         write_receipt(format_json(ImportedDocument, _receipt_data(outcomes, checked, flags)))
     elif not flags.quiet:
@@ -149,7 +149,7 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
     from contextasm.config.input.values import require_known
     from contextasm.config.input.yaml_loader import load_yaml
     from contextasm.model import ContextasmError
-    from contextasm.text.exchange.checked import checked_entries
+    from contextasm.text.exchange.entry import checked_entries
     from contextasm.workspace.exchange_files import read_import_files, source_file
 
     form = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]

@@ -86,8 +86,9 @@ def add_memories(
     each memory.
     """
     from contextasm.config.resolve import process_environment
-    from contextasm.memories.additions import NewMemoryReader, remember_for_owner
+    from contextasm.memories.additions import NewMemoryReader
     from contextasm.memories.owner import find_owner, place_for_memories
+    from contextasm.memories.storage import storage_of
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -97,7 +98,8 @@ def add_memories(
     process = process_environment()
     owner = find_owner(options, process, needed=flags.file is None)
     recover_first(owner.workspace)
-    outcomes = remember_for_owner(owner, place_for_memories(owner, flags.file, process), memories, force=flags.force)
+    place = place_for_memories(owner, flags.file, process)
+    outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=flags.force)
     if flags.json:
         data = [_outcome_data(outcome) for outcome in outcomes]
         write_receipt(format_json(RememberedDocument, {"memories": data}))

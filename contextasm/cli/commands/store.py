@@ -202,8 +202,8 @@ def _homes(overlay: StoreOverlay, home: str | None) -> Sequence[str]:
     from contextasm.config.input.values import require_known
 
     if home is None:
-        return overlay.config.homes
-    return [require_known(home.rstrip("/"), overlay.config.homes, "store", "home")]
+        return overlay.config.owners
+    return [require_known(home.rstrip("/"), overlay.config.owners, "store", "home")]
 
 
 def _actions() -> Mapping[str, Callable[[StoreOverlay, Sequence[str], _StoreFlags], _Result]]:
@@ -219,18 +219,18 @@ def _actions() -> Mapping[str, Callable[[StoreOverlay, Sequence[str], _StoreFlag
 
 
 def _init(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.workspace.store.migrations import join_homes, migrate_store
+    from contextasm.workspace.store.schema import join_owners, migrate_store
 
     overlay.require_server()
     applied = [migration.number for migration in migrate_store(overlay.config)]
-    join_homes(overlay.config)
-    homes = ", ".join(overlay.config.homes)
+    join_owners(overlay.config)
+    homes = ", ".join(overlay.config.owners)
     done = "made" if applied else "is there already"
     return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes in {homes}"], 0
 
 
 def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.workspace.store.migrations import migrate_store, require_store
+    from contextasm.workspace.store.schema import migrate_store, require_store
 
     overlay.require_server()
     require_store(overlay.config)
@@ -240,9 +240,9 @@ def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) 
 
 
 def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
-    changed = overlay.pull().changed
+    changed = overlay.pull()
     show_problems(overlay.refresh())
-    pages = sum(len(home.pages) for home in overlay.state().homes.values())
+    pages = sum(len(home.pages) for home in overlay.state().owners.values())
     return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"], 0
 
 
@@ -250,7 +250,7 @@ def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) ->
     from contextasm.config.resolve import process_environment
     from contextasm.memories.export import private_line_finder
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.store.importing import import_files
+    from contextasm.workspace.store.transfer import import_files
 
     overlay.require_server()
     files, process = Folder(Path(overlay.root)), process_environment()
@@ -259,12 +259,13 @@ def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) ->
     }
     overlay.pull()
     lines = [
-        f"{home}: {result.stored:,} stored, {result.changed:,} changed, {result.unchanged:,} unchanged"
-        for home, result in results.items()
+        f"{home}: {stored:,} stored, {changed:,} changed, {unchanged:,} unchanged"
+        for home, (stored, changed, unchanged) in results.items()
     ]
-    if any(sum(result) for result in results.values()):
+    if any(map(any, results.values())):
         lines.append("the files are no longer read; take them away")
-    return {"homes": results}, lines, 0
+    names = ("stored", "changed", "unchanged")
+    return {"homes": {home: dict(zip(names, counts, strict=True)) for home, counts in results.items()}}, lines, 0
 
 
 def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> _Result:
@@ -280,7 +281,7 @@ def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> 
 
 def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
     """The state of the store and of its mirror; the server is asked, unless it must not be."""
-    from contextasm.workspace.store.errors import PULL_PROBLEMS, UNWRITABLE
+    from contextasm.workspace.store.connection import PULL_PROBLEMS, UNWRITABLE
 
     problems = [*overlay.renew()[1]]
     failed = {problem.code for problem in problems} & {*PULL_PROBLEMS, "store-not-trusted"}
@@ -293,10 +294,10 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
             "access": "none" if entry.is_refused else "write" if entry.writes else "read",
             "pages": len(entry.pages),
         }
-        for home in overlay.config.homes
-        if (entry := state.homes.get(home))
+        for home in overlay.config.owners
+        if (entry := state.owners.get(home))
     ]
-    data = {"store": overlay.config.address, "reachable": reachable, "mirror": overlay.mirror_time(), "homes": homes}
+    data = {"store": overlay.config.address, "reachable": reachable, "mirror": overlay.replica_time(), "homes": homes}
     if overlay.offline or overlay.distrust:
         access = "not asked"
     elif overlay.is_locked:
@@ -305,7 +306,7 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
         access = "reachable" if reachable else "not available"
     lines = [
         f"store   {overlay.config.address} ({access})",
-        f"mirror  {overlay.mirror_time() or 'none yet'}",
+        f"mirror  {overlay.replica_time() or 'none yet'}",
         "",
         *format_table(("home", "access", "pages"), [tuple(map(str, home.values())) for home in homes]).splitlines(),
     ]

@@ -142,8 +142,7 @@ def _followed_store(
     """A thread that keeps the mirror of the store up to date; none where no server may be asked."""
     if overlay is None:
         return nullcontext()
-    from contextasm.workspace.store.overlay import StoreOverlay
-    from contextasm.workspace.store.poll import poll_store
+    from contextasm.workspace.store.overlay import StoreOverlay, poll_store
 
     assert isinstance(overlay, StoreOverlay)
     return nullcontext() if overlay.offline or overlay.distrust else poll_store(overlay, nudge, warn)

@@ -12,8 +12,8 @@ from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping
 from contextasm.config.keys.trust import is_trusted, trust_advice
 from contextasm.model import ContextasmError
+from contextasm.workspace.store.connection import STORE_KEYS, StoreConfig
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.settings import STORE_KEYS, StoreConfig
 
 _EXAMPLE = "give one such as postgresql://db.example/agents"
 
@@ -125,7 +125,7 @@ def parse_store(file: YamlMapping) -> StoreConfig:
     for key, hint in (("store", _EXAMPLE), ("homes", "name the owners in the store, such as [teams/q1]")):
         if key not in checked:
             raise ContextasmError(where, f"`{key}` is missing", hint)
-    return StoreConfig(file.lines["memories"], checked.pop("store"), **checked)
+    return StoreConfig(file.lines["memories"], checked.pop("store"), checked.pop("homes"), **checked)
 
 
 def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoreOverlay:

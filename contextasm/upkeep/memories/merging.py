@@ -14,10 +14,8 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Summarizer
-from contextasm.text.cleaning.clean import clean_text
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.memories.fields import DEFAULTS, FIELDS, memory_id
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.cleaning.clean import clean_text, decode_document
+from contextasm.text.memories.parser import DEFAULTS, FIELDS, memory_id, parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
 from contextasm.text.names.templates import one_line
 from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, is_same, similarity

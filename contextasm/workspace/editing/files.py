@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
@@ -177,7 +177,7 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
 
 def refuse_store(workspace: Folder, path: str) -> None:
     """Raise `ContextasmError` for a file of memories that lie in a shared store."""
-    if workspace.overlay and workspace.overlay.home(path):
+    if workspace.kept_elsewhere(path):
         hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
         raise ContextasmError(path, "lies in the shared store, and its mirror is not edited", hint)
 

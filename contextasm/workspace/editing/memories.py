@@ -10,11 +10,10 @@ from contextlib import suppress
 from datetime import date
 from functools import cached_property
 
-from contextasm.model import AS_WRITTEN, Context, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
+from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
 from contextasm.retrieval.pools.entries import MANY
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
 from contextasm.text.memories.writer import field_text
 from contextasm.text.similarity import SAME, find_candidates, fold_text, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
@@ -230,42 +229,35 @@ class MemoryEditor:
         return MemoryFile(document)
 
 
-def touch_memories(workspace: Folder, context: Context) -> int:
-    """Set `accessed` of the memories that a context shows to its date; gives the number of memories that changed.
+def touch_memories(workspace: Folder, shown: Sequence[Decision], day: date) -> int:
+    """Set `accessed` of the memories of these decisions to a day; gives the number of memories that changed.
 
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
-    Memories of a shared store are left to `store.writing.touch_in_store`.
     """
-    shown = _shown_memories(workspace, context)
     if not shown:
         return 0
     with locked(workspace):
-        touched = [_touch(workspace, path, decisions, context.request.date) for path, decisions in shown.items()]
-        for editor, _ in touched:
+        editors = _touched_editors(workspace, shown, day)
+        for editor, _ in editors:
             editor.save()
-    return sum(count for _, count in touched)
+    return sum(count for _, count in editors)
 
 
-def refuse_untouchable(workspace: Folder, context: Context) -> None:
+def refuse_untouchable(workspace: Folder, shown: Sequence[Decision], day: date) -> None:
     """Raise `ContextasmError` if `touch_memories` could not write, as far as can be said without trying."""
-    shown = _shown_memories(workspace, context)
     if not shown:
         return
     with locked(workspace):
-        for path, decisions in shown.items():
-            editor, _ = _touch(workspace, path, decisions, context.request.date)
-            if editor.changed:
+        for editor, _ in _touched_editors(workspace, shown, day):
+            for path in editor.changed:
                 refuse_unwritable(writable_path(workspace, path))
 
 
-def _shown_memories(workspace: Folder, context: Context) -> dict[str, list[Decision]]:
-    """The decisions on the memories of files that a context shows, by their file."""
-    shown: dict[str, list[Decision]] = {}
-    for decision in context.decisions:
-        is_file = not (workspace.overlay and workspace.overlay.home(decision.path))
-        if decision.kept and decision.fragment != decision.path and is_file:
-            shown.setdefault(decision.path, []).append(decision)
-    return shown
+def _touched_editors(workspace: Folder, shown: Sequence[Decision], day: date) -> list[tuple[MemoryEditor, int]]:
+    by_path: dict[str, list[Decision]] = {}
+    for decision in shown:
+        by_path.setdefault(decision.path, []).append(decision)
+    return [_touch(workspace, path, decisions, day) for path, decisions in by_path.items()]
 
 
 def _touch(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[MemoryEditor, int]:

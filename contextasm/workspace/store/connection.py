@@ -1,27 +1,145 @@
-"""Connections to the database of a store. The one module that knows the driver, by nothing beyond the DB-API.
+"""The database of a store: its settings, its errors, and transactions. The one module that knows the driver.
 
-Every error of the driver becomes a `StoreError` in words of ours, without the values that a row holds.
+Nothing of the driver is used but the DB-API. Every error of the driver becomes a `StoreError` in words of ours, without
+the values that a row holds.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
+from urllib.parse import quote
 
-from contextasm.workspace.store.errors import (
-    CommitUnknownError,
-    DriverMissingError,
-    LoginRefusedError,
-    StatementError,
-    StoreBusyError,
-    StoreError,
-    StoreUnreachableError,
-    TransactionLostError,
-)
-from contextasm.workspace.store.settings import StoreConfig
+from contextasm.model import ContextasmError
+
+STORE_KEYS = ("host", "port", "dbname", "user", "sslmode")
+"""Parts of an address that settings may give; whatever else libpq knows is the person's environment's to say."""
+
+
+class StoreConfig(NamedTuple):
+    """Database, owners and freshness of a shared store."""
+
+    line: int
+    """Line of `ctxasm.yaml`, counted from 1."""
+    parts: Mapping[str, str]
+    """Parts of the address by their `STORE_KEYS`; libpq's own defaults and variables give what is missing."""
+    owners: tuple[str, ...]
+    """Folders of the owners whose memories are in the store, such as `teams/q1`."""
+    max_age: float = 5.0
+    """Seconds for which a replica counts as up to date without a question to the server."""
+
+    @property
+    def address(self) -> str:
+        """The address as a URL, for messages and comparisons."""
+        user = f"{quote(self.parts['user'], safe='')}@" if "user" in self.parts else ""
+        port = f":{self.parts['port']}" if "port" in self.parts else ""
+        mode = f"?sslmode={self.parts['sslmode']}" if "sslmode" in self.parts else ""
+        host = self.parts.get("host", "")
+        shown_host = f"[{host}]" if ":" in host else host
+        return f"postgresql://{user}{shown_host}{port}/{quote(self.parts.get('dbname', ''), safe='')}{mode}"
+
+
+# --- Errors ---
+
+
+class StoreError(ContextasmError):
+    """Something is wrong with a store."""
+
+    problem = "store-failed"
+    """Id of the problem."""
+
+
+class StatementError(StoreError):
+    """The server refused a statement: no right, or a value that its table does not take."""
+
+
+class StoreUnreachableError(StoreError):
+    """The server can't be reached, or the connection to it is lost."""
+
+    problem = "store-unreachable"
+
+
+class LoginRefusedError(StoreError):
+    """The server answers, and does not let this role into this database."""
+
+    problem = "store-login"
+
+
+class StoreBusyError(StoreError):
+    """The server did not finish a statement within the longest wait, or has no room for a connection now."""
+
+    problem = "store-busy"
+
+
+class TransactionLostError(StoreBusyError):
+    """A transaction was undone in favour of another one, and can be tried again."""
+
+
+class CommitUnknownError(StoreError):
+    """The connection broke in the moment of storing, and whether that worked can't be told."""
+
+    problem = StoreUnreachableError.problem
+
+
+class StoreMissingError(StoreError):
+    """The database holds no store."""
+
+    problem = "store-missing"
+
+
+class StoreVersionError(StoreError):
+    """The store is of another version than this program."""
+
+    problem = "store-version"
+
+
+class DriverMissingError(StoreError):
+    """The driver of the database is not installed."""
+
+    problem = "store-driver"
+
+
+UNWRITABLE = "store-unwritable"
+"""Id of the problem of a replica that can't be written."""
+
+
+def _kinds(kind: type[StoreError]) -> Iterator[type[StoreError]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from _kinds(narrower)
+
+
+PULL_PROBLEMS = frozenset({UNWRITABLE, *(kind.problem for kind in _kinds(StoreError))})
+"""Ids of the problems for which a replica is read as it is."""
+
+
+def pull_problem(error: ContextasmError) -> str:
+    """The id of the problem that keeps a replica from being brought up to date."""
+    if isinstance(error, StoreError):
+        return error.problem
+    return StoreBusyError.problem if is_replica_locked(error) else UNWRITABLE
+
+
+def is_replica_locked(error: ContextasmError) -> bool:
+    """Whether another pull of the same workspace held the replica for too long, so that no server was asked."""
+    return isinstance(error.__cause__, BlockingIOError)
+
+
+# --- Transactions ---
+
+
+_ATTEMPTS = 5
+"""Times that a transaction is tried which others undo."""
+
+_PAUSE = 0.05
+"""Seconds, at most, before the second try; each later one waits for up to twice as long."""
+
+ResultT = TypeVar("ResultT")
 
 CONNECT_SECONDS = 5
 """Seconds to wait for a server, unless PGCONNECT_TIMEOUT names another number."""
@@ -190,3 +308,18 @@ def _words(error: Any) -> str:
     primary = error.diag.message_primary if getattr(error, "diag", None) else None
     lines = [line.strip() for line in str(primary or error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def committed(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
+    """The result of `work`, committed; it is done again if another transaction undoes it. Raises `ContextasmError`."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            with open_session(config) as session:
+                result = work(session)
+                session.commit()
+                return result
+        except TransactionLostError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(random.uniform(0, _PAUSE * 2**attempt))  # noqa: S311 -- apart in time, no secret
+    raise AssertionError

@@ -1,32 +1,39 @@
-"""The mirror of a store in the place of folders of a workspace.
+"""The replica of a store in the place of folders of a workspace, and a thread that keeps it up to date for a watch.
 
-In a workspace that nobody trusts, nothing is asked of a server, and the mirror, which may have come with it, is not
+In a workspace that nobody trusts, nothing is asked of a server, and the replica, which may have come with it, is not
 read: the files in the folders themselves count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from os import listdir
 from os.path import realpath
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Problem
-from contextasm.workspace.store.errors import UNWRITABLE, StoreUnreachableError, is_mirror_locked, pull_problem
-from contextasm.workspace.store.mirror import MIRROR, PullResult, mirror_folder, pull
-from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.state import NO_MIRROR, MirrorState, access_key, load_state
+from contextasm.model import ContextasmError, FileStamp, Problem
+from contextasm.workspace.store.connection import (
+    PULL_PROBLEMS,
+    UNWRITABLE,
+    StoreConfig,
+    StoreUnreachableError,
+    is_replica_locked,
+    pull_problem,
+)
+from contextasm.workspace.store.replica import REPLICA, pull, replica_folder
+from contextasm.workspace.store.replica_files import NO_REPLICA, ReplicaState, access_key, load_state
 
 _SETTINGS_FILE = "ctxasm.yaml"
 
-_NOWHERE = f"{MIRROR}/none"
-"""A folder that no mirror has: homes lie in `agents` and `teams`."""
+_NOWHERE = f"{REPLICA}/none"
+"""A folder that no replica has: owners are in `agents` and `teams`."""
 
 
 class StoreOverlay:
-    """The homes of a store, laid over a workspace (`workspace.folder.Overlay`)."""
+    """The owners of a store, laid over a workspace (`workspace.folder.Overlay`)."""
 
     def __init__(
         self, root: str, config: StoreConfig, now: Callable[[], float], distrust: str, *, offline: bool
@@ -40,53 +47,56 @@ class StoreOverlay:
         self.distrust = distrust
         self.offline = offline
         self._now = now
-        self._folders = {f"{home}/memories": f"{MIRROR}/{home}/memories" for home in config.homes}
+        self._folders = {f"{owner}/memories": f"{REPLICA}/{owner}/memories" for owner in config.owners}
         self.is_locked = False
-        """Whether the last try to bring the mirror up to date gave way to another pull, and asked no server."""
+        """Whether the last try to bring the replica up to date gave way to another pull, and asked no server."""
         self._problems: Sequence[Problem] | None = None
-        self._mirrored: tuple[int, Collection[str]] | None = None
-        """The folders of the homes that have a mirror, whole, and the `_pulls` before they were looked up."""
+        self._replicated: tuple[int, Collection[str]] | None = None
+        """The folders of the owners that have a replica, whole, and the `_pulls` before they were looked up."""
         self._pulls = 0
         """Number of ends of pulls so far. A watch pulls in another thread than it builds in."""
 
     def place(self, path: str) -> str | None:
-        """The path, relative to the workspace, at which a path of a home lies in the mirror; None for any other.
+        """The path, relative to the workspace, at which a path of an owner lies in the replica; None for any other.
 
-        It leads nowhere while the home has no mirror, or one of another store or for another person.
+        It leads nowhere while the owner has no replica, or one of another store or for another person.
         """
         folder = path if path in self._folders else path.rpartition("/")[0]
         if self.distrust or folder not in self._folders:
             return None
-        is_mirrored = folder in self._mirrored_folders()
-        return self._folders[folder] + path[len(folder) :] if is_mirrored else f"{_NOWHERE}/{path}"
+        is_replicated = folder in self._replicated_folders()
+        return self._folders[folder] + path[len(folder) :] if is_replicated else f"{_NOWHERE}/{path}"
 
-    def _mirrored_folders(self) -> Collection[str]:
-        pulls, known = self._pulls, self._mirrored
+    def _replicated_folders(self) -> Collection[str]:
+        pulls, known = self._pulls, self._replicated
         if known is None or known[0] != pulls:
-            homes = self.state().homes
-            known = pulls, {f"{home}/memories" for home, entry in homes.items() if not entry.is_refused}
-            self._mirrored = known
+            owners = self.state().owners
+            known = pulls, {f"{owner}/memories" for owner, entry in owners.items() if not entry.is_refused}
+            self._replicated = known
         return known[1]
 
-    def home(self, path: str) -> str | None:
-        """The home that a path belongs to by the settings, trusted or not; None for none."""
-        return next((home for home in self.config.homes if f"{path}/".startswith(f"{home}/memories/")), None)
+    def owner(self, path: str) -> str | None:
+        """The owner that a path belongs to by the settings, trusted or not; None for none."""
+        return next((owner for owner in self.config.owners if f"{path}/".startswith(f"{owner}/memories/")), None)
 
     def refresh(self) -> Sequence[Problem]:
-        """Bring the mirror up to date, once; the problems with that, and with files that the mirror hides."""
+        """Bring the replica up to date, once; the problems with that, and with files that the replica hides."""
         if self._problems is None:
             self._problems = self._look(self.config.max_age)[1]
         return self._problems
 
     def renew(self) -> tuple[Sequence[str], Sequence[Problem]]:
-        """Bring the mirror up to date again; the paths of the pages that changed, and the problems with that."""
+        """Bring the replica up to date again; the paths of the pages that changed, and the problems with that."""
         changed, self._problems = self._look(0.0)
         return changed, self._problems
 
-    def pull(self, max_age: float = 0.0) -> PullResult:
-        """Bring the mirror up to date now, unless it is younger than `max_age` seconds. Raises `ContextasmError`."""
+    def pull(self, max_age: float = 0.0) -> Sequence[str]:
+        """Bring the replica up to date now, unless it is younger than `max_age` seconds; the paths of changed pages.
+
+        Raises `ContextasmError`.
+        """
         self.require_server()
-        self._mirrored = None
+        self._replicated = None
         try:
             return pull(self.root, self.config, self._now, max_age)
         finally:
@@ -110,39 +120,31 @@ class StoreOverlay:
         self.is_locked = False
         if not self.offline:
             try:
-                changed = self.pull(max_age).changed
+                changed = self.pull(max_age)
             except ContextasmError as error:
-                code, self.is_locked = pull_problem(error), is_mirror_locked(error)
-                newer = ", with the pages that were written since" if code == UNWRITABLE and self.mirror_time() else ""
+                code, self.is_locked = pull_problem(error), is_replica_locked(error)
+                newer = ", with the pages that were written since" if code == UNWRITABLE and self.replica_time() else ""
                 message = f"{error.where}: {error.what}; {self._age()}{newer}"
                 problems.append(Problem(code, _SETTINGS_FILE, line, message, error.hint))
-        elif self._unmirrored():
+        elif self._unreplicated():
             problems.append(Problem(StoreUnreachableError.problem, _SETTINGS_FILE, line, self._age()))
         return changed, [*problems, *self._refusals(), *self._hidden_files()]
 
     def _refusals(self) -> list[Problem]:
-        """The problem of each home that the role may not read."""
-        homes = self.state().homes
+        """The problem of each owner whose memories the role may not read."""
         hint = "have its owner add a row to ctxasm.member (docs/store.md)"
-        return [
-            Problem(
-                "store-refused",
-                _SETTINGS_FILE,
-                self.config.line,
-                f"the store gives this role nothing of {home}",
-                hint,
-            )
-            for home in self.config.homes
-            if home in homes and homes[home].is_refused
-        ]
+        owners, line = self.state().owners, self.config.line
+        refused = [owner for owner in self.config.owners if owner in owners and owners[owner].is_refused]
+        message = "the store gives this role nothing of {}"
+        return [Problem("store-refused", _SETTINGS_FILE, line, message.format(owner), hint) for owner in refused]
 
-    def state(self) -> MirrorState:
-        """The state of the mirror; `NO_MIRROR` for none, and for that of another store or person."""
-        state = load_state(mirror_folder(self.root))
-        return state if state.access == access_key(self.config) else NO_MIRROR
+    def state(self) -> ReplicaState:
+        """The state of the replica; `NO_REPLICA` for none, and for that of another store or person."""
+        state = load_state(replica_folder(self.root))
+        return state if state.access == access_key(self.config) else NO_REPLICA
 
-    def mirror_time(self) -> str:
-        """The time of the server's last answer, in words; empty where there is no mirror."""
+    def replica_time(self) -> str:
+        """The time of the server's last answer, in words; empty where there is no replica."""
         state = self.state()
         with suppress(ValueError, OverflowError, OSError):
             return f"{datetime.fromtimestamp(state.checked, UTC):%Y-%m-%d %H:%M} UTC" if state.access else ""
@@ -150,26 +152,86 @@ class StoreOverlay:
 
     def _age(self) -> str:
         # The time instead of a number of minutes: equal inputs give equal problems.
-        time, missing = self.mirror_time(), self._unmirrored()
+        time, missing = self.replica_time(), self._unreplicated()
         if not time:
             return "there is no mirror of it yet, so no memories are read"
         return f"the mirror of {time} is read" + (f", which lacks {', '.join(missing)}" if missing else "")
 
-    def _unmirrored(self) -> Sequence[str]:
-        """The homes that no pull has looked for yet."""
-        homes = self.state().homes
-        return [home for home in self.config.homes if home not in homes]
+    def _unreplicated(self) -> Sequence[str]:
+        """The owners that no pull has looked for yet."""
+        owners = self.state().owners
+        return [owner for owner in self.config.owners if owner not in owners]
 
     def _hidden_files(self) -> list[Problem]:
-        """The problem of each home that has files of memories beside the store: they are not read."""
+        """The problem of each owner that has files of memories beside the store: they are not read."""
         problems: list[Problem] = []
-        for home in self.config.homes:
+        for owner in self.config.owners:
             with suppress(OSError):
-                count = sum(name.endswith(".md") for name in listdir(Path(self.root, home, "memories")))
+                count = sum(name.endswith(".md") for name in listdir(Path(self.root, owner, "memories")))
                 if count:
-                    message = (
-                        f"{count} file{'s are' if count > 1 else ' is'} not read: the store has the memories of {home}"
-                    )
-                    hint = f"run `ctxasm store import {home}`, then take the files away"
-                    problems.append(Problem("store-files", f"{home}/memories", 0, message, hint))
+                    files = f"{count} file{'s are' if count > 1 else ' is'} not read"
+                    hint = f"run `ctxasm store import {owner}`, then take the files away"
+                    message = f"{files}: the store has the memories of {owner}"
+                    problems.append(Problem("store-files", f"{owner}/memories", 0, message, hint))
         return problems
+
+
+# --- For a watch ---
+
+# The server could tell of changes by itself (NOTIFY), but then every commit would wait for a lock of the whole server.
+
+INTERVAL = 1.0
+"""Seconds between two questions."""
+
+_Pages = Mapping[str, Mapping[str, FileStamp]]
+"""The pages of a replica by their owners and names."""
+
+
+@contextmanager
+def poll_store(overlay: StoreOverlay, nudge: Callable[[], None], warn: Callable[[str], None]) -> Iterator[None]:
+    """Keep the replica up to date while the context is open.
+
+    `nudge` is called after pages changed, whichever process of this workspace pulled them, and `warn` with each new
+    reason why the store can't be asked, and once it can again; both from another thread.
+    """
+    ended = threading.Event()
+    seen = _pages(overlay)
+    thread = threading.Thread(target=_poll, args=(overlay, seen, nudge, warn, ended), name="ctxasm-store", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(INTERVAL)
+
+
+def _poll(
+    overlay: StoreOverlay,
+    seen: _Pages,
+    nudge: Callable[[], None],
+    warn: Callable[[str], None],
+    ended: threading.Event,
+) -> None:
+    """`seen` is the replica as it was before the first build."""
+    failure = ""
+    while not ended.wait(INTERVAL):
+        try:
+            changed, problems = overlay.renew()
+            pages = _pages(overlay)
+        except ContextasmError as error:  # of the workspace itself: the watch tells of it
+            changed, pages, now = (), seen, str(error)
+        except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
+            changed, pages = (), seen
+            now = f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
+        else:
+            now = "".join(f"{problem.message}; " for problem in problems if problem.code in PULL_PROBLEMS)
+        if now != failure:
+            warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
+            failure = now
+        if changed or pages != seen:  # `remember` and others pull, too, and then nothing is left to this pull
+            seen = pages
+            nudge()
+
+
+def _pages(overlay: StoreOverlay) -> _Pages:
+    return {owner: entry.pages for owner, entry in overlay.state().owners.items() if entry.pages}

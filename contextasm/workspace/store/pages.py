@@ -1,25 +1,23 @@
 """Rows of a store as Markdown: a memory as one list item with all its fields, and the files of these, called pages.
 
 A page holds memories that one role of the database stored, so nothing that one role stores can change how another's
-memories are read. They are all private or all open, so no two of them have one id. The field `writer` of a memory is
-another thing: it is what the program said of itself.
+memories are read. They are all private or all open. The field `writer` of a memory is another thing: it is what the
+program said of itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning.clean import clean_text, clean_value, shown_name
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import clean_text, clean_value, decode_document, shown_name
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.text.memories.fields import DAYS, LISTS, STORE_PAGE, id_root
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.parser import DAYS, LISTS, parse_memories
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, clean_lines, is_type, is_value, memory_bullet
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
@@ -30,9 +28,12 @@ _WORDS = ("id", "status", "key", "tier", "dedup", "superseded_by", "writer")
 COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in DAYS else name for name in FIELDS)
 """The columns as a `SELECT` names them: days as texts, empty for none."""
 
+_PAGE = re.compile(r"([0-9]{4}-[0-9]{2}\.(?:private\.)?)([0-9]{6})\.[^/]+\.md")
+"""The name of a page: month and privacy, number, role."""
+
 _LONGEST_ID = 200
 _LONGEST_LIST = 8192
-"""Characters of an id, and of a list with its commas (`sql/001_memories.sql`)."""
+"""Characters of an id without its role's number, and of a list with its commas (`sql/001_memories.sql`)."""
 
 _LARGEST = 120_000
 """Bytes of a memory with all its fields, as its page has them: 512 of these are a file that is read."""
@@ -44,26 +45,30 @@ def memory_of_row(row: Sequence[Any]) -> Memory:
     return Memory(**{**fields, **{name: tuple(fields[name]) for name in LISTS}}, path="", line=0)
 
 
-def names_of_row(name: str) -> list[str]:
-    """The ids that the row of a memory may have, by the memory's id in the workspace; the likelier ones first."""
-    names, root = [name], id_root(name)
-    while names[-1] != root:  # an earlier page may have a memory with the same id
-        names.append(names[-1].rpartition("~")[0])
-    return names
+def is_private_id(id_: str) -> bool:
+    """Whether an id is that of a private memory (`sql/001_memories.sql`)."""
+    return bool(re.match("[0-9]+p-", id_))
 
 
-def superseded_ids(memories: Iterable[Memory]) -> Collection[str]:
-    """The ids that the rows of superseded memories may have."""
-    return {row_id for memory in memories for name in memory.supersedes for row_id in names_of_row(name)}
+def ids_of_name(name: str, number: int) -> Sequence[str]:
+    """The ids that a memory may have in the store which is called `name` elsewhere, by the number of the role.
 
-
-def as_shown(memory: Memory, private: frozenset[str]) -> Memory:
-    """A memory of another role as its page shows it to a reader: it supersedes no private one of the reader's.
-
-    `private` has the ids of those, as their rows have them; the other role can only have guessed one.
+    The role's own one, open or private; or another role's, whose number an export leaves.
     """
-    shown = (name for name in memory.supersedes if private.isdisjoint(names_of_row(name)))
-    return memory._replace(supersedes=tuple(shown)) if memory.supersedes else memory
+    return f"{number}-{name}", f"{number}p-{name}", name
+
+
+def name_of_id(id_: str, number: int | str = "[0-9]+") -> str:
+    """What an export of the role with this number calls a memory: its own ones without the number; or of any role."""
+    return re.sub(rf"\A{number}p?-", "", id_)
+
+
+def with_references(memory: Memory, rename: Callable[[str], str]) -> Memory:
+    """The memory with other ids of those that it supersedes, and of the one that supersedes it."""
+    return memory._replace(
+        supersedes=tuple(map(rename, memory.supersedes)),
+        superseded_by=memory.superseded_by and rename(memory.superseded_by),
+    )
 
 
 def row_of_memory(memory: Memory) -> list[object]:
@@ -82,34 +87,13 @@ def page_name(page: str, role: str) -> str:
     return f"{page}.{role}.md"
 
 
-def is_private_page(page: str) -> bool:
-    """Whether a page is one of private memories: all that a role sees of these are its own."""
-    return ".private." in page
+def page_of_name(name: str) -> tuple[str, str] | None:
+    """Month with privacy, and number, of the page that a file is by its name; None for any other file.
 
-
-class PageName(NamedTuple):
-    """The name of a page, which no role is part of."""
-
-    stem: str
-    """Month, and whether it is a page of private memories, with a dot at its end."""
-    number: str
-    """Six digits."""
-
-    @property
-    def page(self) -> str:
-        """The name as the table has it."""
-        return self.stem + self.number
-
-    @property
-    def private(self) -> bool:
-        """Whether all memories of the page are private; else none is."""
-        return is_private_page(self.page)
-
-
-def page_of_name(name: str) -> PageName | None:
-    """The page that a file is by its name; None for any other file."""
-    match = STORE_PAGE.fullmatch(name)
-    return PageName(match[1], match[2]) if match else None
+    Together they are the page as the table has it.
+    """
+    match = _PAGE.fullmatch(name)
+    return (match[1], match[2]) if match else None
 
 
 def page_text(memories: Sequence[Memory]) -> str:
@@ -213,10 +197,3 @@ def _read_back(text: str) -> list[object]:
         return []
     first, last = memories
     return [first._replace(line=0), (last.type, last.text)]
-
-
-def new_id() -> str:
-    """An id for a new memory: nothing of its text can be guessed from it."""
-    import secrets
-
-    return f"m-{secrets.token_hex(6)}"

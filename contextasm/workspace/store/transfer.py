@@ -1,70 +1,300 @@
-"""Out of a store: an export of its pages as files.
+"""Into a store and out of it: memories that come in by their ids, and an export of the replica's pages as files.
 
-What is exported, read as files and imported again gives the same bytes: texts are moved as they are written, and what
-is masked is masked where it is shown.
+In the store an id begins with the number of the role that stored the memory; in files it does not. An import puts the
+number before it, an export takes it off, and what another role stored keeps its number in both. Exported, read as files
+and imported again, texts and fields are the same: they are moved as they are written, and what is masked is masked
+where it is shown.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import md5
 from pathlib import Path
+from typing import NamedTuple
 
-from contextasm.model import ContextasmError, FileStamp
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.atomic import write
+from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
-from contextasm.workspace.store.mirror import locked_mirror, mirror_folder
+from contextasm.workspace.store.connection import Session, StatementError
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.page_files import page_stamp
-from contextasm.workspace.store.state import MirrorState
+from contextasm.workspace.store.pages import (
+    FIELDS,
+    ids_of_name,
+    is_private_id,
+    name_of_id,
+    page_of_name,
+    page_text,
+    row_of_memory,
+    storable_memory,
+    with_references,
+)
+from contextasm.workspace.store.replica import locked_replica, replica_folder
+from contextasm.workspace.store.replica_files import ReplicaState, page_stamp
+from contextasm.workspace.store.rows import OF_OWNER, Row, locked_rows, update_row, writable_owners
+from contextasm.workspace.store.schema import in_transaction
 
+_ANOTHER_ID = "give the memory in the file another id"
 _EMPTY_FOLDER = "name an empty folder with --to, or take the file away"
 
 
-def export_pages(overlay: StoreOverlay, homes: Sequence[str], target: Path) -> int:
-    """Write the pages of homes, as the mirror has them, to the same paths below a folder; gives the number of files.
+class IncomingMemory(NamedTuple):
+    """A memory to be stored."""
 
-    No file is overwritten. All pages are checked first; if one changes during the export, the pages before it stay
-    written. Raises `ContextasmError` where a home's folder there has other files of memories, or one with other bytes,
-    or is a link, for a page that was changed in the mirror, and where the mirror lacks one of the homes.
+    entry: CheckedEntry
+    """With the id that it has outside of the store. Fields that it does not state stay as the store has them."""
+    page: tuple[str, str] | None = None
+    """The page that it is to be on (`pages.page_of_name`); None leaves that to the store."""
+
+    @property
+    def where(self) -> str:
+        """Its place and its id, as messages name it."""
+        return f"{self.entry.where}: {self.entry.id}"
+
+
+def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines) -> tuple[int, int, int]:
+    """Store the memories of an owner's files, all or none; gives how many are stored, changed and unchanged.
+
+    Those that are there already get the files' fields, and the files stay. Memories that begin in `private_lines` are
+    private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
-    with locked_mirror(overlay.root, needed=False):  # all pages are of one pull
+    incoming = _file_memories(overlay.root, owner, private_lines)
+    pairs = store_by_id(overlay, owner, incoming, update=True)
+    new = sum(before is None for before, _ in pairs)
+    unchanged = sum(before == after for before, after in pairs)
+    return new, len(pairs) - new - unchanged, unchanged
+
+
+def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[IncomingMemory]:
+    """The memories of an owner's own files, in the order of their paths. Raises `ContextasmError` for a second id."""
+    workspace, folder = Folder(Path(root)), f"{owner}/memories"
+    editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
+    pages = _pages_of_files(editor.files)
+    memories: dict[str, IncomingMemory] = {}
+    for path in sorted(editor.files):
+        document = decode_document(path, editor.files[path].data, CLEAN)
+        private = private_lines(document) if isinstance(document, Document) else frozenset()
+        for memory in editor.memories(path):
+            fields = {**memory._asdict(), "private": memory.private or memory.line in private}
+            stated = {name: fields[name] for name in FIELDS if name not in {"id", "text"}}
+            new = IncomingMemory(CheckedEntry(f"{path}:{memory.line}", memory.id, memory.text, stated), pages[path])
+            if first := memories.get(memory.id):
+                what = f"the id is taken by another memory, at {first.entry.where}"
+                raise ContextasmError(new.where, what, "give it another id")
+            memories[memory.id] = new
+    return [*memories.values()]
+
+
+def _pages_of_files(paths: Iterable[str]) -> Mapping[str, tuple[str, str] | None]:
+    """The page in the store that each file becomes; None for a file that is none by its name.
+
+    Pages of several roles, which all become this role's, get new numbers in the order of their names, so that each is a
+    page again.
+    """
+    pages = {path: page_of_name(os.path.basename(path)) for path in sorted(paths)}
+    numbered: dict[str, list[str]] = {}
+    for path, page in pages.items():
+        if page:
+            numbered.setdefault(page[0], []).append(path)
+    for stem, of_stem in numbered.items():
+        if len({pages[path] for path in of_stem}) < len(of_stem):
+            pages |= {path: (stem, f"{number:06}") for number, path in enumerate(of_stem)}
+    return pages
+
+
+def store_by_id(
+    overlay: StoreOverlay, owner: str, incoming: Sequence[IncomingMemory], *, update: bool
+) -> list[tuple[Memory | None, Memory]]:
+    """Store the memories, all or none; gives what the store had of each, None for nothing, and what it states.
+
+    Memories that are there already stay as they are without `update`. Raises `ContextasmError`.
+    """
+    overlay.require_server()
+
+    def work(session: Session) -> list[tuple[Memory | None, Memory]]:
+        number = writable_owners(session).get(owner, 0)
+        ids = [id_ for each in incoming for id_ in ids_of_name(each.entry.id, number)]
+        sums = [md5(each.entry.text.encode(), usedforsecurity=False).hexdigest() for each in incoming]
+        rows = locked_rows(session, owner, "id = ANY(%s) OR md5(text) = ANY(%s) AND NOT private", ids, sums)
+        stated = stated_memories(incoming, number, rows, _known_ids(session, owner, incoming, number))
+        new = [(each, memory) for each, (row, memory) in zip(incoming, stated, strict=True) if row is None]
+        _insert(session, owner, new)
+        for each, (row, memory) in zip(incoming, stated, strict=True):
+            if row and (row.deleted or (row.memory != memory and update)):
+                _change(session, each.where, row, memory)
+        return [(None if row is None or row.deleted else row.memory, memory) for row, memory in stated]
+
+    return in_transaction(overlay.config, work)
+
+
+def _known_ids(session: Session, owner: str, incoming: Sequence[IncomingMemory], number: int) -> frozenset[str]:
+    """The ids in the store that incoming memories may name as those that they supersede."""
+    ids = [id_ for each in incoming for name in _references(each.entry) for id_ in ids_of_name(name, number)]
+    if not ids:
+        return frozenset()
+    rows = session.rows(f"SELECT id FROM ctxasm.memory WHERE {OF_OWNER} AND id = ANY(%s)", owner, ids)
+    return frozenset(id_ for (id_,) in rows)
+
+
+def _references(entry: CheckedEntry) -> Sequence[str]:
+    named = entry.memory
+    return [*named.supersedes, *filter(None, [named.superseded_by])]
+
+
+def stated_memories(
+    incoming: Sequence[IncomingMemory], number: int, rows: Mapping[str, Row], known: Container[str]
+) -> list[tuple[Row | None, Memory]]:
+    """The row of each incoming memory, None for a new one, and the memory as it is to be, under its id in the store.
+
+    `number` is that of the role, and `known` has ids besides those of `rows` that may be superseded. Raises
+    `ContextasmError` for a memory that can't be stored.
+    """
+    same = {(name_of_id(id_), row.memory.text): row for id_, row in rows.items() if not row.deleted}
+    found: list[tuple[Row | None, Memory]] = []
+    for each in incoming:
+        entry = each.entry
+        candidates = [rows[id_] for id_ in ids_of_name(entry.id, number) if id_ in rows]
+        row = next((row for row in candidates if not row.deleted), None) or same.get((entry.id, entry.text))
+        base = row.memory if row else entry.memory
+        memory = storable_memory(base._replace(text=entry.text, **entry.fields, id=entry.id), each.where)
+        if row and row.memory.private != memory.private:
+            raise _other_privacy(each.where, is_private=row.memory.private)
+        own_id = f"{number}{'p' * memory.private}-{entry.id}"
+        row = row or next((rows[id_] for id_ in (own_id, entry.id) if id_ in rows), None)
+        id_, path = (row.memory.id, row.memory.path) if row else (own_id, "")
+        found.append((row, memory._replace(id=id_, path=path)))
+    ids = {each.entry.id: memory.id for each, (_, memory) in zip(incoming, found, strict=True)}
+
+    def renamed(row: Row | None, name: str) -> str:
+        if row and name in (*row.memory.supersedes, row.memory.superseded_by):
+            return name  # of another role, and perhaps no longer there
+        known_id = next((id_ for id_ in ids_of_name(name, number) if id_ in known or id_ in rows), f"{number}-{name}")
+        return ids.get(name, known_id)
+
+    stated: list[tuple[Row | None, Memory]] = []
+    for each, (row, memory) in zip(incoming, found, strict=True):
+        new = with_references(memory, partial(renamed, row))._asdict()
+        names = {"supersedes", "superseded_by"} & each.entry.fields.keys()
+        stated.append((row, memory._replace(**{name: new[name] for name in names})))
+        _refuse_private_references(each, stated[-1][1])
+    return stated
+
+
+def _refuse_private_references(each: IncomingMemory, memory: Memory) -> None:
+    """Raise `ContextasmError` for an open memory that names a private one, whose id others would read."""
+    named = [*memory.supersedes, memory.superseded_by]
+    if not memory.private and any(map(is_private_id, named)):
+        hint = "take it out of `supersedes`, and give the private memory {status=superseded}"
+        raise ContextasmError(each.where, "is not private and names a memory that is", hint)
+
+
+def _other_privacy(where: str, *, is_private: bool) -> ContextasmError:
+    """The error of a memory that comes in with another privacy than the store's has."""
+    what = f"is {'' if is_private else 'not '}private in the store, and that can't be changed"
+    return ContextasmError(where, what, _ANOTHER_ID)
+
+
+def _insert(session: Session, owner: str, new: Sequence[tuple[IncomingMemory, Memory]]) -> None:
+    """Add rows, with few statements. Raises `ContextasmError`, which names the first memory that is refused."""
+    rows = [[owner, _page(each, memory), *row_of_memory(memory._replace(id=each.entry.id))] for each, memory in new]
+    names = ("owner", "page", *FIELDS)
+    session.rows("SAVEPOINT before_new")
+    try:
+        session.insert_rows("ctxasm.memory", names, rows)
+    except StatementError:
+        session.rows("ROLLBACK TO before_new")
+        for (each, _), row in zip(new, rows, strict=True):  # one by one, to find it
+            try:
+                session.insert_rows("ctxasm.memory", names, [row])
+            except StatementError as error:
+                raise ContextasmError(each.where, f"can't be stored: {error.what}", error.hint) from error
+        raise
+
+
+def _page(each: IncomingMemory, memory: Memory) -> str | None:
+    """The page that a memory is to be on, if that is one of private memories as it is one itself."""
+    return "".join(each.page) if each.page and ("private" in each.page[0]) == memory.private else None
+
+
+def _change(session: Session, where: str, row: Row, memory: Memory) -> None:
+    """Make a row hold a memory. Raises `ContextasmError` at `where` for what the role may not change."""
+    before = row.memory
+    if row.deleted and not row.is_own:
+        what = f"was deleted by the role {row.role}, which stored it, and only that role can store it again"
+        raise ContextasmError(where, what, _ANOTHER_ID)
+    if memory.writer != before.writer:
+        what = f"has the writer {before.writer or 'none'} in the store, and that can't be changed"
+        raise ContextasmError(where, what, "give the memory in the file that writer, or another id")
+    if memory.text != before.text and not row.is_own:
+        what = f"was stored by the role {row.role}, and only the role that stored it changes its text"
+        raise ContextasmError(where, what, _ANOTHER_ID)
+    try:
+        is_changed = update_row(session, row.seq, memory)
+    except StatementError as error:
+        raise ContextasmError(where, f"can't be changed: {error.what}", _ANOTHER_ID) from error
+    if not is_changed:
+        raise ContextasmError(where, "can't be changed", "ask for the right to write in this home")
+
+
+def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> int:
+    """Write the pages of owners, as the replica has them, to the same paths below a folder; gives the number of files.
+
+    No file is overwritten, and all are checked first. Raises `ContextasmError` where an owner's folder there has other
+    files of memories, or one with other bytes, or is a link, for a page that was changed in the replica, and where the
+    replica lacks one of the owners.
+    """
+    with locked_replica(overlay.root, needed=False):  # all pages are of one pull
         state = overlay.state()
-        _refuse_missing(state, homes)
-        pages = {
-            target / home / "memories" / name: (mirror_folder(overlay.root, home) / name, stamp)
-            for home in homes
-            for name, stamp in state.homes[home].pages.items()
-        }
-        for home in homes:
-            _refuse_links(target, home)
-            _refuse_others(target / home / "memories", pages)
-        for path, page in pages.items():
-            _refuse_edited(path, _page_bytes(*page))
-        for path, page in pages.items():
-            data = _page_bytes(*page)
+        _refuse_missing(state, owners)
+        files: dict[Path, bytes] = {}
+        for owner in owners:
+            pages, number = replica_folder(overlay.root, owner), state.owners[owner].number
+            for name, stamp in state.owners[owner].pages.items():
+                files[target / owner / "memories" / name] = _exported_page(pages / name, stamp, number)
+        for owner in owners:
+            _refuse_links(target, owner)
+            _refuse_others(target / owner / "memories", files)
+        for path, data in files.items():
+            _refuse_edited(path, data)
+        for path, data in files.items():
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 what = f"can't be made: {error.strerror}"
                 raise ContextasmError(str(path.parent), what, "name another folder") from error
             write(path, data, new_mode=0o600)
-    return len(pages)
+    return len(files)
 
 
-def _refuse_missing(state: MirrorState, homes: Sequence[str]) -> None:
-    """Raise `ContextasmError` where a home has no mirror, or the role may not read it."""
+def _exported_page(page: Path, stamp: FileStamp, number: int) -> bytes:
+    """The bytes of a page with the ids that its memories have outside of the store. Raises as `_page_bytes`."""
+    document = decode_document(str(page), _page_bytes(page, stamp), AS_WRITTEN)
+    assert isinstance(document, Document)
+    rename = partial(name_of_id, number=number)
+    memories = (memory._replace(id=rename(memory.id)) for memory in parse_memories(document)[0])
+    return page_text([with_references(memory, rename) for memory in memories]).encode()
+
+
+def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
+    """Raise `ContextasmError` where an owner has no replica, or the role may not read it."""
     where = "ctxasm store export"
-    if missing := next((home for home in homes if home not in state.homes), None):
+    if missing := next((owner for owner in owners if owner not in state.owners), None):
         raise ContextasmError(where, f"there is no mirror of the store for {missing}", "run it without --offline")
-    if refused := next((home for home in homes if state.homes[home].is_refused), None):
+    if refused := next((owner for owner in owners if state.owners[owner].is_refused), None):
         hint = "have its owner add a row to ctxasm.member (docs/store.md), or name another home"
         raise ContextasmError(where, f"the store gives this role nothing of {refused}", hint)
 
 
 def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
-    """The bytes of a page of the mirror. Raises `ContextasmError` where it is not as it was pulled."""
+    """The bytes of a page of the replica. Raises `ContextasmError` where it is not as it was pulled."""
     data = file_bytes(str(page))
     if not isinstance(data, bytes):
         raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
@@ -77,10 +307,10 @@ def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
     return data
 
 
-def _refuse_links(target: Path, home: str) -> None:
-    """Raise `ContextasmError` where a folder of a home below the target is a link; the target itself may be one."""
+def _refuse_links(target: Path, owner: str) -> None:
+    """Raise `ContextasmError` where a folder of an owner below the target is a link; the target itself may be one."""
     folder = target
-    for name in (*home.split("/"), "memories"):
+    for name in (*owner.split("/"), "memories"):
         folder /= name
         _refuse_link(folder)
 

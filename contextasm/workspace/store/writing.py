@@ -1,22 +1,26 @@
-"""Writing into a store: memories to remember, and days of access. What is written goes straight to the table.
+"""Memories in a store as a place to write to (`memories.storage.MemoryStorage`).
 
-Memories that say nearly the same are found in the mirror, which is brought up to date first. Two writers who store the
-same text at the same moment wait for each other; two who store nearly the same text may both store it.
+What is written goes straight to the table. Memories that say nearly the same are found in the replica, which is brought
+up to date first. Two writers who store the same text at the same moment wait for each other; two who store nearly the
+same text may both store it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import date
 from hashlib import md5
 
-from contextasm.model import ContextasmError, FolderFacts, Memory
-from contextasm.text.memories.fields import FieldReport, memory_of_fields
-from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.model import ContextasmError, Decision, Document, Memory, Problem
+from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
+from contextasm.workspace.editing.import_memories import ImportOutcome, alike_memories, outcome_word
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.editing.remember import (
     AmongNew,
+    MemoryPlace,
     NewMemory,
     RememberOutcome,
     entry_fields,
@@ -25,265 +29,255 @@ from contextasm.workspace.editing.remember import (
     superseded_memories,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import Session
-from contextasm.workspace.store.errors import StoreUnreachableError
+from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.pages import names_of_row, new_id, storable_memory
+from contextasm.workspace.store.pages import is_private_id, storable_memory
 from contextasm.workspace.store.rows import (
-    HeldRow,
-    MemoryAt,
-    find_row,
-    in_transaction,
+    Row,
     insert_row,
     lock_texts,
     locked_rows,
-    rows_by_place,
     touch_rows,
     update_row,
-    with_lines,
-    writable_homes,
+    writable_owners,
 )
+from contextasm.workspace.store.schema import in_transaction
+from contextasm.workspace.store.transfer import IncomingMemory, stated_memories, store_by_id
 
 
-def remember_in_store(
-    workspace: Folder,
-    overlay: StoreOverlay,
-    home: str,
-    entries: Sequence[NewMemory],
-    day: date,
-    *,
-    force: bool,
-    private_lines: PrivateLines | None = None,
-    stored: FolderFacts | None = None,
-) -> list[RememberOutcome]:
-    """Store the entries as memories of a home, or reinforce memories that say the same; with `force`, store all.
+class StoredMemories:
+    """The memories of the owners that a store has, by their paths in the workspace."""
 
-    All of them or none. The mirror then has them. `stored` is of the home's pages, and spares reading them.
+    def __init__(self, workspace: Folder, overlay: StoreOverlay) -> None:
+        """The overlay is that of the workspace."""
+        self._workspace = workspace
+        self._overlay = overlay
 
-    Raises `ContextasmError` as `store_memories` of files, where the store can't be reached, and for a text that a page
-    can't hold.
-    """
-    new = [(entry, _new_memory(entry, day)) for entry in entries]
-    try:
-        overlay.pull()
-        folder = f"{home}/memories"
-        editor = MemoryEditor(workspace, f"{folder}/new.md", folder, private_lines, stored)
-        outcomes = _remember(overlay, home, editor, new, day, force=force)
-    except StoreUnreachableError as error:
-        raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
-    with suppress(ContextasmError):  # they are stored, and the next read tells what is wrong
-        overlay.pull()
-    placed = with_lines(workspace, [outcome.memory for outcome in outcomes])
-    return [outcome._replace(memory=memory) for outcome, memory in zip(outcomes, placed, strict=True)]
+    def _by_owner(self, paths: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
+        """Ids by the owners of their paths, which come as pairs, both in order."""
+        ids: dict[str, list[str]] = {}
+        for path, id_ in paths:
+            ids.setdefault(self._overlay.owner(path) or "", []).append(id_)
+        return dict(sorted(ids.items()))
 
+    def remember(
+        self,
+        place: MemoryPlace,
+        entries: Sequence[NewMemory],
+        day: date,
+        *,
+        force: bool,
+        private_lines: PrivateLines | None = None,
+    ) -> list[RememberOutcome]:
+        """Store the entries, or reinforce memories that say the same; with `force`, store all. All of them or none.
 
-def _remember(
-    overlay: StoreOverlay,
-    home: str,
-    editor: MemoryEditor,
-    new: Sequence[tuple[NewMemory, Memory]],
-    day: date,
-    *,
-    force: bool,
-) -> list[RememberOutcome]:
-    """Store new entries, each with the memory that it may become, beside those that the editor has of the mirror."""
-    entries = [entry for entry, _ in new]
-    superseded = superseded_memories(editor, entries)
-    replaced = {name: MemoryAt(memory.path, memory.id) for name, memory in superseded.items()}
-    added: list[NewMemory] = []
-    said = [reinforce_or_add(editor, added, entry, day, force=force) for entry in entries]
-    known = [MemoryAt(each.memory.path, each.memory.id) for each in said if isinstance(each, RememberOutcome)]
-    texts = [memory.text for (_, memory), each in zip(new, said, strict=True) if isinstance(each, AmongNew)]
+        The replica then has them. Raises `ContextasmError` as `store_memories` of files, where the store can't be
+        reached, and for a text that a page can't hold.
+        """
+        new = [(entry, _new_memory(entry, day)) for entry in entries]
+        try:
+            self._overlay.pull()
+            editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder, private_lines, place.stored)
+            owner = self._overlay.owner(place.path) or ""
+            outcomes = self._remember(owner, editor, new, day, force=force)
+        except StoreUnreachableError as error:
+            raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
+        placed = self._pulled([outcome.memory for outcome in outcomes])
+        return [outcome._replace(memory=memory) for outcome, memory in zip(outcomes, placed, strict=True)]
 
-    def work(session: Session) -> list[RememberOutcome]:
-        writer = _Writer(session, home, day, replaced, force=force)
-        writer.lock_texts([memory.text for _, memory in new])
-        writer.lock([*replaced.values(), *known], [] if force else texts)
-        outcomes = [writer.write(*each, said_so) for each, said_so in zip(new, said, strict=True)]
-        writer.supersede()
-        writer.save()
+    def _remember(
+        self, owner: str, editor: MemoryEditor, new: Sequence[tuple[NewMemory, Memory]], day: date, *, force: bool
+    ) -> list[RememberOutcome]:
+        """Store new entries, each with the memory that it may become, beside those of the replica."""
+        replaced = superseded_memories(editor, [entry for entry, _ in new]).keys()
+        added: list[NewMemory] = []
+        said = [reinforce_or_add(editor, added, entry, day, force=force) for entry, _ in new]
+        ids = {*replaced, *(each.memory.id for each in said if isinstance(each, RememberOutcome))}
+        texts = [memory.text for (_, memory), each in zip(new, said, strict=True) if isinstance(each, AmongNew)]
+
+        def work(session: Session) -> list[RememberOutcome]:
+            lock_texts(session, owner, [memory.text for _, memory in new])  # before any row is locked
+            alike = "md5(text) = ANY(%s) AND NOT private AND status IN ('active', 'approved')"
+            sums = [] if force else [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
+            rows = locked_rows(session, owner, f"NOT deleted AND (id = ANY(%s) OR {alike})", [*ids], sums)
+            writer = _Writer(session, owner, day, rows, force=force)
+            outcomes = [writer.write(*each, said_so) for each, said_so in zip(new, said, strict=True)]
+            writer.save(replaced)
+            return outcomes
+
+        return in_transaction(self._overlay.config, work)
+
+    def _pulled(self, memories: Sequence[Memory]) -> list[Memory]:
+        """The memories with their lines in the replica, which is brought up to date; 0 for one that is not there."""
+        with suppress(ContextasmError):  # they are written, and the next read tells what is wrong
+            self._overlay.pull()
+        lines = {
+            memory.id: memory.line
+            for path in {memory.path for memory in memories}
+            if isinstance(document := self._workspace.read(path), Document)
+            for memory in parse_memories(document)[0]
+        }
+        return [memory._replace(line=lines.get(memory.id, 0)) for memory in memories]
+
+    def import_entries(
+        self, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+    ) -> list[ImportOutcome]:
+        """Store entries of another program (`editing.import_memories.store_entries`), all or none.
+
+        With `dry_run` only the replica is asked. Raises `ContextasmError`.
+        """
+        if not dry_run:
+            self._overlay.pull()
+        owner = self._overlay.owner(place.path) or ""
+        editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder)
+        memories = {memory.id: memory for path in sorted(editor.files) for memory in editor.memories(path)}
+        known = [*memories.values()]
+        incoming = [IncomingMemory(entry) for entry in entries]
+        if dry_run:
+            state = self._overlay.state().owners.get(owner)
+            rows = {id_: Row(0, memory._replace(line=0), "") for id_, memory in memories.items()}
+            stated = stated_memories(incoming, state.number if state else 0, rows, rows)
+            pairs = [(row.memory if row else None, memory) for row, memory in stated]
+        else:
+            pairs = store_by_id(self._overlay, owner, incoming, update=update)
+            memories |= {memory.id: memory for memory in self._changed_memories(owner)}
+        alike = alike_memories([each for each, (old, _) in zip(entries, pairs, strict=True) if old is None], known)
+        outcomes: list[ImportOutcome] = []
+        for entry, (old, memory) in zip(entries, pairs, strict=True):
+            names = ("text", *entry.fields)
+            differing = tuple(name for name in names if old and getattr(old, name) != getattr(memory, name))
+            what = outcome_word(differing, is_known=old is not None, update=update)
+            stored = memories.get(memory.id)
+            path, line = (stored.path, stored.line) if stored else (place.folder, 0)
+            outcomes.append(ImportOutcome(what, memory.id, path, line, differing, alike.get(entry.id, "")))
         return outcomes
 
-    return in_transaction(overlay.config, work)
+    def _changed_memories(self, owner: str) -> list[Memory]:
+        """The memories of the pages that another pull changes; none where it fails: the next read tells of it."""
+        with suppress(ContextasmError):
+            paths = [path for path in self._overlay.pull() if path.startswith(f"{owner}/")]
+            return [memory for path in paths for memory in MemoryEditor(self._workspace, path).memories(path)]
+        return []
+
+    def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
+        """Change fields of memories; gives each as it was and as it is, all or none. The replica then has the change.
+
+        `change` may raise. Raises `ContextasmError` for a memory that is gone, and where the role may not write.
+        """
+        self._overlay.require_server()
+
+        def work(session: Session) -> list[tuple[Memory, Memory]]:
+            pairs: list[tuple[Memory, Memory]] = []
+            for owner, ids in self._by_owner((memory.path, memory.id) for memory in memories).items():
+                rows = locked_rows(session, owner, "id = ANY(%s) AND NOT deleted", ids)
+                if gone := next((id_ for id_ in ids if id_ not in rows), None):
+                    what = f"can't be changed: it is gone from the store, or your role may not write in {owner}"
+                    raise ContextasmError(gone, what, "look with `ctxasm store status`; nothing has been changed")
+                for row in (rows[id_] for id_ in ids):
+                    pairs.append((row.memory, change(row.memory)))
+                    if pairs[-1][0] != pairs[-1][1]:
+                        update_row(session, row.seq, pairs[-1][1])
+            return pairs
+
+        pairs = in_transaction(self._overlay.config, work)
+        after = self._pulled([memory for _, memory in pairs])
+        return [(before, memory) for (before, _), memory in zip(pairs, after, strict=True)]
+
+    def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
+        """Set `accessed` of memories that a context shows to a day; the problem with that.
+
+        A later day stays, and a memory that is gone is left out. A store that can't be written is no error: the context
+        is built, and a day of access is no loss.
+        """
+        if dry_run:
+            return None
+        where = f"store {self._overlay.config.address}"
+        hint = "ask the owner of the store for the right (docs/store.md)"
+        try:
+            self._overlay.require_server()
+            refused = in_transaction(self._overlay.config, lambda session: self._touch(session, shown, day))
+        except ContextasmError as error:
+            where, reason, hint = error.where, error.what, error.hint
+        else:
+            reason = f"your role may not write in {', '.join(refused)}" if refused else ""
+        message = f"the day of access is not set in the store: {reason}"
+        return Problem("store-untouched", where, 0, message, hint) if reason else None
+
+    def _touch(self, session: Session, shown: Sequence[Decision], day: date) -> Sequence[str]:
+        """Touch memories; gives the owners whose memories the role may not change."""
+        ids = self._by_owner((each.path, each.fragment) for each in shown)
+        writable = writable_owners(session)
+        condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
+        for owner in (owner for owner in ids if owner in writable):
+            rows = locked_rows(session, owner, condition, ids[owner], day)
+            touch_rows(session, [row.seq for row in rows.values()], day)
+        return [owner for owner in ids if owner not in writable]
 
 
 def _new_memory(entry: NewMemory, day: date) -> Memory:
-    """The memory that an entry may become, with a new id. Raises `ContextasmError` for one that can't be stored."""
-    fields = {"id": new_id(), "type": entry.type, "created": str(day), **entry_fields(entry)}
+    """The memory that an entry may become, with a new id, of which nothing of its text can be guessed.
+
+    Raises `ContextasmError` for one that can't be stored.
+    """
+    import secrets
+
+    fields = {"id": secrets.token_hex(6), "type": entry.type, "created": str(day), **entry_fields(entry)}
     return storable_memory(memory_of_fields("", 0, entry.text, fields, FieldReport("")), "TEXT")
 
 
 class _Writer:
-    """Memories of one home that a transaction changes or adds."""
+    """Memories of one owner that a transaction changes or adds."""
 
-    def __init__(
-        self, session: Session, home: str, day: date, replaced: Mapping[str, MemoryAt], *, force: bool
-    ) -> None:
-        """`replaced` has the places of the memories that entries supersede, by the ids that these name."""
+    def __init__(self, session: Session, owner: str, day: date, rows: Mapping[str, Row], *, force: bool) -> None:
+        """`rows` are the locked ones, by their ids: of known memories, of replaced ones, and with equal texts."""
         self._session = session
-        self._home = home
+        self._owner = owner
         self._day = day
-        self._replaced = replaced
+        self._rows = dict(rows)
         self._force = force
-        self._rows: dict[int, HeldRow] = {}
-        self._places: dict[MemoryAt, int] = {}
-        """Numbers of the rows by the places that they were asked for."""
-        self._changed: set[int] = set()
-        self._written: dict[int, int] = {}
-        """Numbers of the rows that the new entries of the call became, by their numbers among these."""
-
-    def lock_texts(self, texts: Sequence[str]) -> None:
-        """Wait for other transactions that store one of these texts. Always before any row is locked."""
-        lock_texts(self._session, self._home, texts)
-
-    def lock(self, places: Sequence[MemoryAt], texts: Sequence[str]) -> None:
-        """Take the memories at these places, and the open ones with these texts, for this transaction.
-
-        All at once and in one order, so that no two transactions wait for each other.
-        """
-        alike = "md5(text) = ANY(%s) AND NOT private AND status IN ('active', 'approved')"
-        names = [name for place in places for name in names_of_row(place.id)]
-        sums = [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
-        rows = locked_rows(self._session, self._home, f"NOT deleted AND (id = ANY(%s) OR {alike})", names, sums)
-        self._rows = {row.seq: row for row in rows}
-        held = rows_by_place(rows)
-        self._places = {place: row.seq for place in places if (row := find_row(held, place))}
+        self._changed: set[str] = set()
+        self._written: dict[int, str] = {}
+        """Ids of the rows that the new entries of the call became, by their numbers among these."""
 
     def write(self, entry: NewMemory, memory: Memory, said: RememberOutcome | AmongNew) -> RememberOutcome:
         """Reinforce the memory that says the same, if it is still active, else store `memory`, that of the entry."""
-        number = said.at if isinstance(said, AmongNew) else None
-        superseded = self._superseded_ids(entry, memory)
-        entry, memory = entry._replace(supersedes=superseded), memory._replace(supersedes=superseded)
         row = self._same(entry, memory.text, said)
-        if row and row.memory.status in ACTIVE_STATUSES:
-            known, unmerged = reinforced(row.memory, entry, self._day)
-            if not row.is_own and known.supersedes != row.memory.supersedes:
-                # Only the role that stored a memory says what it supersedes: on a page of its own it would read
-                # an id of a private memory that another one guessed.
-                lacks = [name for name in known.supersedes if name not in row.memory.supersedes]
-                known = known._replace(supersedes=row.memory.supersedes)
-                unmerged = (*unmerged, f"supersedes={','.join(lacks)}")
+        row = row if row and row.memory.status in ACTIVE_STATUSES else None
+        # An open memory names no private one, whose status says enough: others would read its id.
+        is_private = (row.memory if row else memory).private
+        named = tuple(name for name in entry.supersedes if is_private or not is_private_id(name))
+        if row:
+            known, unmerged = reinforced(row.memory, entry._replace(supersedes=named), self._day)
             outcome = RememberOutcome("reinforced", known, said.alike, unmerged)
-            self._changed.add(row.seq)
+            self._changed.add(known.id)
         else:
-            row = insert_row(self._session, self._home, memory)
+            row = insert_row(self._session, self._owner, memory._replace(supersedes=named))
             outcome = RememberOutcome("stored", row.memory, 1.0)
-        self._rows[row.seq] = row._replace(memory=outcome.memory)
-        if number is not None:
-            self._written.setdefault(number, row.seq)
+        self._rows[row.memory.id] = row._replace(memory=outcome.memory)
+        if isinstance(said, AmongNew):
+            self._written.setdefault(said.at, row.memory.id)
         return outcome
 
-    def _superseded_ids(self, entry: NewMemory, memory: Memory) -> tuple[str, ...]:
-        """The ids that `memory`, that of an entry, supersedes, as their rows have them: `ID~2` is a workspace's name.
-
-        An open memory names no private one, whose status says enough: others read its id as that of an open one.
-        """
-        rows = [self._rows.get(self._places.get(self._replaced[name], 0)) for name in entry.supersedes]
-        return tuple(row.memory.id for row in rows if row and (memory.private or not row.memory.private))
-
-    def _same(self, entry: NewMemory, text: str, said: RememberOutcome | AmongNew) -> HeldRow | None:
+    def _same(self, entry: NewMemory, text: str, said: RememberOutcome | AmongNew) -> Row | None:
         """The row of the memory that says the same as an entry, whose text a row has as `text`; None for none."""
-        if isinstance(said, RememberOutcome):
-            seq = self._places.get(MemoryAt(said.memory.path, said.memory.id))
-        else:
-            seq = self._written.get(said.at)
-        if seq is not None:
-            return self._rows[seq]
-        if self._force or isinstance(said, RememberOutcome):
-            return None
-        # Stored by another writer after the mirror was brought up to date.
+        id_ = said.memory.id if isinstance(said, RememberOutcome) else self._written.get(said.at, "")
+        if id_ in self._rows or self._force or isinstance(said, RememberOutcome):
+            return self._rows.get(id_)
+        # Stored by another writer after the replica was brought up to date.
         equal = (row for row in self._rows.values() if row.memory.text == text and not row.memory.private)
         return next((row for row in equal if row.memory.id not in entry.supersedes), None)
 
-    def supersede(self) -> None:
-        """Give memories that are replaced the status `superseded`."""
-        for seq in (self._places[place] for place in self._replaced.values() if place in self._places):
-            row = self._rows[seq]
+    def save(self, replaced: AbstractSet[str]) -> None:
+        """Give replaced memories the status `superseded`, and write what changed.
+
+        Raises `ContextasmError` where the role may not change one.
+        """
+        for id_ in replaced & self._rows.keys():
+            row = self._rows[id_]
             if row.memory.status in ACTIVE_STATUSES:
-                self._rows[seq] = row._replace(memory=row.memory._replace(status="superseded"))
-                self._changed.add(seq)
-
-    def save(self) -> None:
-        """Write the changed memories. Raises `ContextasmError` where the role may not change one."""
-        for seq in sorted(self._changed):
-            memory = self._rows[seq].memory
-            if not update_row(self._session, seq, memory):
-                what = f"the memory {memory.id} can't be changed"
-                raise ContextasmError(f"store: {self._home}", what, "ask for the right to write in this home")
-
-
-def change_in_store(
-    workspace: Folder, overlay: StoreOverlay, memories: Sequence[Memory], change: Callable[[Memory], Memory]
-) -> list[tuple[Memory, Memory]]:
-    """Change memories, which the mirror has, in their table; gives each as it was there and as it is, all or none.
-
-    `change` may raise, and its result differs in fields alone. The mirror then has the change. Raises `ContextasmError`
-    for a memory that is gone, and where the role may not write.
-    """
-    overlay.require_server()
-    by_home: dict[str, list[Memory]] = {}
-    for memory in memories:
-        by_home.setdefault(overlay.home(memory.path) or "", []).append(memory)
-
-    def work(session: Session) -> list[tuple[str, Memory, Memory]]:
-        return [
-            (memory.id, *_changed(session, home, held, memory, change))
-            for home, of_home in sorted(by_home.items())
-            for held in [_rows_of(session, home, of_home)]
-            for memory in of_home
-        ]
-
-    changes = in_transaction(overlay.config, work)
-    with suppress(ContextasmError):  # it is done, and the next read tells what is wrong
-        overlay.pull()
-    after = with_lines(workspace, [memory for _, _, memory in changes])
-    # Under the ids that they were named by: of equal ids, the workspace gives the second one another.
-    return [
-        (before._replace(id=name), memory._replace(id=name))
-        for (name, before, _), memory in zip(changes, after, strict=True)
-    ]
-
-
-def _rows_of(session: Session, home: str, memories: Sequence[Memory]) -> Mapping[MemoryAt, HeldRow]:
-    ids = [name for memory in memories for name in names_of_row(memory.id)]
-    return rows_by_place(locked_rows(session, home, "id = ANY(%s) AND NOT deleted", ids))
-
-
-def _changed(
-    session: Session,
-    home: str,
-    held: Mapping[MemoryAt, HeldRow],
-    memory: Memory,
-    change: Callable[[Memory], Memory],
-) -> tuple[Memory, Memory]:
-    """A memory as its row was, and as `change` makes it, which is written where it differs."""
-    row = find_row(held, MemoryAt(memory.path, memory.id))
-    if row is None:
-        what = f"can't be changed: it is gone from the store, or your role may not write in {home}"
-        raise ContextasmError(memory.id, what, "look with `ctxasm store status`; nothing has been changed")
-    changed = change(row.memory)
-    if changed != row.memory:
-        update_row(session, row.seq, changed)
-    return row.memory, changed
-
-
-def touch_in_store(overlay: StoreOverlay, places: Iterable[MemoryAt], day: date) -> Sequence[str]:
-    """Set `accessed` of the memories at these places to a day; gives the homes whose memories the role may not change.
-
-    A later day stays, and a memory that is gone is left out. Raises `ContextasmError`.
-    """
-    overlay.require_server()
-    by_home: dict[str, list[MemoryAt]] = {}
-    for place in places:
-        by_home.setdefault(overlay.home(place.path) or "", []).append(place)
-
-    def work(session: Session) -> Sequence[str]:
-        writable = writable_homes(session)
-        for home, of_home in sorted(each for each in by_home.items() if each[0] in writable):
-            names = [name for place in of_home for name in names_of_row(place.id)]
-            condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
-            held = rows_by_place(locked_rows(session, home, condition, names, day))
-            touch_rows(session, {row.seq for place in of_home if (row := find_row(held, place))}, day)
-        return sorted(by_home.keys() - writable)
-
-    return in_transaction(overlay.config, work)
+                self._rows[id_] = row._replace(memory=row.memory._replace(status="superseded"))
+                self._changed.add(id_)
+        for row in (self._rows[id_] for id_ in sorted(self._changed)):
+            if not update_row(self._session, row.seq, row.memory):
+                what = f"the memory {row.memory.id} can't be changed"
+                raise ContextasmError(f"store: {self._owner}", what, "ask for the right to write in this home")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
 from contextasm.config.keys.store import parse_store
 from contextasm.model import ContextasmError
-from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store.connection import StoreConfig
 from tests.command import fill, inside
 
 FILES = {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
@@ -150,7 +150,6 @@ def _every_pool_is_large() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), fired=rules(), setting=SETTINGS)
 def test_a_build_under_rules_is_that_of_all_memories(seed: int, fired: Sequence[Rule], setting: Setting) -> None:
     chance = Random(seed)
@@ -165,7 +164,6 @@ def test_a_build_under_rules_is_that_of_all_memories(seed: int, fired: Sequence[
             fill(folder, {chance.choice(PATHS): page(chance, 0)}, base={})
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), fired=st.one_of(rules(), st.just(())), setting=SETTINGS)
 def test_what_is_counted_is_the_same_with_and_without_an_index(
     seed: int, fired: Sequence[Rule], setting: Setting

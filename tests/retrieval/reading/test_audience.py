@@ -14,7 +14,8 @@ from contextasm.pipeline import assemble
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
-from tests.workspaces import DEFAULT, Files, agent, build, codes, log, outcomes, request, team, write
+from tests.command import fill
+from tests.workspaces import DEFAULT, Files, agent, build, codes, log, outcomes, request, team
 
 DIARY = "My secret day.\n"
 
@@ -34,7 +35,7 @@ def text_of(workspace: Workspace, path: str) -> str:
 
 @pytest.mark.parametrize("alias", [os.symlink, os.link], ids=["link", "hard link"])
 def test_a_private_file_is_private_by_any_name(tmp_path: Path, alias: object) -> None:
-    write(tmp_path, {"diary/a.md": DIARY, "copy.md": DIARY.replace("\n", "\r\n"), "other.md": "Public.\n"})
+    fill(tmp_path, {"diary/a.md": DIARY, "copy.md": DIARY.replace("\n", "\r\n"), "other.md": "Public.\n"}, base={})
     alias(tmp_path / "diary" / "a.md", tmp_path / "alias.md")  # type: ignore[operator]
     shared = SharedWorkspace(Folder(tmp_path), ("diary/*.md",), None)
     assert [text_of(shared, path) for path in ("diary/a.md", "alias.md", "copy.md", "other.md")] == [

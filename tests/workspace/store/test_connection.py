@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from contextasm.workspace.editing.remember import NewMemory
-from contextasm.workspace.folder import Folder
-from contextasm.workspace.store import migrations
+from contextasm.workspace.store import schema
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.writing import remember_in_store
-from tests.postgres import DAY, TEAM, Database, Server, mirrored, new_database, wait_for
+from tests.postgres import TEAM, Database, Server, new_database, remember, replicated, wait_for
 
 pytestmark = pytest.mark.postgres
 
@@ -39,7 +37,7 @@ def root(database: Database, tmp_path: Path) -> Path:
         importance="0.1234567890123456",
         accessed="'2025-03-05'",
         tags="'{a,\"NULL\"}'",
-        supersedes="'{m-x}'",
+        supersedes="'{1-x}'",
     )
     database.run(
         "CREATE SCHEMA evil",
@@ -60,9 +58,9 @@ def test_a_setting_of_the_role_changes_nothing(database: Database, root: Path, t
     database.run("UPDATE ctxasm.memory SET importance = 0.9000000000000001 WHERE importance = 0.5", role="kenji")
     assert database.ctxasm(root, "store", "pull").code == 0
     assert database.ctxasm(other, "store", "pull", role="kenji").code == 0
-    assert mirrored(root) == mirrored(other)
-    assert "importance=0.1234567890123456 " in "".join(mirrored(root).values())
-    # Without a mirror of the text, so that the server finds it.
+    assert replicated(root) == replicated(other)
+    assert "importance=0.1234567890123456 " in "".join(replicated(root).values())
+    # Without a replica of the text, so that the server finds it.
     (root / ".ctxasm/store" / TEAM / "memories/2025-03.000000.luna.md").write_text("")
     again = database.ctxasm(root, "remember", "-t", "q1", "b\\new '\u00fc\u20ac'")
     assert (again.code, again.out[:10]) == (0, "reinforced"), again.err
@@ -78,7 +76,7 @@ def test_a_store_is_made_whatever_the_role_says(server: Server, tmp_path: Path) 
     for words in (("store", "init"), ("remember", "-t", "q1", "The bell rings at dawn"), ("store", "pull")):
         result = database.ctxasm(root, *words)
         assert result.code == 0, result.err
-    assert len(mirrored(root)) == 1
+    assert len(replicated(root)) == 1
 
 
 def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role_says(
@@ -94,17 +92,15 @@ def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role
     )
     overlays = [database.overlay(root), database.overlay(database.workspace(tmp_path / "other"), "kenji")]
 
-    def remember(overlay: StoreOverlay) -> str:
-        workspace = Folder(Path(overlay.root), overlay)
-        entries = [NewMemory("The bell rings at dawn")]
-        (outcome,) = remember_in_store(workspace, overlay, TEAM, entries, DAY, force=False)
+    def outcome(overlay: StoreOverlay) -> str:
+        (outcome,) = remember(overlay, NewMemory("The bell rings at dawn"))
         return outcome.what
 
     holder = database.server.connect(database.name, "postgres")
     holder.cursor().execute("LOCK TABLE ctxasm.memory IN EXCLUSIVE MODE")
     waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{database.name}' AND wait_event_type = 'Lock'"
     with ThreadPoolExecutor(2) as pool:
-        outcomes = [pool.submit(remember, overlay) for overlay in overlays]
+        outcomes = [pool.submit(outcome, overlay) for overlay in overlays]
         wait_for(lambda: len(database.run(waiting)) == 2)
         holder.rollback()
         holder.close()
@@ -141,7 +137,7 @@ def test_a_commit_that_the_server_refuses_is_told_as_that(database: Database, ro
 
 
 def test_a_pull_reads_no_script(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "file_bytes", lambda *_: pytest.fail("a script is read"))
+    monkeypatch.setattr(schema, "file_bytes", lambda *_: pytest.fail("a script is read"))
     assert database.ctxasm(root, "store", "pull").code == 0
 
 

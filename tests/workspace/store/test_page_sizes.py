@@ -13,7 +13,7 @@ psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installe
 
 pytestmark = pytest.mark.postgres
 
-MANY = "INSERT INTO ctxasm.memory (home, id, text, created) SELECT '{}', '{}-' || n, {}, '2025-03-14' FROM {}"
+MANY = "INSERT INTO ctxasm.memory (owner, id, text, created) SELECT '{}', '{}-' || n, {}, '2025-03-14' FROM {}"
 
 
 def pages(database: Database) -> dict[str, tuple[int, int]]:
@@ -93,7 +93,7 @@ def test_texts_that_grow_stay_within_a_file(database: Database) -> None:
 
 
 def test_a_page_that_is_asked_for_and_full_is_another_one(database: Database) -> None:
-    names = "INSERT INTO ctxasm.memory (home, id, text, created, page) SELECT"
+    names = "INSERT INTO ctxasm.memory (owner, id, text, created, page) SELECT"
     statement = f"{names} '{TEAM}', 'n-' || n, 'x', '2025-03-14', '2025-03.000007' FROM generate_series(1, 600) AS n"
     database.run(statement, role="luna")
     assert {page: count for page, (count, _) in pages(database).items()} == {

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from contextasm.model import Problem
-from contextasm.workspace.store import poll
+from contextasm.workspace.store import overlay as polling
+from contextasm.workspace.store.connection import StoreConfig
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.settings import StoreConfig
 from tests.postgres import TEAM, Database
 
 AWAY = [Problem("store-unreachable", "ctxasm.yaml", 1, "can't be reached")]
@@ -55,7 +55,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, root: Path, *answers: Answer) -> tu
 
     monkeypatch.setattr(threading.Event, "wait", brief)
     overlay = Scripted(root, answers)
-    with poll.poll_store(overlay, lambda: told.append("nudge"), told.append):
+    with polling.poll_store(overlay, lambda: told.append("nudge"), told.append):
         assert wait(overlay.ended, 20)
     return told, waits
 
@@ -63,8 +63,8 @@ def watched(monkeypatch: pytest.MonkeyPatch, root: Path, *answers: Answer) -> tu
 def test_a_watch_asks_every_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told, waits = watched(monkeypatch, tmp_path, ((), ()), (["page"], ()), ((), ()))
     assert told == ["nudge"]
-    assert set(waits) == {poll.INTERVAL}
-    assert poll.INTERVAL <= 1.0
+    assert set(waits) == {polling.INTERVAL}
+    assert polling.INTERVAL <= 1.0
 
 
 def test_a_server_that_is_away_is_told_once_and_once_more_when_it_is_back(
@@ -111,7 +111,7 @@ def told_at(
         return questions >= last
 
     monkeypatch.setattr(threading.Event, "wait", without_time)
-    with poll.poll_store(overlay, lambda: told.append(questions), told.append):
+    with polling.poll_store(overlay, lambda: told.append(questions), told.append):
         assert wait(ended, 20)
     return told
 
@@ -121,7 +121,7 @@ def test_a_commit_of_another_role_is_told_by_the_next_question(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = database.server.connect(database.name, "kenji")
-    slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
+    slow.cursor().execute(f"INSERT INTO ctxasm.memory (owner, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
     events = {3: slow.commit, 5: lambda: database.add("quick", role="kenji"), 7: slow.close}
     assert told_at(monkeypatch, database.overlay(tmp_path), events, last=8) == [3, 5]
 

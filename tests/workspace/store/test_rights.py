@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.values import is_name
 from contextasm.model import AS_WRITTEN, Cleaning, Document
-from contextasm.text.cleaning.clean import clean_text
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import clean_text, decode_document
 from contextasm.text.memories.parser import parse_memories
-from contextasm.workspace.store.migrations import migrate_store
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_text, readable_memory
-from tests.postgres import TEAM, Database, mirrored
+from contextasm.workspace.store.schema import migrate_store
+from tests.postgres import TEAM, Database, replicated
 
 psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
 errors = psycopg2.errors
@@ -35,7 +34,7 @@ def filled(database: Database) -> Database:
 
 def read(database: Database, role: str, home: str = TEAM) -> list[str]:
     """The texts that a role sees in a home."""
-    statement = f"SELECT text FROM ctxasm.memory WHERE home = '{home}' ORDER BY seq"
+    statement = f"SELECT text FROM ctxasm.memory WHERE owner = '{home}' ORDER BY seq"
     return [text for (text,) in database.run(statement, role=role)]
 
 
@@ -62,8 +61,8 @@ def test_who_reads_what(filled: Database, role: str, seen: list[str]) -> None:
 
 DENIED = "InsufficientPrivilege"
 
-INSERT = "INSERT INTO ctxasm.memory (home, id, text) VALUES ('{home}', 'new', 'x') RETURNING id"
-UPDATE = "UPDATE ctxasm.memory SET importance = 1 WHERE id = '{id}' RETURNING id"
+INSERT = "INSERT INTO ctxasm.memory (owner, id, text) VALUES ('{home}', 'new', 'x') RETURNING id"
+UPDATE = "UPDATE ctxasm.memory SET importance = 1 WHERE id LIKE '%-{id}' RETURNING id"
 MATRIX = [
     ("luna", INSERT.format(home=TEAM), "1"),
     ("kenji", INSERT.format(home=TEAM), "1"),
@@ -98,7 +97,7 @@ def test_who_may_do_what(filled: Database, role: str, statement: str, result: st
     [
         "role = 'kenji'",
         "writer = 'mcp'",
-        "home = 'teams/other'",
+        "owner = 'teams/other'",
         "id = 'other'",
         "private = true",
         "page = '2025-01.000001'",
@@ -108,7 +107,7 @@ def test_who_may_do_what(filled: Database, role: str, statement: str, result: st
     ],
 )
 def test_what_signs_a_memory_can_not_be_changed(filled: Database, change: str) -> None:
-    statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'open' RETURNING id"
+    statement = f"UPDATE ctxasm.memory SET {change} WHERE id LIKE '%-open' RETURNING id"
     assert refusal(filled, "luna", statement) == refusal(filled, "kenji", statement) == DENIED
     filled.run("GRANT UPDATE ON ctxasm.memory TO kenji, luna")
     if change.startswith("changed"):
@@ -118,7 +117,7 @@ def test_what_signs_a_memory_can_not_be_changed(filled: Database, change: str) -
         assert refusal(filled, "kenji", statement) == refusal(filled, "luna", statement) == DENIED
 
 
-@pytest.mark.parametrize("change", ["home = 'teams/other'", "private = true"])
+@pytest.mark.parametrize("change", ["owner = 'teams/other'", "private = true"])
 def test_the_policy_of_changes_holds_without_the_trigger(filled: Database, change: str) -> None:
     filled.run("GRANT UPDATE ON ctxasm.memory TO kenji", "ALTER TABLE ctxasm.memory DISABLE TRIGGER sign")
     assert refusal(filled, "kenji", f"UPDATE ctxasm.memory SET {change}") == DENIED
@@ -126,15 +125,15 @@ def test_the_policy_of_changes_holds_without_the_trigger(filled: Database, chang
 
 
 def test_nobody_writes_in_the_name_of_another(filled: Database) -> None:
-    statement = f"INSERT INTO ctxasm.memory (home, id, text, role) VALUES ('{TEAM}', 'n', 'x', 'kenji')"
+    statement = f"INSERT INTO ctxasm.memory (owner, id, text, role) VALUES ('{TEAM}', 'n', 'x', 'kenji')"
     assert refusal(filled, "luna", statement) == DENIED
     filled.run("GRANT INSERT ON ctxasm.memory TO luna")
     filled.run(statement, role="luna")
-    assert filled.run("SELECT role FROM ctxasm.memory WHERE id = 'n'") == [("luna",)]
+    assert filled.run("SELECT role FROM ctxasm.memory WHERE id LIKE '%-n'") == [("luna",)]
 
 
 def test_only_its_writer_changes_a_text(filled: Database) -> None:
-    statement = "UPDATE ctxasm.memory SET text = 'other' WHERE id = 'open' RETURNING id"
+    statement = "UPDATE ctxasm.memory SET text = 'other' WHERE id LIKE '%-open' RETURNING id"
     assert refusal(filled, "kenji", statement) == DENIED
     assert refusal(filled, "luna", statement) == "1"
 
@@ -151,10 +150,24 @@ def test_the_owner_of_the_tables_is_held_to_the_rights(filled: Database) -> None
 
 
 def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
-    filled.add("open, too", role="kenji", id="'mine'")
-    with pytest.raises(errors.UniqueViolation):
-        filled.add("again", role="kenji", id="'open'")
-    assert read(filled, "kenji") == ["open", "open, too"]
+    for text, id_ in (("open, too", "'mine'"), ("again", "'open'")):
+        filled.add(text, role="kenji", id=id_)
+        with pytest.raises(errors.UniqueViolation):
+            filled.add("taken", role="kenji", id=id_)
+    assert read(filled, "kenji") == ["open", "open, too", "again"]
+
+
+def test_an_id_begins_with_the_number_of_the_role_which_no_other_one_gets(filled: Database) -> None:
+    filled.add("kenji's", role="kenji", id="'1-open'")
+    ids = "SELECT id FROM ctxasm.memory ORDER BY seq"
+    assert filled.run(ids) == [("1-open",), ("1p-mine",), ("2-1-open",)]
+    filled.run("CREATE ROLE guest LOGIN")
+    for number in (4, 5):
+        filled.run(f"INSERT INTO ctxasm.member VALUES ('guest', '{TEAM}', true)")
+        filled.add("a guest's", role="guest", id=f"'g{number}'")
+        assert filled.run(ids)[-1] == (f"{number}-g{number}",)
+        filled.run("DELETE FROM ctxasm.member WHERE role = 'guest'")
+    filled.run("DROP ROLE guest")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +201,7 @@ def test_a_taken_id_does_not_tell_of_a_private_memory(filled: Database) -> None:
         {"importance": "'NaN'"},
         {"created": "'infinity'"},
         {"status": "'Active'"},
-        {"home": "'teams/../x'"},
+        {"owner": "'teams/../x'"},
         {"page": "'../../x'"},
     ],
 )
@@ -233,7 +246,7 @@ def test_a_row_that_the_table_takes_can_be_read_back_from_its_page(
     cursor = connection.cursor()
     database.run("TRUNCATE ctxasm.memory")
     for id_, fields in rows:
-        names, values = ("home", "id", *fields), (TEAM, id_, *fields.values())
+        names, values = ("owner", "id", *fields), (TEAM, id_, *fields.values())
         with suppress(psycopg2.Error):
             cursor.execute(f"INSERT INTO ctxasm.memory ({', '.join(names)}) VALUES %s", (values,))
     cursor.execute(f"SELECT page, {COLUMNS} FROM ctxasm.memory ORDER BY page, seq")
@@ -279,7 +292,6 @@ def test_no_page_has_private_and_open_memories(database: Database, page: str) ->
         "key = 'other'",
         "tags = '{}'",
         "supersedes = '{}'",
-        "supersedes = supersedes || '{c}'",
         "pin = true",
         "created = '2020-01-01'",
         "confidence = 1",
@@ -290,16 +302,16 @@ def test_no_page_has_private_and_open_memories(database: Database, page: str) ->
     ],
 )
 def test_others_than_its_writer_change_little_of_a_memory(database: Database, change: str) -> None:
-    fields = {"type": "'fact'", "key": "'k'", "tags": "'{a}'", "supersedes": "'{b}'", "accessed": "'2025-03-01'"}
+    fields = {"type": "'fact'", "key": "'k'", "tags": "'{a}'", "supersedes": "'{1-b}'", "accessed": "'2025-03-01'"}
     database.add("one", id="'a'", **fields)
-    statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'a' RETURNING id"
+    statement = f"UPDATE ctxasm.memory SET {change} WHERE id LIKE '%-a' RETURNING id"
     assert refusal(database, "kenji", statement) == DENIED
     assert refusal(database, "luna", statement) == "1"
 
 
 def test_others_than_its_writer_reinforce_a_memory(filled: Database) -> None:
     change = "importance = 1, accessed = '2025-03-14', type = 'fact', key = 'k', tags = '{a}', status = 'superseded'"
-    statement = f"UPDATE ctxasm.memory SET {change} WHERE id = 'open' RETURNING id"
+    statement = f"UPDATE ctxasm.memory SET {change} WHERE id LIKE '%-open' RETURNING id"
     assert refusal(filled, "kenji", statement) == "1"
 
 
@@ -312,19 +324,19 @@ def test_the_salt_of_locks_is_for_those_who_write(filled: Database) -> None:
 def sql_of_docs(beginning: str) -> str:
     """The statement of the page on the store that begins so, with the ids of these tests."""
     page = (Path(__file__).parents[3] / "docs/store.md").read_text()
-    return page[page.index(beginning) :].partition(";")[0].replace("id = '...'", "id = 'open'")
+    return page[page.index(beginning) :].partition(";")[0].replace("id = '...'", "id = '1-open'")
 
 
 def test_a_text_is_erased_as_the_page_on_the_store_says(filled: Database, tmp_path: Path) -> None:
     overlay = filled.overlay(tmp_path, "kenji")
     overlay.pull()
-    assert "open" in "".join(mirrored(tmp_path).values())
+    assert "open" in "".join(replicated(tmp_path).values())
     statement = sql_of_docs("UPDATE ctxasm.memory SET text = 'erased'")
     filled.run(statement, role="kenji")
     assert "open" in read(filled, "luna")
     filled.run(statement, role="luna")
     overlay.pull()
-    assert mirrored(tmp_path) == {}
+    assert replicated(tmp_path) == {}
     assert filled.run("SELECT 1 FROM ctxasm.memory WHERE text = 'open'") == []
 
 
@@ -349,10 +361,10 @@ def test_a_home_in_letters_of_any_script_is_one_in_every_locale(database: Databa
     for home in ("teams/équipe", "agents/日本", "teams/q-1_x.y"):
         assert is_name(home.partition("/")[2])
         plain.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{home}', true)")
-        plain.add("text", home=f"'{home}'")
+        plain.add("text", owner=f"'{home}'")
     for home in ("teams/", "teams/.x", "teams/a b", "teams/a/b", "teams/a:b", "homes/a", "teams/a\u200b"):
         assert not is_name(home.partition("/")[2]) or not home.startswith("teams")
         plain.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{home}', true)")
         with pytest.raises(errors.CheckViolation):
-            plain.add("text", home=f"'{home}'")
+            plain.add("text", owner=f"'{home}'")
     database.server.run(f"DROP DATABASE {name}")

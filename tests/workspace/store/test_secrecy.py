@@ -15,7 +15,8 @@ psycopg2: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installe
 
 pytestmark = pytest.mark.postgres
 
-SECRETS = ("m-secret", "m-other")
+SECRETS = ("1p-m-secret", "4-m-other")
+"""Ids and texts: of a private memory of luna's, and of one of an owner of whom nobody else is a member."""
 
 SETTINGS = ("seqscan", "indexscan", "bitmapscan", "indexonlyscan", "tidscan")
 
@@ -23,26 +24,28 @@ GUESSES = [
     "id = '{}'",
     "id >= '{}'",
     "id < '{}'",
-    "(id, home) = ('{}', 'teams/q1')",
-    "home = 'teams/{}'",
-    "shelf > 'teams/{}'",
+    "(id, owner) = ('{}', 'teams/q1')",
+    "owner = 'teams/{}'",
+    "scope > 'teams/{}'",
     "text = '{}'",
     "text < '{}'",
     "md5(text) = md5('{}')",
     "md5(text) >= md5('{0}') AND md5(text) <= md5('{0}')",
     "key = '{}'",
-    "home = 'teams/q1' AND (id = '{0}' OR md5(text) = md5('{0}'))",
+    "owner = 'teams/q1' AND (id = '{0}' OR md5(text) = md5('{0}'))",
 ]
 
 
 @pytest.fixture
 def secrets(database: Database) -> Database:
     """A home with open memories and a private one of luna's, and one of whom nobody else is a member, with samples."""
-    database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/m-other', true)")
+    database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/4-m-other', true)")
     for number in range(20):
         database.add(f"open {number}", id=f"'m-{number}'")
-    for name, home, private in (("m-secret", TEAM, "true"), ("m-other", "teams/m-other", "false")):
-        database.add(name, id=f"'{name}'", home=f"'{home}'", private=private, key=f"'{name}'")
+    for name, owner, private in ((SECRETS[0], TEAM, "true"), (SECRETS[1], "teams/4-m-other", "false")):
+        prefix, _, id_ = name.partition("-")
+        database.add(name, id=f"'{id_}'", owner=f"'{owner}'", private=private, key=f"'{name}'")
+        assert database.run(f"SELECT 1 FROM ctxasm.memory WHERE id = '{prefix}-{id_}'") == [(1,)]
     database.run("ANALYZE ctxasm.memory", "ANALYZE ctxasm.member")
     return database
 
@@ -71,13 +74,13 @@ def plans(database: Database, role: str, conditions: list[str]) -> Iterator[list
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.parametrize("role", ["kenji", "reader"])
 def test_a_guess_that_is_right_looks_like_one_that_is_wrong(secrets: Database, role: str, guess: str) -> None:
-    for told in plans(secrets, role, [guess.format(name) for name in (*SECRETS, "m-secreu", "m-othes")]):
+    for told in plans(secrets, role, [guess.format(name) for name in (*SECRETS, "1p-m-secreu", "4-m-othes")]):
         assert told[0] == told[2]
         assert told[1] == told[3]
 
 
 def test_the_owner_of_a_secret_sees_the_difference(secrets: Database) -> None:
-    told = next(plans(secrets, "luna", [f"id = '{name}'" for name in ("m-secret", "m-secreu")]))
+    told = next(plans(secrets, "luna", [f"id = '{name}'" for name in ("1p-m-secret", "1p-m-secreu")]))
     assert told[0] != told[1]
 
 
@@ -86,9 +89,11 @@ def test_memberships_of_others_are_not_to_be_found_by_halving(secrets: Database)
     connection.autocommit = True
     cursor = connection.cursor()
     told = []
-    for setting, (role, home) in product(("seqscan", "bitmapscan"), (("luna", "teams/m-other"), ("lunb", "teams/x"))):
+    for setting, (role, owner) in product(
+        ("seqscan", "bitmapscan"), (("luna", "teams/4-m-other"), ("lunb", "teams/x"))
+    ):
         cursor.execute(f"RESET ALL; SET enable_{setting} = off")
-        for condition in (f"role = '{role}'", f"home = '{home}'", f"role = '{role}' AND home < '{home}'"):
+        for condition in (f"role = '{role}'", f"owner = '{owner}'", f"role = '{role}' AND owner < '{owner}'"):
             cursor.execute(
                 f"EXPLAIN (ANALYZE, BUFFERS, TIMING off, SUMMARY off) SELECT 1 FROM ctxasm.member WHERE {condition}"
             )
@@ -124,7 +129,7 @@ def test_a_member_gets_its_rights_with_its_row_and_loses_them_with_the_last(secr
     )
     count = "SELECT count(*) FROM ctxasm.memory"
     assert secrets.run(count, role="guest") == [(20,)]
-    secrets.run("DELETE FROM ctxasm.member WHERE role = 'guest' AND home = 'teams/q1'")
+    secrets.run("DELETE FROM ctxasm.member WHERE role = 'guest' AND owner = 'teams/q1'")
     assert secrets.run(count, role="guest") == [(0,)]
     with pytest.raises(psycopg2.errors.DependentObjectsStillExist):
         secrets.run("DROP ROLE guest")

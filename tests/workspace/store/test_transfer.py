@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from contextasm.model import ContextasmError, Memory
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.workspace import atomic
-from contextasm.workspace.store import mirror, transfer
+from contextasm.workspace.store import replica, transfer
 from contextasm.workspace.store.connection import Session, open_session
-from contextasm.workspace.store.importing import import_files
-from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory
-from contextasm.workspace.store.transfer import export_pages
-from tests.postgres import DAY, FILES, TEAM, Database, Server, mirrored, new_database
+from contextasm.workspace.store.pages import FIELDS, row_of_memory, storable_memory, with_references
+from contextasm.workspace.store.transfer import export_pages, import_files
+from tests.postgres import DAY, FILES, TEAM, Database, Server, new_database, replicated
 from tests.workspace.store.test_pages import MEMORIES
 
 pytestmark = pytest.mark.postgres
@@ -49,16 +48,20 @@ def emptied(one: Database, other: Database) -> tuple[Database, Database]:
     return one, other
 
 
+NAMED = ("1-x", "1-y", "2-x", "7-unknown")
+"""Ids of memories that others supersede."""
+
 in_private_parts = partial(private_lines, parse=None)
 """The lines of a file that its own text says are private."""
 
 
 def storable(memories: list[Memory]) -> list[Memory]:
-    """Those that the store takes, each id once."""
+    """Those that the store takes, each id once; they supersede memories of other roles, or of none."""
     stored: dict[str, Memory] = {}
     for memory in memories:
         try:
-            stored.setdefault(memory.id, storable_memory(memory, ""))
+            named = with_references(memory, lambda name: name if name in NAMED else f"1-{name}")
+            stored.setdefault(memory.id, storable_memory(named, ""))
         except ContextasmError:
             continue
     return [*stored.values()]
@@ -73,25 +76,24 @@ def test_export_read_import_export_gives_the_same_bytes(
     first, second, third = (tmp_path_factory.mktemp("export") for _ in range(3))
     with open_session(one.config()) as session:
         rows = [[TEAM, *row_of_memory(memory)] for memory in storable(memories) if "\0" not in memory.text]
-        session.insert_rows("ctxasm.memory", ("home", *FIELDS), rows)
+        session.insert_rows("ctxasm.memory", ("owner", *FIELDS), rows)
         session.commit()
-    before = exported(one, tmp_path_factory.mktemp("mirror"), first)
-    again = import_files(one.overlay(first), TEAM, in_private_parts)
-    assert (again.stored, again.changed) == (0, 0)
-    assert exported(one, tmp_path_factory.mktemp("mirror"), second) == before
-    assert import_files(other.overlay(first), TEAM, in_private_parts).stored == again.unchanged == len(rows)
-    assert exported(other, tmp_path_factory.mktemp("mirror"), third) == before
+    before = exported(one, tmp_path_factory.mktemp("replica"), first)
+    assert import_files(one.overlay(first), TEAM, in_private_parts) == (0, 0, len(rows))
+    assert exported(one, tmp_path_factory.mktemp("replica"), second) == before
+    assert import_files(other.overlay(first), TEAM, in_private_parts) == (len(rows), 0, 0)
+    assert exported(other, tmp_path_factory.mktemp("replica"), third) == before
 
 
-IDS = ("x", "y", "x~2")
-"""Few, so that memories of several roles have one."""
+IDS = ("x", "y")
+"""Few, so that memories of several roles are called by one."""
 
 SHARED = st.tuples(
     st.builds(
         lambda memory, id_, supersedes: memory._replace(id=id_, supersedes=tuple(supersedes)),
         MEMORIES,
         st.sampled_from(IDS),
-        st.lists(st.sampled_from(IDS), max_size=2, unique=True),
+        st.lists(st.sampled_from(NAMED), max_size=2, unique=True),
     ),
     st.sampled_from(["luna", "kenji"]),
     st.booleans(),
@@ -103,16 +105,16 @@ def fill_store(database: Database, rows: list[tuple[Memory, str, bool]]) -> None
     """Store memories of several roles, but for those whose id is taken."""
     taken: set[tuple[str, str]] = set()
     for memory, role, deleted in rows:
-        for stored in storable([memory]):
-            key = stored.id, role if stored.private else ""
-            if key in taken or "\0" in stored.text:
+        named = f"{memory.id}-own" if memory.private else memory.id
+        for stored in storable([memory._replace(id=named)]):
+            if (stored.id, role) in taken or "\0" in stored.text:
                 continue
-            taken.add(key)
+            taken.add((stored.id, role))
             with open_session(database.config(role)) as session:
-                session.insert_rows("ctxasm.memory", ("home", *FIELDS), [[TEAM, *row_of_memory(stored)]])
+                session.insert_rows("ctxasm.memory", ("owner", *FIELDS), [[TEAM, *row_of_memory(stored)]])
                 if deleted:
-                    whose = "role = current_user AND id = %s AND private = %s"
-                    session.rows(f"UPDATE ctxasm.memory SET deleted = true WHERE {whose}", stored.id, stored.private)
+                    whose = "role = current_user AND id LIKE '%%-' || %s"
+                    session.rows(f"UPDATE ctxasm.memory SET deleted = true WHERE {whose}", stored.id)
                 session.commit()
 
 
@@ -124,13 +126,13 @@ def test_an_export_of_memories_of_several_roles_comes_in_again(
     one, other = emptied(*stores)
     first, second, third = (tmp_path_factory.mktemp("export") for _ in range(3))
     fill_store(one, rows)
-    before = exported(one, tmp_path_factory.mktemp("mirror"), first)
-    again = import_files(one.overlay(first), TEAM, in_private_parts)
-    assert (again.stored, again.changed) == (0, 0)
-    assert exported(one, tmp_path_factory.mktemp("mirror"), second) == before
+    before = exported(one, tmp_path_factory.mktemp("replica"), first)
+    stored, changed, unchanged = import_files(one.overlay(first), TEAM, in_private_parts)
+    assert (stored, changed) == (0, 0)
+    assert exported(one, tmp_path_factory.mktemp("replica"), second) == before
     if before:
-        assert import_files(other.overlay(first), TEAM, in_private_parts) == (again.unchanged, 0, 0)
-        assert [*exported(other, tmp_path_factory.mktemp("mirror"), third).values()] == [*before.values()]
+        assert import_files(other.overlay(first), TEAM, in_private_parts) == (unchanged, 0, 0)
+        assert [*exported(other, tmp_path_factory.mktemp("replica"), third).values()] == [*before.values()]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings.default.max_examples // 8)  # type: ignore[union-attr]
@@ -175,7 +177,7 @@ def test_files_keep_their_ids_and_fields(database: Database, tmp_path: Path) -> 
     assert "teams/q1: 3 stored, 0 changed, 0 unchanged" in result.err
     (root / TEAM / "memories/old.md").unlink()
     found = json.loads(database.ctxasm(root, "search", "-t", "q1", "demo lines", "--json").out)["hits"]
-    assert [hit["id"] for hit in found] == [hit["id"] for hit in listed] == ["demo"]
+    assert [hit["id"] for hit in found] == [f"1-{hit['id']}" for hit in listed] == ["1-demo"]
     ((text, created, tags, private),) = database.run(
         "SELECT text, created::text, tags, private FROM ctxasm.memory WHERE text LIKE '%ghp%'"
     )
@@ -190,9 +192,18 @@ def test_an_import_that_is_repeated_changes_what_changed(database: Database, tmp
     assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 1, 1)
     assert import_files(database.overlay(root, "kenji"), TEAM, in_private_parts) == (0, 0, 3)
     (root / TEAM / "memories/old.md").write_text("- four {id=d}\n- other words {id=a}\n")
-    with pytest.raises(ContextasmError, match=r"old\.md:2: a: was stored by the role luna"):
+    assert import_files(database.overlay(root, "kenji"), TEAM, in_private_parts) == (2, 0, 0)
+    rows = database.run("SELECT id, text FROM ctxasm.memory ORDER BY seq")
+    expected = {"1-a": "one", "1-b": "two", "1-c": "three", "2-d": "four", "2-a": "other words"}
+    assert dict(rows) == expected
+
+
+def test_only_the_role_that_stored_a_memory_changes_its_text_by_an_import(database: Database, tmp_path: Path) -> None:
+    database.add("one", id="'a'")
+    root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- other words {id=1-a}\n"})
+    with pytest.raises(ContextasmError, match=r"old\.md:1: 1-a: was stored by the role luna"):
         import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
-    assert database.texts() == ["one", "two", "three"]
+    assert database.texts() == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -266,8 +277,8 @@ def test_no_pull_comes_between_the_pages_of_an_export(
     real, told = atomic.write, []
 
     def write_between(*arguments: Any, **options: Any) -> bool:
-        monkeypatch.setattr(mirror, "_LOCK_SECONDS", 0.0)
-        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'm-2'", role="luna")
+        monkeypatch.setattr(replica, "_LOCK_SECONDS", 0.0)
+        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id LIKE '%-m-2'", role="luna")
         told.append(database.ctxasm(root, "store", "pull").err)
         return real(*arguments, **options)
 
@@ -315,28 +326,34 @@ def test_the_exported_files_are_found_in_the_same_order_as_the_store(database: D
     files = database.workspace(tmp_path / "files")
     assert database.ctxasm(root, "store", "export", "--to", files).code == 0
     (files / "ctxasm.yaml").write_text("date: 2025-03-14\n")
-    assert mirrored(root)
+    assert replicated(root)
     for topic in ("lantern friday", "row 17", "booth"):
         hits = [
             database.ctxasm(place, "search", "-t", "q1", topic, "--top", "20", "--json").out for place in (root, files)
         ]
-        assert hits[0] == hits[1]
+        assert hits[0].replace('"1-', '"') == hits[1]
         assert json.loads(hits[0])["hits"]
     build = ("build", "-q", "-a", "luna", "-t", "q1", "-f", "json", "--topic", "lantern")
-    assert database.ctxasm(root, *build).out == database.ctxasm(files, *build).out
+    assert database.ctxasm(root, *build).out.replace('"1-', '"') == database.ctxasm(files, *build).out
 
 
-def test_an_import_takes_away_nothing_that_its_export_did_not_show(database: Database, tmp_path: Path) -> None:
-    database.add("hers", id="'new'", supersedes="'{p}'")
-    here, own = f"{TEAM}/memories/2025-03.000000.luna.md", f"{TEAM}/memories/own.md"
-    exported = {here: "- [note] hers {id=new created=2025-03-14}\n", own: "- [note] his {id=p private=true}\n"}
-    root = database.workspace(tmp_path / "kenji", {**FILES, **exported})
-    result = import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
-    assert result == (1, 0, 1)
-    assert database.run("SELECT supersedes FROM ctxasm.memory WHERE id = 'new'") == [(["p"],)]
+def test_ids_that_a_memory_supersedes_lose_and_get_the_number_of_the_role(database: Database, tmp_path: Path) -> None:
+    file = f"{TEAM}/memories/old.md"
+    text = "- old {id=a}\n- new {id=b supersedes=a,2-other,gone}\n- mine {id=p private=true supersedes=a,q}\n"
+    root = database.workspace(tmp_path / "ws", {**FILES, file: f"{text}- mine, too {{id=q private=true}}\n"})
+    database.add("other", role="kenji", id="'other'")
+    assert import_files(database.overlay(root), TEAM, in_private_parts) == (4, 0, 0)
+    rows = dict(database.run("SELECT id, supersedes FROM ctxasm.memory WHERE supersedes <> '{}'"))
+    assert rows == {"1-b": ["1-a", "2-other", "1-gone"], "1p-p": ["1-a", "1p-q"]}
+    pages = "".join(exported(database, root, tmp_path / "out").values())
+    assert "{id=b supersedes=a,2-other,gone}" in pages
+    assert "{id=p private=true supersedes=a,q}" in pages
+    (root / file).write_text(text.replace("supersedes=a,2-other", "supersedes=q,2-other"))
+    with pytest.raises(ContextasmError, match=r"old\.md:2: b: is not private and names a memory that is"):
+        import_files(database.overlay(root), TEAM, in_private_parts)
 
 
-def test_of_equal_ids_the_import_finds_its_own(database: Database, tmp_path: Path) -> None:
+def test_an_import_finds_its_own_of_two_memories_that_are_called_the_same(database: Database, tmp_path: Path) -> None:
     database.add("mine", id="'x'", private="true")
     database.add("for all", id="'x'", role="kenji")
     file = f"{TEAM}/memories/old.md"
@@ -377,19 +394,18 @@ def test_two_memories_of_files_with_one_id_are_refused(database: Database, tmp_p
     root = database.workspace(tmp_path, {**FILES, **both})
     with pytest.raises(ContextasmError, match=r"two\.md:1: x: the id is taken by another memory, at .*one\.md:1"):
         import_files(database.overlay(root), TEAM, in_private_parts)
-    (root / TEAM / "memories/two.md").write_text("- two {id=x%s}\n" % ("" if mark else " private=true"))
-    assert import_files(database.overlay(root), TEAM, in_private_parts) == (2, 0, 0)
-    found = database.ctxasm(root, "show", "x~2").out
-    assert "two" in found or "one" in found
 
 
 def test_a_memory_that_another_role_deleted_is_told_as_that(database: Database, tmp_path: Path) -> None:
     database.add("gone", id="'x'")
-    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'x'", role="luna")
-    root = database.workspace(tmp_path, {**FILES, f"{TEAM}/memories/old.md": "- gone {id=x}\n"})
-    with pytest.raises(ContextasmError, match=r"old\.md:1: x: was deleted by the role luna"):
-        import_files(database.overlay(root, "kenji"), TEAM, in_private_parts)
-    assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)
+    database.run("UPDATE ctxasm.memory SET deleted = true", role="luna")
+    for name, role in (("1-x", "kenji"), ("x", "luna")):
+        root = database.workspace(tmp_path / role, {**FILES, f"{TEAM}/memories/old.md": f"- gone {{id={name}}}\n"})
+        if role == "kenji":
+            with pytest.raises(ContextasmError, match=r"old\.md:1: 1-x: was deleted by the role luna"):
+                import_files(database.overlay(root, role), TEAM, in_private_parts)
+        else:
+            assert import_files(database.overlay(root), TEAM, in_private_parts) == (1, 0, 0)
 
 
 def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
@@ -412,13 +428,13 @@ def test_two_imports_of_the_same_files_at_once_store_each_memory_once(
     assert database.texts() == ["one", "two"]
 
 
-def test_an_export_with_equal_ids_comes_in_again_and_changes_nothing(database: Database, tmp_path: Path) -> None:
+def test_what_another_program_gets_comes_in_again_and_changes_nothing(database: Database, tmp_path: Path) -> None:
     root = database.workspace(tmp_path)
     database.add("kenji's", role="kenji", id="'v1'")
     database.add("luna's own", id="'v1'", private="true")
     exported = database.ctxasm(root, "export", "-t", "q1", "--audience", "personal", "-o", tmp_path / "x.jsonl")
     assert exported.code == 0, exported.err
-    assert "v1~2" in (tmp_path / "x.jsonl").read_text()
+    assert '"1p-v1"' in (tmp_path / "x.jsonl").read_text()
     rows = "SELECT id, text, private FROM ctxasm.memory ORDER BY seq"
     before = database.run(rows)
     for words in ((), ("--update",), ("--dry-run",)):
@@ -428,7 +444,7 @@ def test_an_export_with_equal_ids_comes_in_again_and_changes_nothing(database: D
     changed = (tmp_path / "x.jsonl").read_text().replace("luna's own", "luna's own, changed")
     (tmp_path / "x.jsonl").write_text(changed)
     assert database.ctxasm(root, "import", "jsonl", tmp_path / "x.jsonl", "-t", "q1", "--update").code == 0
-    assert database.run(rows) == [before[0], ("v1", "luna's own, changed", True)]
+    assert database.run(rows) == [before[0], ("1p-v1", "luna's own, changed", True)]
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "y/" * 3000 + "z"])

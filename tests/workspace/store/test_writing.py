@@ -18,11 +18,10 @@ from contextasm.text.memories.writer import clean_lines
 from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import writing
-from contextasm.workspace.store.connection import Session, open_session
-from contextasm.workspace.store.errors import TransactionLostError
-from contextasm.workspace.store.rows import in_transaction, lock_texts, locked_rows
-from contextasm.workspace.store.writing import remember_in_store
-from tests.postgres import DAY, TEAM, Database, mirrored, wait_for
+from contextasm.workspace.store.connection import Session, TransactionLostError, open_session
+from contextasm.workspace.store.rows import lock_texts, locked_rows
+from contextasm.workspace.store.schema import in_transaction
+from tests.postgres import DAY, TEAM, Database, remember, replicated, wait_for
 from tests.retrieval.memory_index.test_memory_index import LETTERS
 
 errors: Any = pytest.importorskip("psycopg2", reason="psycopg2 is not installed").errors
@@ -39,10 +38,10 @@ def root(database: Database, tmp_path: Path) -> Path:
 def test_a_memory_is_stored_and_seen_at_its_place(database: Database, root: Path) -> None:
     result = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday", "--type", "fact", "--tag", "demo")
     assert result.code == 0, result.err
-    match = re.fullmatch(r"stored (m-\w+) teams/q1/memories/(2025-03\.000000\.luna\.md):1\n", result.out)
+    match = re.fullmatch(r"stored (1-\w+) teams/q1/memories/(2025-03\.000000\.luna\.md):1\n", result.out)
     assert match
     expected = f"- [fact] The launch is on Friday {{id={match[1]} created={DAY} tags=demo}}\n"
-    assert mirrored(root) == {match[2]: expected}
+    assert replicated(root) == {match[2]: expected}
     assert not (root / TEAM / "memories").exists()
     assert "The launch is on Friday" in database.ctxasm(root, "show", match[1]).out
     assert "launch is on Friday" in database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1").out
@@ -51,7 +50,7 @@ def test_a_memory_is_stored_and_seen_at_its_place(database: Database, root: Path
 def test_a_memory_that_says_the_same_is_reinforced_whoever_wrote_it(database: Database, root: Path) -> None:
     database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday")
     result = database.ctxasm(root, "remember", "-t", "q1", "The launch is on Friday.", "--tag", "new", role="kenji")
-    assert result.out.startswith("reinforced m-")
+    assert result.out.startswith("reinforced 1-")
     assert "importance now 0.6" in result.out
     rows = database.run("SELECT role, importance, tags, accessed::text FROM ctxasm.memory")
     assert rows == [("luna", 0.6, ["new"], str(DAY))]
@@ -74,11 +73,11 @@ def test_many_memories_are_stored_all_or_none(database: Database, root: Path) ->
 
 def test_a_superseded_memory_is_marked_also_one_of_another_writer(database: Database, root: Path) -> None:
     database.add("old", id="'old-1'")
-    result = database.ctxasm(root, "remember", "-t", "q1", "new words", "--supersedes", "old-1", role="kenji")
+    result = database.ctxasm(root, "remember", "-t", "q1", "new words", "--supersedes", "1-old-1", role="kenji")
     assert result.code == 0, result.err
-    assert database.run("SELECT status FROM ctxasm.memory WHERE id = 'old-1'") == [("superseded",)]
-    result = database.ctxasm(root, "remember", "-t", "q1", "newer", "--supersedes", "old-2")
-    assert (result.code, "did you mean old-1?" in result.err) == (2, True)
+    assert database.run("SELECT status FROM ctxasm.memory WHERE id LIKE '%-old-1'") == [("superseded",)]
+    result = database.ctxasm(root, "remember", "-t", "q1", "newer", "--supersedes", "1-old-2")
+    assert (result.code, "did you mean 1-old-1?" in result.err) == (2, True)
 
 
 def test_a_reader_stores_nothing(database: Database, root: Path) -> None:
@@ -95,7 +94,7 @@ def test_equal_texts_of_eight_writers_at_once_become_one_memory(database: Databa
     def write(folder: Path) -> str:
         overlay = database.overlay(folder, ("luna", "kenji")[int(folder.name) % 2])
         entries = [NewMemory("the same text"), NewMemory(f"text {folder.name * 9}"), NewMemory("another, too")]
-        outcomes = remember_in_store(Folder(folder, overlay), overlay, TEAM, entries, DAY, force=False)
+        outcomes = remember(overlay, *entries)
         return outcomes[0].what
 
     with ThreadPoolExecutor(8) as pool:
@@ -111,7 +110,7 @@ def test_writers_who_reinforce_at_once_lose_no_step(database: Database, tmp_path
     overlay.pull()
 
     def reinforce(_number: int) -> None:
-        remember_in_store(Folder(tmp_path, overlay), overlay, TEAM, [NewMemory("known fact")], DAY, force=False)
+        remember(overlay, NewMemory("known fact"))
 
     with ThreadPoolExecutor(5) as pool:
         list(pool.map(reinforce, range(5)))
@@ -124,10 +123,10 @@ def test_touch_sets_the_day_of_what_is_shown(database: Database, root: Path) -> 
     result = database.ctxasm(root, "build", "-q", "-a", "luna", "-t", "q1", "--topic", "shown", "--touch")
     assert result.code == 0, result.err
     days = database.run("SELECT id, accessed::text FROM ctxasm.memory ORDER BY id")
-    assert days == [("a", str(DAY)), ("b", "2025-04-01")]
+    assert days == [("1-a", str(DAY)), ("1-b", "2025-04-01")]
 
 
-@pytest.mark.parametrize("words", [("edit", "a"), ("remember", "--file", f"{TEAM}/memories/x.md", "text")])
+@pytest.mark.parametrize("words", [("edit", "1-a"), ("remember", "--file", f"{TEAM}/memories/x.md", "text")])
 def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[str, ...]) -> None:
     database.add("one", id="'a'")
     result = database.ctxasm(root, *words, EDITOR="false")
@@ -143,40 +142,17 @@ def test_owners_that_are_no_homes_keep_their_files(database: Database, root: Pat
     assert database.texts() == []
 
 
-@pytest.fixture
-def equal_ids(database: Database, root: Path) -> Path:
-    """A private memory `x` of luna's, beside an open `x` of kenji's; their pages stand in this order."""
+@pytest.mark.parametrize(("name", "role"), [("2-x", "kenji"), ("1p-x", "luna")])
+def test_two_roles_give_one_name_to_two_memories_with_ids_of_their_own(
+    database: Database, root: Path, name: str, role: str
+) -> None:
     database.add("shown to luna alone", id="'x'", private="true")
     database.add("shown to all", id="'x'", role="kenji")
-    return root
-
-
-def states(database: Database, column: str = "status") -> dict[str, str]:
-    """A column of the memories by the roles that stored them."""
-    return dict(database.run(f"SELECT role::text, coalesce({column}::text, '') FROM ctxasm.memory"))
-
-
-@pytest.mark.parametrize(("name", "role"), [("x", "kenji"), ("x~2", "luna")])
-def test_of_equal_ids_the_memory_that_is_named_is_changed(
-    database: Database, equal_ids: Path, name: str, role: str
-) -> None:
-    result = database.ctxasm(equal_ids, "memory", "deprecate", name, "-t", "q1")
+    assert "duplicate-id" not in database.ctxasm(root, "check").out
+    result = database.ctxasm(root, "memory", "deprecate", name, "-t", "q1")
     assert result.code == 0, result.err
-    assert states(database) == {"luna": "active", "kenji": "active", role: "deprecated"}
-
-
-def test_of_equal_ids_the_memory_that_says_the_same_is_reinforced(database: Database, equal_ids: Path) -> None:
-    database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to luna alone")
-    assert states(database, "importance") == {"luna": "0.6", "kenji": "0.5"}
-    database.ctxasm(equal_ids, "remember", "-t", "q1", "shown to all")
-    assert states(database, "importance") == {"luna": "0.6", "kenji": "0.6"}
-
-
-def test_of_equal_ids_the_memory_that_is_shown_is_touched(database: Database, equal_ids: Path) -> None:
-    result = database.ctxasm(equal_ids, "build", "-q", "-a", "luna", "-t", "q1", "--touch")
-    assert result.code == 0, result.err
-    shown = "shown to luna alone" in result.out
-    assert states(database, "accessed") == {"luna": str(DAY) if shown else "", "kenji": str(DAY)}
+    states = dict(database.run("SELECT role::text, status FROM ctxasm.memory"))
+    assert states == {"luna": "active", "kenji": "active", role: "deprecated"}
 
 
 def test_a_build_that_can_not_touch_the_store_is_a_build(database: Database, root: Path) -> None:
@@ -260,12 +236,12 @@ def test_writers_of_each_others_memories_all_get_through(database: Database, tmp
             NewMemory("a new fact"),
             NewMemory(f"{number}" * 9),
         ]
-        remember_in_store(Folder(tmp_path, overlay), overlay, TEAM, entries, DAY, force=False)
+        remember(overlay, *entries)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(write, range(6)))
     assert database.run("SELECT count(*) FROM ctxasm.memory WHERE text = 'a new fact'") == [(1,)]
-    assert database.run("SELECT importance FROM ctxasm.memory WHERE id IN ('one', 'two')") == [(1.0,), (1.0,)]
+    assert database.run("SELECT importance FROM ctxasm.memory WHERE id IN ('1-one', '1-two')") == [(1.0,), (1.0,)]
 
 
 @pytest.mark.parametrize("text", ["The word is herring {private=true}", "One\nis {private=true}\nand two"])
@@ -276,76 +252,36 @@ def test_a_text_that_says_private_is_private_in_the_store(database: Database, ro
     assert database.run("SELECT text FROM ctxasm.memory", role="kenji") == []
 
 
-def test_nobody_switches_the_private_memory_of_another_role_off(database: Database, root: Path) -> None:
+@pytest.mark.parametrize("named", ["1p-mine", "7p-x", "mine", "mine~2", "p-mine"])
+def test_no_open_memory_names_a_private_one_or_what_is_no_id(database: Database, root: Path, named: str) -> None:
     database.add("luna is shy of squid", id="'mine'", private="true")
-    database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
-    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
-    assert "supersedes" not in "".join(mirrored(root).values())
-    database.add("luna is fond of squid", id="'again'", supersedes="'{mine}'")
+    database.add("luna is fond of squid", id="'open'")
+    for field, value in (("supersedes", f"'{{{named}}}'"), ("superseded_by", f"'{named}'")):
+        with pytest.raises(errors.CheckViolation):
+            database.add("kenji knows", role="kenji", id="'theirs'", **{field: value})
+        for role in ("luna", "kenji"):
+            with pytest.raises(errors.CheckViolation):
+                database.run(f"UPDATE ctxasm.memory SET {field} = {value} WHERE id = '1-open'", role=role)
+    assert "luna is shy of squid" in database.ctxasm(root, "search", "shy", "-t", "q1").out
+
+
+def test_a_private_memory_is_superseded_by_a_private_one_and_by_its_status(database: Database, root: Path) -> None:
+    database.add("luna is shy of squid", id="'mine'", private="true")
+    database.add("luna is fond of squid", id="'again'", private="true", supersedes="'{1p-mine}'")
     assert "shy" not in database.ctxasm(root, "search", "squid", "-t", "q1").out
-
-
-@pytest.mark.parametrize(
-    ("name", "guess"),
-    [("mine", "mine"), ("mine", "mine~2"), *((name, name) for name in ("mine~2", "mine~٢", "~2", "mine~2~٢~3"))],
-)
-@pytest.mark.parametrize("first", ["guess", "memory"])
-def test_no_guess_on_a_page_of_others_switches_a_private_memory_off(
-    database: Database, root: Path, name: str, guess: str, first: str
-) -> None:
-    for what in ("guess", "memory") if first == "guess" else ("memory", "guess"):
-        if what == "guess":
-            database.add("kenji knows", role="kenji", id="'theirs'", supersedes=f"'{{{guess}}}'")
-        else:
-            database.add("luna is shy of squid", id=f"'{name}'", private="true")
-        assert database.ctxasm(root, "store", "pull").code == 0
-    assert "supersedes" not in "".join(mirrored(root).values())
-    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
-
-
-def test_nobody_adds_a_guess_to_what_the_victim_supersedes(database: Database, root: Path) -> None:
-    database.add("luna is fond of squid", id="'open'", supersedes="'{older}'")
-    database.add("luna is shy of squid", id="'mine'", private="true")
-    database.add("an old one", role="kenji", id="'old'")
-    statement = "UPDATE ctxasm.memory SET supersedes = supersedes || '{mine}' WHERE id = 'open'"
-    with pytest.raises(errors.InsufficientPrivilege):
-        database.run(statement, role="kenji")
-    text = ["remember", "-t", "q1", "luna is fond of squid", "--supersedes", "old"]
-    result = database.ctxasm(root, *text, role="kenji")
-    assert (result.code, "supersedes=old" in result.out + result.err) == (0, True), result
-    rows = "SELECT id, status, supersedes, importance FROM ctxasm.memory WHERE role <> 'x' AND NOT private ORDER BY id"
-    assert database.run(rows) == [("old", "superseded", [], 0.5), ("open", "active", ["older"], 0.6)]
-    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
-    database.add("an old one, too", id="'old2'")
-    assert database.ctxasm(root, *text[:-1], "old2").code == 0
-    assert database.run("SELECT supersedes FROM ctxasm.memory WHERE id = 'open'") == [(["older", "old2"],)]
-
-
-@pytest.mark.parametrize(("name", "role"), [("x", "kenji"), ("x~2", "luna")])
-def test_of_equal_ids_the_memory_that_is_named_is_superseded(
-    database: Database, equal_ids: Path, name: str, role: str
-) -> None:
-    result = database.ctxasm(equal_ids, "remember", "-t", "q1", "Something else altogether", "--supersedes", name)
+    result = database.ctxasm(root, "remember", "-t", "q1", "luna eats anything", "--supersedes", "1p-again")
     assert result.code == 0, result.err
-    assert database.run("SELECT role::text FROM ctxasm.memory WHERE status = 'superseded'") == [(role,)]
+    rows = "SELECT private, status, supersedes FROM ctxasm.memory WHERE text LIKE '%fond%' OR text LIKE '%eats%'"
+    assert database.run(f"{rows} ORDER BY seq") == [(True, "superseded", ["1p-mine"]), (False, "active", [])]
 
 
-@pytest.mark.parametrize(("name", "superseded"), [("x", ["x"]), ("x~2", [])])
-def test_what_replaces_a_memory_hides_no_other_one_from_its_readers(
-    database: Database, equal_ids: Path, tmp_path: Path, name: str, superseded: list[str]
-) -> None:
-    database.ctxasm(equal_ids, "remember", "-t", "q1", "Something else altogether", "--supersedes", name)
-    assert database.run("SELECT supersedes FROM ctxasm.memory WHERE text LIKE 'Something%'") == [(superseded,)]
-    kenjis = database.workspace(tmp_path / "kenji")
-    found = database.ctxasm(kenjis, "search", "-t", "q1", "shown", role="kenji")
-    assert ("shown to all" in found.out) == (not superseded)
-
-
-def test_equal_ids_of_an_open_and_a_private_memory_are_no_problem(database: Database, equal_ids: Path) -> None:
-    checked = database.ctxasm(equal_ids, "check")
-    assert "duplicate-id" not in checked.out + checked.err
-    built = database.ctxasm(equal_ids, "build", "--strict", "-a", "luna", "-t", "q1", "-q")
-    assert built.code == 0, built.err
+def test_what_a_reinforced_memory_supersedes_grows_whoever_stored_it(database: Database, root: Path) -> None:
+    database.add("luna is fond of squid", id="'open'", supersedes="'{1-older}'")
+    database.add("an old one", role="kenji", id="'old'")
+    text = ["remember", "-t", "q1", "luna is fond of squid", "--supersedes", "2-old"]
+    assert database.ctxasm(root, *text, role="kenji").code == 0
+    rows = "SELECT id, status, supersedes, importance FROM ctxasm.memory ORDER BY id"
+    assert database.run(rows) == [("1-open", "active", ["1-older", "2-old"], 0.6), ("2-old", "superseded", [], 0.5)]
 
 
 def test_a_tag_that_nobody_sees_is_refused_and_named(database: Database, root: Path) -> None:
@@ -354,25 +290,17 @@ def test_a_tag_that_nobody_sees_is_refused_and_named(database: Database, root: P
     assert "'\\u200b' of its tags would not be read as it is" in result.err
     database.add("luna's", id="'luna-1'", status="'deprecated'")
     with pytest.raises(errors.CheckViolation):
-        database.run("UPDATE ctxasm.memory SET tags = tags || array[U&'\\200B'] WHERE id = 'luna-1'", role="kenji")
-
-
-def test_an_id_that_becomes_a_secret_leaves_the_pages_of_others(database: Database, root: Path) -> None:
-    database.add("kenji knows", role="kenji", id="'theirs'", supersedes="'{mine}'")
-    assert "kenji knows" in database.ctxasm(root, "search", "kenji", "-t", "q1").out
-    database.add("luna is shy of squid", id="'mine'", private="true")
-    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
-    assert "supersedes" not in "".join(mirrored(root).values())
+        database.run("UPDATE ctxasm.memory SET tags = tags || array[U&'\\200B'] WHERE id LIKE '%-luna-1'", role="kenji")
 
 
 def test_rows_are_locked_in_one_order_wherever_they_lie(database: Database) -> None:
     for number in range(40):
         database.add(f"text {number}", id=f"'m-{number}'")
     for number in range(0, 40, 3):  # a changed row lies behind all others
-        database.run(f"UPDATE ctxasm.memory SET importance = 0.7 WHERE id = 'm-{number}'", role="luna")
+        database.run(f"UPDATE ctxasm.memory SET importance = 0.7 WHERE id LIKE '%-m-{number}'", role="luna")
     with open_session(database.config("kenji")) as session:
         rows = locked_rows(session, TEAM, "importance > %s", 0.1)
-    assert [row.seq for row in rows] == sorted(row.seq for row in rows)
+    assert [row.seq for row in rows.values()] == sorted(row.seq for row in rows.values())
     assert len(rows) == 40
 
 
@@ -413,7 +341,7 @@ def test_a_transaction_that_is_undone_for_another_is_tried_again_and_not_for_eve
         commit(session)
 
     monkeypatch.setattr(Session, "commit", lose)
-    for words in (("remember", "The bell rings at dawn"), ("memory", "approve", "a")):
+    for words in (("remember", "The bell rings at dawn"), ("memory", "approve", "1-a")):
         commits = 0
         result = database.ctxasm(root, *words, "-t", "q1")
         assert (result.code, result.out.count("\n"), commits) == ((0, 1, 3) if lost == 2 else (2, 0, 5))
@@ -424,7 +352,7 @@ def test_a_transaction_that_is_undone_for_another_is_tried_again_and_not_for_eve
 
 def test_a_text_may_replace_a_memory_with_the_same_text(database: Database, root: Path) -> None:
     database.add("The bell rings at dawn", id="'old'")
-    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn", "--supersedes", "old")
+    result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn", "--supersedes", "1-old")
     assert result.out.startswith("stored"), result.err
     statuses = database.run("SELECT status, importance FROM ctxasm.memory ORDER BY seq")
     assert statuses == [("superseded", 0.5), ("active", 0.5)]
@@ -445,30 +373,30 @@ def test_a_memory_that_is_deprecated_meanwhile_is_not_reinforced(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.add("The bell rings at dawn", id="'old'")
-    changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'deprecated' WHERE id = 'old'")
+    changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'deprecated' WHERE id LIKE '%-old'")
     result = database.ctxasm(root, "remember", "-t", "q1", "The bell rings at dawn")
     assert result.out.startswith("stored"), result.err
-    assert database.run("SELECT importance FROM ctxasm.memory WHERE id = 'old'") == [(0.5,)]
+    assert database.run("SELECT importance FROM ctxasm.memory WHERE id LIKE '%-old'") == [(0.5,)]
 
 
 def test_a_memory_that_is_completed_meanwhile_stays_completed(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.add("The bell rings at dawn", id="'old'")
-    changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'completed' WHERE id = 'old'")
-    assert database.ctxasm(root, "remember", "-t", "q1", "It rings at noon", "--supersedes", "old").code == 0
-    assert database.run("SELECT status FROM ctxasm.memory WHERE id = 'old'") == [("completed",)]
+    changed_meanwhile(database, monkeypatch, "UPDATE ctxasm.memory SET status = 'completed' WHERE id LIKE '%-old'")
+    assert database.ctxasm(root, "remember", "-t", "q1", "It rings at noon", "--supersedes", "1-old").code == 0
+    assert database.run("SELECT status FROM ctxasm.memory WHERE id LIKE '%-old'") == [("completed",)]
 
 
-def test_a_writer_for_others_reinforces_no_private_memory_with_the_same_id(database: Database, equal_ids: Path) -> None:
-    overlay = database.overlay(equal_ids)
-    workspace = Folder(equal_ids, overlay)
-    entries = [NewMemory("shown to all"), NewMemory("shown to luna alone")]
+def test_a_writer_for_others_reinforces_no_private_memory(database: Database, root: Path) -> None:
+    database.add("shown to luna alone", id="'x'", private="true")
+    database.add("shown to all", id="'x'", role="kenji")
 
     def hidden(document: Document) -> frozenset[int]:
         return frozenset(private_lines(document, None))
 
-    outcomes = remember_in_store(workspace, overlay, TEAM, entries, DAY, force=False, private_lines=hidden)
+    entries = [NewMemory("shown to all"), NewMemory("shown to luna alone")]
+    outcomes = remember(database.overlay(root), *entries, private_lines=hidden)
     assert [outcome.what for outcome in outcomes] == ["reinforced", "stored"]
     private = database.run("SELECT importance FROM ctxasm.memory WHERE private")
     assert private == [(0.5,)]
@@ -500,7 +428,7 @@ def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
     words = [" ".join(Random(number).choices(LETTERS, k=9)) for number in range(1_200)]
     rows = [[TEAM, f"m-{at}", text, "draft", f"2024-{1 + at // 100:02}-01"] for at, text in enumerate(words)]
     with open_session(database.config()) as session:
-        session.insert_rows("ctxasm.memory", ("home", "id", "text", "status", "created"), rows)
+        session.insert_rows("ctxasm.memory", ("owner", "id", "text", "status", "created"), rows)
         session.commit()
     opened: list[str] = []
     read = Folder.read
@@ -521,21 +449,10 @@ def test_only_pages_that_are_concerned_are_opened_once_the_others_are_known(
     months = {f"2024-{month:02}" for month in range(1, 13)}
     assert pages_of("remember", "harbor bell") > months
     assert pages_of("remember", "quay rope") == {"new", "2025-03"}
-    assert pages_of("show", "m-750") == months | {"2025-03"}
-    assert pages_of("show", "m-750") == {"2024-08"}
-    assert pages_of("memory", "approve", "m-1150") == {"2024-12"}
-    assert pages_of("remember", "anchor light", "--supersedes", "m-210") == {"new", "2024-03", "2024-12", "2025-03"}
-
-
-@pytest.mark.parametrize("other", ["kenji knows", "kenji has a home page"])
-def test_an_id_that_is_guessed_in_advance_supersedes_nothing(database: Database, root: Path, other: str) -> None:
-    database.add(other, role="kenji", id="'theirs'", supersedes="'{mine,unknown}'")
-    assert database.ctxasm(root, "store", "pull").code == 0
-    assert "supersedes=mine,unknown" in "".join(mirrored(root).values())
-    database.add("luna is shy of squid", id="'mine'", private="true")
-    assert "luna is shy of squid" in database.ctxasm(root, "search", "squid", "-t", "q1").out
-    assert "supersedes=unknown}" in "".join(mirrored(root).values())
-    assert database.overlay(root).pull().changed == []
+    assert pages_of("show", "1-m-750") == months | {"2025-03"}
+    assert pages_of("show", "1-m-750") == {"2024-08"}
+    assert pages_of("memory", "approve", "1-m-1150") == {"2024-12"}
+    assert pages_of("remember", "anchor light", "--supersedes", "1-m-210") == {"new", "2024-03", "2024-12", "2025-03"}
 
 
 @pytest.mark.parametrize("text", ["Race text here  ", "Race text here\n", "Race text here \nin two lines"])
@@ -550,5 +467,5 @@ def test_a_text_that_another_stores_meanwhile_is_found_as_the_row_has_it(
         return real(*args)
 
     monkeypatch.setattr(writing, "in_transaction", after_another)
-    (outcome,) = remember_in_store(Folder(root, overlay), overlay, TEAM, [NewMemory(text)], DAY, force=False)
+    (outcome,) = remember(overlay, NewMemory(text))
     assert (outcome.what, database.texts()) == ("reinforced", [stored])

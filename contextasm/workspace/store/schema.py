@@ -1,19 +1,78 @@
-"""The schema of a store: numbered scripts of SQL, each applied once, in a transaction of its own."""
+"""The schema of a store: its version, and numbered scripts of SQL, each applied once, in a transaction of its own."""
 
 from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.store.connection import Session, open_session
-from contextasm.workspace.store.errors import StoreError, StoreVersionError
-from contextasm.workspace.store.rows import committed
-from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.version import SCRIPTS, missing_store, store_version, too_new
+from contextasm.workspace.store.connection import (
+    ResultT,
+    Session,
+    StoreConfig,
+    StoreError,
+    StoreMissingError,
+    StoreVersionError,
+    committed,
+    open_session,
+)
+
+SCRIPTS = Path(__file__).parent / "sql"
+"""Folder of the scripts; `NNN_NAME.sql` takes a store from version NNN - 1 to NNN."""
+
+
+@cache
+def newest_version() -> int:
+    """The number of the last script."""
+    return sum(name.endswith(".sql") for name in os.listdir(SCRIPTS))
+
+
+def store_version(session: Session) -> int:
+    """The number of the last migration of a store; 0 where there is no store."""
+    ((table,),) = session.rows("SELECT to_regclass('ctxasm.migration')")
+    if table is None:
+        return 0
+    ((version,),) = session.rows("SELECT coalesce(max(number), 0) FROM ctxasm.migration")
+    return int(version)
+
+
+def require_version(session: Session, config: StoreConfig) -> None:
+    """Raise `ContextasmError` for a database without a store, and for a store of another version."""
+    version, newest = store_version(session), newest_version()
+    where = f"store {config.address}"
+    if version > newest:
+        raise too_new(where, version, newest)
+    if not version:
+        raise missing_store(config)
+    if version < newest:
+        what = f"is of version {version}, and this ctxasm needs {newest}"
+        raise StoreVersionError(where, what, "have its owner run `ctxasm store migrate`")
+
+
+def missing_store(config: StoreConfig) -> StoreMissingError:
+    """The error of a database without a store."""
+    what = "the database holds no store"
+    return StoreMissingError(f"store {config.address}", what, "make it with `ctxasm store init`")
+
+
+def too_new(where: str, version: int, newest: int) -> StoreVersionError:
+    """The error of a store at `where` that only a later program knows."""
+    what = f"is of version {version}, and this ctxasm knows versions up to {newest}"
+    return StoreVersionError(where, what, "install a newer ctxasm")
+
+
+def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
+    """The result of `work` on a store of this program's version, as `committed`. Raises `ContextasmError`."""
+
+    def checked(session: Session) -> ResultT:
+        require_version(session, config)
+        return work(session)
+
+    return committed(config, checked)
 
 
 class Migration(NamedTuple):
@@ -87,13 +146,13 @@ def _require_utf8(session: Session, config: StoreConfig) -> None:
         raise StoreError(f"store {config.address}", f"the encoding of the database is {encoding}, not UTF8", hint)
 
 
-def join_homes(config: StoreConfig) -> None:
-    """Make the role of this connection a writing member of the configured homes. Raises `ContextasmError`."""
+def join_owners(config: StoreConfig) -> None:
+    """Make the role of this connection a writing member of the configured owners. Raises `ContextasmError`."""
     with open_session(config) as session:
-        for home in config.homes:
+        for owner in config.owners:
             session.rows(
-                "INSERT INTO ctxasm.member (role, home, writes) VALUES (current_user, %s, true)"
-                " ON CONFLICT (role, home) DO UPDATE SET writes = true",
-                home,
+                "INSERT INTO ctxasm.member (role, owner, writes) VALUES (current_user, %s, true)"
+                " ON CONFLICT (role, owner) DO UPDATE SET writes = true",
+                owner,
             )
         session.commit()

@@ -26,14 +26,13 @@ from contextasm.model import ContextasmError, FileStamp
 from contextasm.retrieval.memory_index import files as index_files
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store import difference, mirror, overlay, page_files
-from contextasm.workspace.store.connection import Session, open_session
-from contextasm.workspace.store.mirror import pull
+from contextasm.workspace.store import overlay, replica, replica_files
+from contextasm.workspace.store.connection import Session, StoreConfig, open_session
 from contextasm.workspace.store.overlay import StoreOverlay
-from contextasm.workspace.store.settings import StoreConfig
-from contextasm.workspace.store.state import access_key, load_state
+from contextasm.workspace.store.replica import page_texts, pull
+from contextasm.workspace.store.replica_files import access_key, load_state
 from tests.command import clean
-from tests.postgres import TEAM, Database, mirrored
+from tests.postgres import TEAM, Database, replicated
 from tests.retrieval.memory_index.test_memory_index import database as index_path
 
 pytestmark = pytest.mark.postgres
@@ -45,12 +44,12 @@ WRITES = 1_000
 
 def pulled(database: Database, root: Path, role: str = "luna") -> list[str]:
     """The pages that a pull changes."""
-    return [*database.overlay(root, role).pull().changed]
+    return [*database.overlay(root, role).pull()]
 
 
 def texts(root: Path) -> list[str]:
     """The memories of the mirror, each as its page has it without its fields."""
-    return sorted(line.partition(" {")[0] for text in mirrored(root).values() for line in text.splitlines())
+    return sorted(line.partition(" {")[0] for text in replicated(root).values() for line in text.splitlines())
 
 
 def test_a_pull_brings_what_changed_and_nothing_else(database: Database, tmp_path: Path) -> None:
@@ -63,25 +62,25 @@ def test_a_pull_brings_what_changed_and_nothing_else(database: Database, tmp_pat
     assert pulled(database, tmp_path) == []
     database.run("UPDATE ctxasm.memory SET importance = 0.9 WHERE text = 'two'", role="kenji")
     assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-02.000000.luna.md"]
-    assert "two {id=m-" in mirrored(tmp_path)["2025-02.000000.luna.md"]
-    assert "importance=0.9" in mirrored(tmp_path)["2025-02.000000.luna.md"]
+    assert "two {id=1-m-" in replicated(tmp_path)["2025-02.000000.luna.md"]
+    assert "importance=0.9" in replicated(tmp_path)["2025-02.000000.luna.md"]
 
 
-def test_a_deleted_memory_leaves_the_mirror_and_the_last_one_its_page(database: Database, tmp_path: Path) -> None:
+def test_a_deleted_memory_leaves_the_replica_and_the_last_one_its_page(database: Database, tmp_path: Path) -> None:
     database.add("one", id="'a'")
     database.add("two", id="'b'")
     pulled(database, tmp_path)
-    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'a'", role="luna")
+    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id LIKE '%-a'", role="luna")
     pulled(database, tmp_path)
     assert texts(tmp_path) == ["- [note] two"]
-    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'b'", role="luna")
+    database.run("UPDATE ctxasm.memory SET deleted = true WHERE id LIKE '%-b'", role="luna")
     pulled(database, tmp_path)
-    assert mirrored(tmp_path) == {}
+    assert replicated(tmp_path) == {}
 
 
 def test_what_is_committed_late_is_not_missed(database: Database, tmp_path: Path) -> None:
     slow = database.server.connect(database.name, "kenji")
-    slow.cursor().execute(f"INSERT INTO ctxasm.memory (home, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
+    slow.cursor().execute(f"INSERT INTO ctxasm.memory (owner, id, text) VALUES ('{TEAM}', 'slow', 'slow')")
     database.add("quick")
     pulled(database, tmp_path)
     assert texts(tmp_path) == ["- [note] quick"]
@@ -97,12 +96,14 @@ def test_pages_are_filled_whatever_the_order_of_days_and_roles(database: Databas
             for number in range(1_100):
                 month = 1 if number < 1_036 else 1 + number % 4
                 row = (f"{role}-{number}", f"memory {number}", f"2025-{month:02}-01")
-                session.rows(f"INSERT INTO ctxasm.memory (home, id, text, created) VALUES ('{TEAM}', %s, %s, %s)", *row)
+                session.rows(
+                    f"INSERT INTO ctxasm.memory (owner, id, text, created) VALUES ('{TEAM}', %s, %s, %s)", *row
+                )
                 if number % 50 == 0:
                     session.commit()
             session.commit()
     pulled(database, tmp_path)
-    sizes = {name: text.count("\n") for name, text in mirrored(tmp_path).items() if ".luna." in name}
+    sizes = {name: text.count("\n") for name, text in replicated(tmp_path).items() if ".luna." in name}
     assert sizes == {
         "2025-01.000000.luna.md": 512,
         "2025-01.000001.luna.md": 512,
@@ -117,7 +118,7 @@ def write_some(config: StoreConfig, writer: int) -> None:
     with open_session(config) as session:
         for number in range(WRITES):
             session.rows(
-                "INSERT INTO ctxasm.memory (home, id, text, created) VALUES (%s, %s, %s, %s)",
+                "INSERT INTO ctxasm.memory (owner, id, text, created) VALUES (%s, %s, %s, %s)",
                 TEAM,
                 f"m-{writer}-{number}",
                 f"memory {number} of writer {writer}",
@@ -128,7 +129,7 @@ def write_some(config: StoreConfig, writer: int) -> None:
             session.commit()
 
 
-def test_every_memory_of_sixteen_writers_is_seen_by_a_mirror_that_reads_all_the_while(
+def test_every_memory_of_sixteen_writers_is_seen_by_a_replica_that_reads_all_the_while(
     database: Database, tmp_path: Path
 ) -> None:
     configs = [database.config(("luna", "kenji")[writer % 2]) for writer in range(WRITERS)]
@@ -150,8 +151,8 @@ def test_every_memory_of_sixteen_writers_is_seen_by_a_mirror_that_reads_all_the_
     reader.join()
     pulled(database, tmp_path / "along")
     pulled(database, tmp_path / "after")
-    along = mirrored(tmp_path / "along")
-    assert along == mirrored(tmp_path / "after")
+    along = replicated(tmp_path / "along")
+    assert along == replicated(tmp_path / "after")
     expected = {f"memory {number} of writer {writer}" for writer in range(WRITERS) for number in range(WRITES)}
     found = [line.removeprefix("- [note] ").partition(" {")[0] for text in along.values() for line in text.splitlines()]
     assert sorted(found) == sorted(expected)
@@ -179,12 +180,12 @@ class OpenTransaction:
         if action in {"commit", "rollback", "close"}:
             getattr(self._connection, action)()
         elif action in {"store", "hide"}:
-            fields = "home, id, text, created, private, supersedes"
+            fields = "owner, id, text, created, private, supersedes"
             row = f"'{TEAM}', '{name}', 'text {name}', '2025-0{1 + len(name) % 2}-01', {action == 'hide'}"
-            self._run(f"INSERT INTO ctxasm.memory ({fields}) VALUES ({row}, '{{a,bb,c,dd}}')")
+            self._run(f"INSERT INTO ctxasm.memory ({fields}) VALUES ({row}, '{{1-a,2-bb,1-c,2-dd}}')")
         else:
             change = "importance = 0.9" if action == "raise" else f"deleted = {action == 'delete'}"
-            self._run(f"UPDATE ctxasm.memory SET {change} WHERE id = '{name}'")
+            self._run(f"UPDATE ctxasm.memory SET {change} WHERE id LIKE '%-{name}'")
 
 
 ACTIONS = ("store", "hide", "raise", "delete", "revive", "commit", "rollback")
@@ -199,11 +200,11 @@ STEPS = st.lists(
 
 @settings(max_examples=settings.default.max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])  # type: ignore[union-attr]
 @given(steps=STEPS)
-def test_law_a_mirror_equals_one_that_is_made_of_what_is_committed(
+def test_law_a_replica_equals_one_that_is_made_of_what_is_committed(
     database: Database, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, str]]
 ) -> None:
     database.run("TRUNCATE ctxasm.memory")
-    folder = tmp_path_factory.mktemp("mirrors")
+    folder = tmp_path_factory.mktemp("replicas")
     writers = [OpenTransaction(database, ("luna", "kenji")[number % 2]) for number in range(4)]
     for at, (writer, action, name) in enumerate([*steps, (0, "pull", "")]):
         if action != "pull":
@@ -214,7 +215,7 @@ def test_law_a_mirror_equals_one_that_is_made_of_what_is_committed(
             for root in (along, fresh):
                 root.mkdir(exist_ok=True)
                 pulled(database, root, role)
-            assert mirrored(along) == mirrored(fresh)
+            assert replicated(along) == replicated(fresh)
             rows = database.run("SELECT text FROM ctxasm.memory WHERE NOT deleted", role=role)
             assert texts(along) == sorted(f"- [note] {text}" for (text,) in rows)
     for each in writers:
@@ -226,16 +227,16 @@ def test_a_pull_sees_one_state_of_the_store(
 ) -> None:
     for month in (1, 2):
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
-    real = difference.page_texts
+    real = replica.page_texts
 
     def change_in_between(*arguments: Any) -> Mapping[tuple[str, str], str]:
         texts = real(*arguments)
         database.run("UPDATE ctxasm.memory SET text = replace(text, 'old', 'new')", role="luna")
         return texts
 
-    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
+    monkeypatch.setattr(replica, "_BATCH_PAGES", 1)
     with monkeypatch.context() as patch:
-        patch.setattr(mirror, "page_texts", change_in_between)
+        patch.setattr(replica, "page_texts", change_in_between)
         pulled(database, tmp_path)
     assert texts(tmp_path) == ["- [note] old 1", "- [note] old 2"]
     pulled(database, tmp_path)
@@ -246,13 +247,13 @@ def test_pulls_of_one_workspace_do_not_meet(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.add("one")
-    real = page_files.write_page
+    real = replica_files.write_page
     told: list[str] = []
 
     def pull_meanwhile(path: Path, text: str) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(mirror, "write_page", real)
-            patch.setattr(mirror, "_LOCK_SECONDS", 0.0)
+            patch.setattr(replica, "write_page", real)
+            patch.setattr(replica, "_LOCK_SECONDS", 0.0)
             try:
                 pulled(database, tmp_path)
             except ContextasmError as error:
@@ -260,22 +261,22 @@ def test_pulls_of_one_workspace_do_not_meet(
         return real(path, text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(mirror, "write_page", pull_meanwhile)
+        patch.setattr(replica, "write_page", pull_meanwhile)
         pulled(database, tmp_path)
     assert told == ["another ctxasm writes in the workspace"]
     assert texts(tmp_path) == ["- [note] one"]
 
 
-AT_ITS_STATE = "mirror.save_state = lambda *args: os.kill(os.getpid(), 9) if args[1].homes else save(*args)"
+AT_ITS_STATE = "replica.save_state = lambda *args: os.kill(os.getpid(), 9) if args[1].owners else save(*args)"
 
 KILLED = f"""
 import os, sys
-from contextasm.workspace.store import mirror
-from contextasm.workspace.store.settings import StoreConfig
+from contextasm.workspace.store import replica
+from contextasm.workspace.store.connection import StoreConfig
 host, name, root = sys.argv[1:]
-save = mirror.save_state
+save = replica.save_state
 {AT_ITS_STATE}
-mirror.pull(root, StoreConfig(1, {{"host": host, "dbname": name, "user": "luna"}}, ("teams/q1",)), lambda: 1e9)
+replica.pull(root, StoreConfig(1, {{"host": host, "dbname": name, "user": "luna"}}, ("teams/q1",)), lambda: 1e9)
 """
 
 
@@ -295,15 +296,15 @@ def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database
 
 
 @pytest.mark.parametrize("home_is_new", [False, True])
-def test_a_first_mirror_that_is_not_whole_is_not_read(
+def test_a_first_replica_that_is_not_whole_is_not_read(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home_is_new: bool
 ) -> None:
     for month in (1, 2, 3):
         database.add(f"lantern {month}", created=f"'2025-0{month}-05'")
     homes = ("teams/q1", "teams/other")
     if home_is_new:
-        database.overlay(tmp_path, homes=homes[1:]).pull()
-    write_page, written = page_files.write_page, list[Path]()
+        database.overlay(tmp_path, owners=homes[1:]).pull()
+    write_page, written = replica_files.write_page, list[Path]()
 
     def write_one(path: Path, text: str) -> bool:
         written.append(path)
@@ -311,11 +312,11 @@ def test_a_first_mirror_that_is_not_whole_is_not_read(
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         return write_page(path, text)
 
-    overlay = database.overlay(tmp_path, homes=homes)
+    overlay = database.overlay(tmp_path, owners=homes)
     with monkeypatch.context() as patch:
-        patch.setattr(mirror, "write_page", write_one)
+        patch.setattr(replica, "write_page", write_one)
         problem = overlay.refresh()[0]
-    assert (problem.code, len(mirrored(tmp_path))) == ("store-unwritable", 1)
+    assert (problem.code, len(replicated(tmp_path))) == ("store-unwritable", 1)
     assert "No space left on device" in problem.message
     assert ("lacks teams/q1" if home_is_new else "no memories are read") in problem.message
     assert [*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")] == []
@@ -333,7 +334,7 @@ def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
     if before != "nothing":
         pulled(database, tmp_path, "kenji")
         database.run("UPDATE ctxasm.memory SET importance = 0.9", role="kenji")
-    code = KILLED.replace(AT_ITS_STATE, "mirror.write_page = lambda *_: os.kill(os.getpid(), 9)")
+    code = KILLED.replace(AT_ITS_STATE, "replica.write_page = lambda *_: os.kill(os.getpid(), 9)")
     line = [sys.executable, "-c", code, database.server.socket, database.name, str(tmp_path)]
     assert subprocess.run(line, env=clean(), check=False).returncode == -9
     for role in ("luna", "kenji"):
@@ -345,7 +346,7 @@ def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
 
 
 @pytest.mark.parametrize("damage", ["edited", "edited in secret", "emptied", "removed", "added", "linked"])
-def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
+def test_a_replica_that_somebody_changed_is_put_right(database: Database, tmp_path: Path, damage: str) -> None:
     database.add("one")
     pulled(database, tmp_path)
     (page,) = (tmp_path / ".ctxasm/store").rglob("*.md")
@@ -365,7 +366,7 @@ def test_a_mirror_that_somebody_changed_is_put_right(database: Database, tmp_pat
     else:
         page.write_text("- [note] forged\n" if damage == "edited" else "")
     pulled(database, tmp_path)
-    assert [*mirrored(tmp_path).values()] == [before]
+    assert [*replicated(tmp_path).values()] == [before]
     assert target.read_text() == "mine"
 
 
@@ -400,14 +401,14 @@ def test_a_pull_that_waited_for_another_one_asks_nothing(
     @contextmanager
     def held_after_another(path: Path, *, patience: float | None, needed: bool) -> Iterator[bool]:
         with monkeypatch.context() as patch:
-            patch.setattr(mirror, "hold_lock_file", hold)
+            patch.setattr(replica, "hold_lock_file", hold)
             pull(str(tmp_path), database.config(), lambda: 1000.0)
         database.add("too late for this one")
         with hold(path, patience=patience, needed=needed) as is_held:
             yield is_held
 
-    monkeypatch.setattr(mirror, "hold_lock_file", held_after_another)
-    assert pull(str(tmp_path), database.config(), lambda: 1001.0, 60.0).changed == ()
+    monkeypatch.setattr(replica, "hold_lock_file", held_after_another)
+    assert pull(str(tmp_path), database.config(), lambda: 1001.0, 60.0) == ()
     assert texts(tmp_path) == []
 
 
@@ -440,15 +441,15 @@ def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
         return is_new
 
     with monkeypatch.context() as patch:
-        write_page = page_files.write_page
-        patch.setattr(mirror, "write_page", write_for_a_moment)
+        write_page = replica_files.write_page
+        patch.setattr(replica, "write_page", write_for_a_moment)
         pulled(database, tmp_path)
     assert texts(tmp_path) == []
     pulled(database, tmp_path)
     assert texts(tmp_path) == ["- [note] one"]
 
 
-def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
+def test_a_replica_that_can_not_be_changed_is_a_problem_and_no_error(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.add("one")
@@ -457,18 +458,18 @@ def test_a_mirror_that_can_not_be_changed_is_a_problem_and_no_error(
     def refuse(folder: Path) -> Mapping[str, FileStamp]:
         raise PermissionError(errno.EACCES, "Permission denied", str(folder))
 
-    monkeypatch.setattr(mirror, "page_stamps", refuse)
+    monkeypatch.setattr(replica, "page_stamps", refuse)
     changed, (problem,) = database.overlay(tmp_path).renew()
     assert (changed, problem.code) == ((), "store-unwritable")
     assert f"{TEAM}/memories: can't be brought up to date: Permission denied" in problem.message
 
 
-def odd_state(checked: str = "1", horizon: str = "1", stamp: str = "1") -> str:
+def odd_state(checked: str = "1", snapshot: str = "1", stamp: str = "1") -> str:
     """A state with numbers of other sizes."""
-    home = f'{{"horizon": {horizon}, "writes": true, "pages": {{"a.md": [1, 1, 1, {stamp}]}}}}'
+    home = f'{{"snapshot": {snapshot}, "writes": true, "number": 1, "pages": {{"a.md": [1, 1, 1, {stamp}]}}}}'
     return (
-        f'{{"schema": "ctxasm.store-mirror/1", "access": "a", "source": "s", "checked": {checked},'
-        f' "homes": {{"{TEAM}": {home}}}, "begun": {{}}}}'
+        f'{{"schema": "ctxasm.store-replica/1", "access": "a", "source": "s", "checked": {checked},'
+        f' "owners": {{"{TEAM}": {home}}}, "begun": {{}}}}'
     )
 
 
@@ -478,9 +479,9 @@ ODD_NUMBERS = ["9" * 400, "9" * 9999, "1e999", "-1e999", "NaN", "Infinity", "nul
 @pytest.mark.parametrize(
     "state",
     [
-        *("", "{", "[]", '{"schema": "ctxasm.store-mirror/1"}', '{"schema": "other/1"}', "[" * 9999),
+        *("", "{", "[]", '{"schema": "ctxasm.store-replica/1"}', '{"schema": "other/1"}', "[" * 9999),
         *(odd_state(checked=number) for number in ODD_NUMBERS),
-        *(odd_state(horizon=number) for number in ODD_NUMBERS),
+        *(odd_state(snapshot=number) for number in ODD_NUMBERS),
         *(odd_state(stamp=number) for number in ODD_NUMBERS),
     ],
 )
@@ -488,14 +489,14 @@ def test_a_damaged_state_costs_a_whole_pull_and_no_more(database: Database, tmp_
     """P7: state is data, and is made again."""
     database.add("one")
     pulled(database, tmp_path)
-    before = mirrored(tmp_path)
+    before = replicated(tmp_path)
     (tmp_path / ".ctxasm/store/state.json").write_text(state)
     assert pulled(database, tmp_path) == []
-    assert mirrored(tmp_path) == before
-    assert json.loads((tmp_path / ".ctxasm/store/state.json").read_text())["homes"]
+    assert replicated(tmp_path) == before
+    assert json.loads((tmp_path / ".ctxasm/store/state.json").read_text())["owners"]
 
 
-def test_a_mirror_is_its_owners_alone(database: Database, tmp_path: Path) -> None:
+def test_a_replica_is_its_owners_alone(database: Database, tmp_path: Path) -> None:
     database.add("one", private="true")
     pulled(database, tmp_path)
     for folder, _, files in os.walk(tmp_path / ".ctxasm/store"):
@@ -504,7 +505,7 @@ def test_a_mirror_is_its_owners_alone(database: Database, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("way", ["opened", "copied"])
-def test_a_mirror_that_others_can_read_is_closed_to_them(database: Database, tmp_path: Path, way: str) -> None:
+def test_a_replica_that_others_can_read_is_closed_to_them(database: Database, tmp_path: Path, way: str) -> None:
     database.add("one", private="true")
     root = tmp_path / "ws"
     root.mkdir()
@@ -555,15 +556,15 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
         if len(fetched) == 3:
             raise ContextasmError("store", "the line broke", "try again")
         fetched.extend(page for _, page in batch)
-        return difference.page_texts(session, home, batch)
+        return page_texts(session, home, batch)
 
-    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
-    monkeypatch.setattr(mirror, "page_texts", fetch)
+    monkeypatch.setattr(replica, "_BATCH_PAGES", 1)
+    monkeypatch.setattr(replica, "page_texts", fetch)
     root = database.workspace(tmp_path)
     result = database.ctxasm(root, "search", "-t", "q1", "old")
     assert ("no memories are read" in result.err, "old" in result.out) == (True, False)
-    assert len(mirrored(root)) == 3
-    database.run("UPDATE ctxasm.memory SET text = 'new 1' WHERE id = 'm-1'", role="luna")
+    assert len(replicated(root)) == 3
+    database.run("UPDATE ctxasm.memory SET text = 'new 1' WHERE id LIKE '%-m-1'", role="luna")
     fetched[:] = [""]  # the third one is refused again, after two more
     with pytest.raises(ContextasmError, match="the line broke"):
         pulled(database, root)
@@ -572,11 +573,11 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
     pulled(database, root)
     assert fetched[4:] == ["2025-05.000000"]
     assert texts(root) == ["- [note] new 1", *(f"- [note] old {number}" for number in range(2, 6))]
-    assert database.overlay(root).state().homes[TEAM].pages.keys() == mirrored(root).keys()
+    assert database.overlay(root).state().owners[TEAM].pages.keys() == replicated(root).keys()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_law_pulls_that_break_anywhere_lead_to_the_mirror_that_one_pull_makes(
+def test_law_pulls_that_break_anywhere_lead_to_the_replica_that_one_pull_makes(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     (tmp_path / "broken").mkdir()
@@ -589,24 +590,24 @@ def test_law_pulls_that_break_anywhere_lead_to_the_mirror_that_one_pull_makes(
         left -= 1
         if left < 0:
             raise ContextasmError("store", "the line broke", "try again")
-        return difference.page_texts(*arguments)
+        return page_texts(*arguments)
 
-    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
-    monkeypatch.setattr(mirror, "page_texts", fetch)
+    monkeypatch.setattr(replica, "_BATCH_PAGES", 1)
+    monkeypatch.setattr(replica, "page_texts", fetch)
     for number in range(24):
         month = draw.randrange(1, 7)
         secret = draw.choice(("true", "false"))
         database.add(f"text {number}", id=f"'n-{number}'", created=f"'2025-0{month}-01'", private=secret)
         change = draw.choice(("text = text || ' more'", "deleted = true", "importance = 0.75"))
-        database.run(f"UPDATE ctxasm.memory SET {change} WHERE id = 'n-{draw.randrange(24)}'", role="luna")
+        database.run(f"UPDATE ctxasm.memory SET {change} WHERE id LIKE '%-n-{draw.randrange(24)}'", role="luna")
         left = draw.randrange(5)
         with suppress(ContextasmError):
             pulled(database, tmp_path / "broken")
     left = 1_000
     pulled(database, tmp_path / "broken")
     pulled(database, tmp_path / "new")
-    assert mirrored(tmp_path / "broken") == mirrored(tmp_path / "new")
-    assert len(mirrored(tmp_path / "new")) > 6
+    assert replicated(tmp_path / "broken") == replicated(tmp_path / "new")
+    assert len(replicated(tmp_path / "new")) > 6
 
 
 def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
@@ -616,10 +617,10 @@ def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
     database.add("one")
     pulled(database, tmp_path)
     for month in (1, 2):
-        database.add(f"other {month}", home="'teams/other'", created=f"'2025-0{month}-01'")
-    monkeypatch.setattr(difference, "_BATCH_PAGES", 1)
-    both = database.overlay(tmp_path, homes=(TEAM, "teams/other"))
-    real, calls = difference.page_texts, 0
+        database.add(f"other {month}", owner="'teams/other'", created=f"'2025-0{month}-01'")
+    monkeypatch.setattr(replica, "_BATCH_PAGES", 1)
+    both = database.overlay(tmp_path, owners=(TEAM, "teams/other"))
+    real, calls = replica.page_texts, 0
 
     def fetch(*arguments: Any) -> Mapping[Any, str]:
         nonlocal calls
@@ -628,14 +629,14 @@ def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
             raise ContextasmError("store", "the line broke", "try again")
         return real(*arguments)
 
-    monkeypatch.setattr(mirror, "page_texts", fetch)
+    monkeypatch.setattr(replica, "page_texts", fetch)
     with pytest.raises(ContextasmError, match="the line broke"):
         both.pull()
-    assert both.state().homes.keys() == {TEAM}
+    assert both.state().owners.keys() == {TEAM}
     both.pull()
     assert calls == 3
-    assert both.state().homes.keys() == {TEAM, "teams/other"}
-    assert len(mirrored(tmp_path, "teams/other")) == 2
+    assert both.state().owners.keys() == {TEAM, "teams/other"}
+    assert len(replicated(tmp_path, "teams/other")) == 2
 
 
 def test_pages_are_fetched_by_their_bytes(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -646,13 +647,13 @@ def test_pages_are_fetched_by_their_bytes(database: Database, tmp_path: Path, mo
 
     def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
         batches.append([page[6] for _, page in batch])
-        return difference.page_texts(session, home, batch)
+        return page_texts(session, home, batch)
 
-    monkeypatch.setattr(difference, "_BATCH_BYTES", 100)
-    monkeypatch.setattr(mirror, "page_texts", fetch)
+    monkeypatch.setattr(replica, "_BATCH_BYTES", 100)
+    monkeypatch.setattr(replica, "page_texts", fetch)
     pulled(database, tmp_path)
     assert batches == [["1", "2"], ["3"], ["4", "5"], ["6"]]
-    assert len(mirrored(tmp_path)) == len(sizes)
+    assert len(replicated(tmp_path)) == len(sizes)
 
 
 MANY = 1_100
@@ -671,7 +672,7 @@ def searched(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_CACHE_HOME", clean()["XDG_CACHE_HOME"])
     rows = [(TEAM, f"n-{number}", f"harbour number {number}", "2025-03-14") for number in range(MANY)]
     with open_session(database.config()) as session:
-        session.insert_rows("ctxasm.memory", ("home", "id", "text", "created"), rows)
+        session.insert_rows("ctxasm.memory", ("owner", "id", "text", "created"), rows)
         session.commit()
     database.add("the secret xylophone", id="'secret'", created="'2025-01-05'", private="true")
     root = database.workspace(tmp_path / "ws")
@@ -684,18 +685,18 @@ def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
     database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
-    real = page_files.remove_pages
+    real = replica_files.remove_pages
 
     def killed(*args: Any) -> None:
         real(*args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mirror, "remove_pages", killed)
+    monkeypatch.setattr(replica, "remove_pages", killed)
     with pytest.raises(KeyboardInterrupt):
         pulled(database, searched)
     monkeypatch.undo()
     pulled(database, searched)
-    assert mirrored(searched) == {}
+    assert replicated(searched) == {}
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
 
 
@@ -718,9 +719,9 @@ def test_no_index_has_a_text_of_a_page_that_can_not_be_removed(
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE ctxasm.memory SET deleted = true WHERE id = 'secret'",
-        "UPDATE ctxasm.memory SET text = 'erased', deleted = true WHERE id = 'secret'",
-        "UPDATE ctxasm.memory SET text = 'something else' WHERE id = 'secret'",
+        "UPDATE ctxasm.memory SET deleted = true WHERE id LIKE '%-secret'",
+        "UPDATE ctxasm.memory SET text = 'erased', deleted = true WHERE id LIKE '%-secret'",
+        "UPDATE ctxasm.memory SET text = 'something else' WHERE id LIKE '%-secret'",
     ],
 )
 def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: Path, statement: str) -> None:
@@ -744,7 +745,7 @@ def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, 
     elif way == "person":
         role = "kenji"
     else:  # what the page said when it was indexed is not known then
-        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id = 'secret'", role="luna")
+        database.run("UPDATE ctxasm.memory SET deleted = true WHERE id LIKE '%-secret'", role="luna")
         (searched / ".ctxasm/store" / TEAM / "memories/2025-01.private.000000.luna.md").write_text("")
     assert database.ctxasm(searched, "store", "pull", role=role).code == 0
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
@@ -753,8 +754,8 @@ def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, 
 def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, searched: Path) -> None:
     before = indexed(searched)
     database.add("a new bell")
-    database.run("UPDATE ctxasm.memory SET importance = 0.9, tags = '{harbour}' WHERE id = 'n-7'", role="kenji")
-    database.run("UPDATE ctxasm.memory SET type = 'decision' WHERE id = 'n-7'", role="luna")
+    database.run("UPDATE ctxasm.memory SET importance = 0.9, tags = '{harbour}' WHERE id LIKE '%-n-7'", role="kenji")
+    database.run("UPDATE ctxasm.memory SET type = 'decision' WHERE id LIKE '%-n-7'", role="luna")
     assert "1 of 3 pages changed" not in database.ctxasm(searched, "store", "pull").err
     assert indexed(searched) == before
 
@@ -764,7 +765,7 @@ def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path:
     pulled(database, tmp_path)
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
     assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
-    assert mirrored(tmp_path) == {}
+    assert replicated(tmp_path) == {}
     (problem,) = database.overlay(tmp_path).refresh()
     assert problem.code == "store-refused"
     database.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{TEAM}', false)")
@@ -772,7 +773,7 @@ def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path:
     assert texts(tmp_path) == ["- [note] one"]
 
 
-def test_another_role_gets_a_mirror_of_its_own_rights(database: Database, tmp_path: Path) -> None:
+def test_another_role_gets_a_replica_of_its_own_rights(database: Database, tmp_path: Path) -> None:
     database.add("open")
     database.add("mine", private="true")
     pulled(database, tmp_path)
@@ -793,7 +794,7 @@ def test_another_role_gets_a_mirror_of_its_own_rights(database: Database, tmp_pa
         ("PGOPTIONS", "", "-c role=kenji"),
     ],
 )
-def test_the_environment_that_is_in_force_tells_mirrors_apart(
+def test_the_environment_that_is_in_force_tells_replicas_apart(
     monkeypatch: pytest.MonkeyPatch, variable: str, first: str, then: str
 ) -> None:
     config = StoreConfig(1, {}, (TEAM,))
@@ -805,7 +806,7 @@ def test_the_environment_that_is_in_force_tells_mirrors_apart(
     assert (access_key(config) != keys[0], access_key(full) == keys[1]) == (True, in_address)
 
 
-def test_a_role_that_the_environment_names_gets_a_mirror_of_its_own_rights(
+def test_a_role_that_the_environment_names_gets_a_replica_of_its_own_rights(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = database.config()
@@ -818,30 +819,30 @@ def test_a_role_that_the_environment_names_gets_a_mirror_of_its_own_rights(
         assert texts(tmp_path) == [f"- [note] {text}" for text in expected]
 
 
-def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_mirror_is_young(
+def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_replica_is_young(
     database: Database, tmp_path: Path
 ) -> None:
     database.add("one")
-    pull(str(tmp_path), database.config(homes=("teams/other",)), lambda: 1000.0, 60.0)
+    pull(str(tmp_path), database.config(owners=("teams/other",)), lambda: 1000.0, 60.0)
     assert texts(tmp_path) == []
-    pull(str(tmp_path), database.config(homes=("teams/other", TEAM)), lambda: 1001.0, 60.0)
+    pull(str(tmp_path), database.config(owners=("teams/other", TEAM)), lambda: 1001.0, 60.0)
     assert texts(tmp_path) == ["- [note] one"]
 
 
-def test_a_horizon_in_the_future_is_not_built_upon(database: Database, tmp_path: Path) -> None:
+def test_a_snapshot_in_the_future_is_not_built_upon(database: Database, tmp_path: Path) -> None:
     database.add("old")
     pulled(database, tmp_path)
     database.run("UPDATE ctxasm.memory SET importance = 0.9", role="luna")
-    shift_horizon(database, tmp_path, 10**6)
+    shift_snapshot(database, tmp_path, 10**6)
     assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
 
 
-def shift_horizon(database: Database, root: Path, by: int) -> None:
+def shift_snapshot(database: Database, root: Path, by: int) -> None:
     """Let the state of the mirror have seen all transactions of now, and so many more."""
     path = root / ".ctxasm/store/state.json"
     state = json.loads(path.read_text())
     ((now,),) = database.run("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
-    state["homes"][TEAM]["horizon"] = int(now) + by
+    state["owners"][TEAM]["snapshot"] = int(now) + by
     path.write_text(json.dumps(state))
 
 
@@ -862,15 +863,15 @@ def test_a_state_of_another_server_history_or_role_is_not_built_upon(
         patch.setattr(Session, "rows", of_another)
         pulled(database, tmp_path)
     database.run("UPDATE ctxasm.memory SET importance = 0.9", role="luna")
-    shift_horizon(database, tmp_path, 0)
+    shift_snapshot(database, tmp_path, 0)
     assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
 
 
 def test_a_home_that_the_settings_no_longer_name_leaves_the_mirror(database: Database, tmp_path: Path) -> None:
     database.add("one")
     pulled(database, tmp_path)
-    database.overlay(tmp_path, homes=("teams/other",)).pull()
-    assert mirrored(tmp_path) == {}
+    database.overlay(tmp_path, owners=("teams/other",)).pull()
+    assert replicated(tmp_path) == {}
 
 
 def test_a_database_that_was_made_again_is_pulled_whole(database: Database, tmp_path: Path) -> None:
@@ -886,7 +887,7 @@ def test_a_database_that_was_made_again_is_pulled_whole(database: Database, tmp_
     assert texts(tmp_path) == ["- [note] new"]
 
 
-def test_no_server_is_asked_while_the_mirror_is_young(database: Database, tmp_path: Path) -> None:
+def test_no_server_is_asked_while_the_replica_is_young(database: Database, tmp_path: Path) -> None:
     database.add("one")
     config = database.config()
     pull(str(tmp_path), config, lambda: 1000.0)
@@ -896,7 +897,7 @@ def test_no_server_is_asked_while_the_mirror_is_young(database: Database, tmp_pa
         assert len(texts(tmp_path)) == count
 
 
-def test_a_server_that_can_not_be_asked_leaves_the_mirror_as_it_is(database: Database, tmp_path: Path) -> None:
+def test_a_server_that_can_not_be_asked_leaves_the_replica_as_it_is(database: Database, tmp_path: Path) -> None:
     database.add("one")
     pulled(database, tmp_path)
     config = database.config()
@@ -913,7 +914,7 @@ def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
     watched = database.overlay(tmp_path)
     real_pull, real_state, begun = pull, load_state, threading.Event()
 
-    def pull_late(*args: Any) -> mirror.PullResult:
+    def pull_late(*args: Any) -> Sequence[str]:
         if moment == "before":
             watched.place(f"{TEAM}/memories")
         return real_pull(*args)

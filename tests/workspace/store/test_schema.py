@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.store.migrations import load_migrations, migrate_store
-from contextasm.workspace.store.version import SCRIPTS
+from contextasm.workspace.store.schema import SCRIPTS, load_migrations, migrate_store
 from tests.postgres import TEAM, Database, Server, new_database
 
 pytestmark = pytest.mark.postgres
