@@ -16,7 +16,7 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.journal import Recovery
+from contextasm.workspace.editing.journal import recovery_text
 from contextasm.workspace.folder import Folder, Overlay
 from contextasm.workspace.inputs import InputFiles, refuse_inputs
 from contextasm.workspace.outputs import OutputFile, pending_writes
@@ -100,7 +100,7 @@ class Rebuilder:
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
         self._warn = warn
-        self._recovery = Recovery()
+        self._recovery = ""
         self._answers: WorkspaceAnswers = NOTHING
         """Answers that the last build depends on."""
         self._today: Callable[[], date] | None = None
@@ -212,9 +212,10 @@ class Rebuilder:
         except ContextasmError:
             self._lock_missed = True
             raise
-        if recovery.text and recovery.text != self._recovery.text:
-            self._warn(recovery.text)
-        self._recovery = recovery
+        text = recovery_text(recovery)
+        if text and text != self._recovery:
+            self._warn(text)
+        self._recovery = text
 
     def _missing_targets(self) -> Sequence[str]:
         """The files that were written and are gone."""
