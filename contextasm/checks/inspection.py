@@ -31,7 +31,7 @@ from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.places import AGENT_FILES, LOG_FOLDERS, MEMORY_FILES, WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.inputs import InputFiles, InputPattern
+from contextasm.workspace.outputs import InputFiles, InputPattern
 from contextasm.workspace.recording import InspectedWorkspace
 
 

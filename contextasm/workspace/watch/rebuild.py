@@ -21,8 +21,7 @@ from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import Recovery
 from contextasm.workspace.folder import Folder, Overlay
-from contextasm.workspace.inputs import InputFiles, refuse_inputs
-from contextasm.workspace.outputs import OutputFile, pending_writes
+from contextasm.workspace.outputs import InputFiles, OutputFile, pending_writes, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
 
@@ -295,9 +294,9 @@ class Rebuilder:
         with ExitStack() as held:
             if target.managed:
                 self._hold_lock(held)
-            (file,) = pending_writes([target], data)
-            refuse_unwritable(file.path)
-            return write(file.path, file.data)
+            ((_, data),) = pending_writes([target], data)
+            refuse_unwritable(target.path)
+            return write(target.path, data)
 
     def _hold_lock(self, held: ExitStack) -> None:
         try:
