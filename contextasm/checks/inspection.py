@@ -26,9 +26,15 @@ from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
 from contextasm.records.run import run
 from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.archived_paths import list_with_archived
 from contextasm.text.names.glob import matching_paths
-from contextasm.text.names.places import AGENT_FILES, LOG_FOLDERS, MEMORY_FILES, WORKSPACE_PATTERNS, any_owner_pattern
+from contextasm.text.names.places import (
+    AGENT_FILES,
+    LOG_FOLDERS,
+    MEMORY_FILES,
+    WORKSPACE_PATTERNS,
+    any_owner_pattern,
+    list_with_archived,
+)
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import InputFiles, InputPattern

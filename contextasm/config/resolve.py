@@ -41,8 +41,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning.clean import clean_value
-from contextasm.text.cleaning.decode import parse_data
+from contextasm.text.cleaning.clean import clean_value, parse_data
 from contextasm.workspace.cache import index_database, is_cache_allowed
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files

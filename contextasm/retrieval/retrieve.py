@@ -29,8 +29,8 @@ from contextasm.model import (
 from contextasm.retrieval.reading.files import with_cleaning
 from contextasm.retrieval.registry import SOURCES
 from contextasm.text.cleaning.clean import HIDDEN_TEXT, hidden_problems
-from contextasm.text.names.archived_paths import is_named
 from contextasm.text.names.matching import nearest
+from contextasm.text.names.places import is_named
 from contextasm.text.names.templates import placeholders
 
 SOURCE_SHARE = 0.8

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.names.glob import TreeEntry, list_matching
 from contextasm.text.names.templates import is_pattern
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes

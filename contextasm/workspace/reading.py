@@ -1,7 +1,7 @@
 """Reading: the one way to the bytes of a file, be it in the workspace or named by a person.
 
 A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits. What the bytes mean is
-decided in `text/cleaning/decode.py`.
+decided in `text/cleaning/clean.py`.
 """
 
 import errno

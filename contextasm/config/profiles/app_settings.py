@@ -15,7 +15,7 @@ from contextasm.config.input import values
 from contextasm.config.profiles.layers import APP_FILES
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.text.json_reader import load_json
-from contextasm.text.names.date_forms import form_patterns, read_form
+from contextasm.text.names.dates import form_patterns, read_form
 from contextasm.text.names.templates import one_line
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DailyFolder = tuple[str, str]
-"""Folder of the daily logs of a program, empty for the workspace's own, and the form of their dates (`date_forms`)."""
+"""Folder of the daily logs of a program, empty for the workspace's own, and the form of their dates."""
 
 
 def with_app_settings(profile: Profile, workspace: Folder, digests: dict[str, str]) -> Profile:

@@ -19,8 +19,7 @@ from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pools.entries import EntryKind, count_reasons
 from contextasm.retrieval.pools.memory_pool import exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
-from contextasm.text.memories.fields import duplicate_id_problem, is_given_by_hand, unique_ids
-from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.parser import ACTIVE_STATUSES, duplicate_id_problem, is_given_by_hand, unique_ids
 
 _BATCH = 1 << 15
 """Entries after which the index is stored as far as it is made: a build that is interrupted goes on from there."""

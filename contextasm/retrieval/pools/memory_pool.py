@@ -39,10 +39,9 @@ from contextasm.retrieval.pools.entries import (
 )
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.cleaning.clean import hidden_problems
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories
-from contextasm.text.names.archived_paths import known_paths
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.names.glob import glob_matches
+from contextasm.text.names.places import known_paths
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
