@@ -28,7 +28,6 @@ OPENERS = {"open", "read_bytes", "read_text", "fdopen", "readlines"}
 
 
 def opens(tree: ast.Module) -> bool:
-    """Whether a module calls anything that opens a file by its path."""
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     return any((call.id if isinstance(call, ast.Name) else getattr(call, "attr", "")) in OPENERS for call in calls)
 
