@@ -19,7 +19,7 @@ from contextasm.config.resolve import prepare_build
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.records.run import run
 from contextasm.rendering.formats import format_context
-from contextasm.text.markdown.managed_block import BrokenBlock, find_block
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.inputs import overwritten_inputs
 from contextasm.workspace.outputs import FileIdentity, OutputFile
@@ -73,12 +73,14 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
     """Report managed blocks that were edited by hand, and broken markers of managed blocks."""
     for path, document in inspection.documents.items():
         block = find_block(document.data.decode("utf-8", "surrogateescape"))
-        if isinstance(block, BrokenBlock):
+        if isinstance(block, ManagedBlock):
+            if block.ours and block.edited:
+                hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
+                yield error_finding(path, block.line, "the managed block was edited by hand", hint)
+        elif block:
+            line, fault = block
             hint = "put one begin marker above one end marker, or delete both"
-            yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", hint)
-        elif block and block.ours and block.edited:
-            hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
-            yield error_finding(path, block.line, "the managed block was edited by hand", hint)
+            yield error_finding(path, line, f"the markers of the managed block are broken: {fault}", hint)
 
 
 def _build_output(inspection: Inspection, output: Output) -> str:

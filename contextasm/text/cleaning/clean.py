@@ -10,7 +10,6 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from contextasm.model import (
     CLEAN,
@@ -23,11 +22,10 @@ from contextasm.model import (
     Hidden,
     Parse,
     Problem,
-    Secret,
     Span,
 )
 from contextasm.text.cleaning.hidden_characters import strip_hidden
-from contextasm.text.cleaning.secrets.scanner import mask_secrets
+from contextasm.text.cleaning.secrets.scanner import CleanText, mask_secrets
 from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
@@ -56,17 +54,6 @@ _MASK_ONLY = Cleaning("raw")
 _REMOVED = "removed from the text; find out who wrote this"
 
 
-class CleanText(NamedTuple):
-    """A text after cleaning, with what was taken out."""
-
-    text: str
-    """With LF line ends; lines keep their numbers."""
-    hidden: tuple[Hidden, ...]
-    secrets: tuple[Secret, ...] = ()
-    gaps: tuple[Span, ...] = ()
-    """First and last line of lines that are blank since a secret of several lines was there."""
-
-
 def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
     """The text without its hidden and control characters, then with its secrets masked.
 
@@ -79,8 +66,7 @@ def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
         text, hidden = strip_hidden(text, only_controls=cleaning.hidden == "keep")
     if cleaning.secrets == "keep":
         return CleanText(text, hidden)
-    masked = mask_secrets(text)
-    return CleanText(masked.text, hidden, masked.secrets, masked.gaps)
+    return mask_secrets(text)._replace(hidden=hidden)
 
 
 def shown_name(path: str) -> str:

@@ -4,9 +4,8 @@ Finding, decoding and removing only: no severity. Characters that a script or an
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import NamedTuple
 
 from contextasm.model import Hidden
 
@@ -57,7 +56,8 @@ def _strip_line(line: str, number: int, *, only_controls: bool) -> tuple[str, Se
 
 
 def _hidden_run(kind: str, line: int, column: int, run: str) -> Hidden:
-    return Hidden(kind, line, column, len(run), _KINDS[kind].decode(run), _code_points(run))
+    message = _DECODERS[kind](run) if kind in _DECODERS else ""
+    return Hidden(kind, line, column, len(run), message, _code_points(run))
 
 
 def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
@@ -67,7 +67,7 @@ def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
     while first := unseen.search(text, at):
         start = first.start()
         kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := re.compile(row).match(text, start)))
-        if not _KINDS[kind].is_excused(text, start, at):
+        if kind not in _EXCUSES or not _EXCUSES[kind](text, start, at):
             # So many blanks spell something; fewer are told, and stay.
             yield "zero-width" if kind == "blank" and at - start > _MAX_BLANKS else kind, start, at
 
@@ -177,10 +177,6 @@ def _is_useful_blank(text: str, start: int, end: int) -> bool:
     return bool(match) and match.end() >= end  # type: ignore[union-attr]
 
 
-def _is_never_excused(_text: str, _start: int, _end: int) -> bool:
-    return False
-
-
 # --- Decoding --------------------------------------------------------------------------------------------------------
 
 
@@ -225,42 +221,40 @@ def _printable(message: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in message)
 
 
-def _no_message(_: str) -> str:
-    return ""
-
-
 # --- The table -------------------------------------------------------------------------------------------------------
-
-
-class _Kind(NamedTuple):
-    """Characters that make a run, whether a run has a legitimate use, and the message that it spells."""
-
-    characters: str
-    is_excused: Callable[[str, int, int], bool]
-    decode: Callable[[str], str]
 
 
 # Of the zero-width ones, U+2061 to U+2064 are the invisible operators of formulas and U+206A to U+206F long withdrawn:
 # prose has no use for either, and hidden instructions have been spelled with the former. Lone halves of a character
 # outside the first plane can come from the escapes of JSON and YAML, and no output can hold them.
-_KINDS = {
-    "tag": _Kind(r"\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF", _spells_flag, _decode_tags),
-    "bidi": _Kind(r"\u202A-\u202E\u2066-\u2069", _is_never_excused, _no_message),
-    "zero-width": _Kind(
+_CHARACTERS = {
+    "tag": r"\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF",
+    "bidi": r"\u202A-\u202E\u2066-\u2069",
+    "zero-width": (
         r"\u00AD\u034F\u061C\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2060-\u2065\u206A-\u206F\uFEFF\uFFF0-\uFFFB"
-        r"\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A",
-        _is_useful_character,
-        _decode_bits,
+        r"\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A"
     ),
-    "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _is_one_useful_selector, _decode_variation_selectors),
-    "control": _Kind(r"\x00-\x08\x0B-\x1F\x7F-\x9F\u2028\u2029\uD800-\uDFFF", _is_never_excused, _no_message),
-    "blank": _Kind(rf"{_FILLERS}\u2800", _is_useful_blank, _no_message),
+    "variation": r"\uFE00-\uFE0F\U000E0100-\U000E01EF",
+    "control": r"\x00-\x08\x0B-\x1F\x7F-\x9F\u2028\u2029\uD800-\uDFFF",
+    "blank": rf"{_FILLERS}\u2800",
 }
+"""The characters of each kind of run."""
+
+_EXCUSES: Mapping[str, Callable[[str, int, int], bool]] = {
+    "tag": _spells_flag,
+    "zero-width": _is_useful_character,
+    "variation": _is_one_useful_selector,
+    "blank": _is_useful_blank,
+}
+"""Whether a run of a text, from start to end, has a legitimate use; the other kinds have none."""
+
+_DECODERS = {"tag": _decode_tags, "zero-width": _decode_bits, "variation": _decode_variation_selectors}
+"""The message that a run spells; those of other kinds spell none."""
 
 # One character at a time, without a repeat: that is the form which `re` searches for fastest.
-_UNSEEN = f"[{''.join(kind.characters for kind in _KINDS.values())}]"
-_CONTROL = f"[{_KINDS['control'].characters}]"
-_RUNS = {name: f"[{kind.characters}]+" for name, kind in _KINDS.items()}
+_UNSEEN = f"[{''.join(_CHARACTERS.values())}]"
+_CONTROL = f"[{_CHARACTERS['control']}]"
+_RUNS = {kind: f"[{characters}]+" for kind, characters in _CHARACTERS.items()}
 
 _PLAIN_BYTES = b"\t\n" + bytes(range(0x20, 0x7F))
 """Bytes of UTF-8 that are no part of a hidden character."""

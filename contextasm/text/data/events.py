@@ -197,13 +197,6 @@ class Feedback(NamedTuple):
     """Texts on what the context lacked."""
 
 
-class Judgements(NamedTuple):
-    """How many contexts a fragment was useful in, and in how many it was wrong."""
-
-    useful: int
-    wrong: int
-
-
 def feedback_line(feedback: Feedback) -> str:
     """The feedback as one line of a file, without the line end."""
     import json
@@ -241,12 +234,12 @@ def parse_feedback(documents: Iterable[Document], last_day: str) -> tuple[Sequen
     return tuple(by_record.values()), tuple(problems)
 
 
-def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, Judgements]:
-    """The judgements on each fragment that has any, by its id."""
+def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, tuple[int, int]]:
+    """In how many contexts each fragment was useful, and in how many it was wrong, by ids of judged fragments."""
     lines = [*feedback]
     useful = Counter(name for line in lines for name in line.useful)
     wrong = Counter(name for line in lines for name in line.wrong)
-    return {name: Judgements(useful[name], wrong[name]) for name in {**useful, **wrong}}
+    return {name: (useful[name], wrong[name]) for name in {**useful, **wrong}}
 
 
 def _merged(earlier: Feedback, later: Feedback) -> Feedback:

@@ -50,8 +50,13 @@ class SourceEntry(NamedTuple):
     id: str
     """Never empty: where the file gives it none, `derived_id` of what the file has of it."""
     text: str
-    fields: Mapping[str, object]
-    """Values by names of fields of `model.Memory`, as written; a field that is not stated is missing."""
+    fields: Mapping[str, Any]
+    """Values by names of fields of `model.Memory`: as written, or typed after a check. One not stated is missing."""
+
+    @property
+    def memory(self) -> Memory:
+        """The memory that a checked entry becomes in a file without front matter; its place is not known."""
+        return Memory(self.id, "", 0, self.text, **self.fields)
 
 
 class LeftOutPart(NamedTuple):
@@ -166,26 +171,10 @@ def stated(fields: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value not in (None, "", [], ())}
 
 
-class CheckedEntry(NamedTuple):
-    """An entry that can be stored as a memory."""
-
-    where: str
-    """Place in its file, for messages."""
-    id: str
-    text: str
-    fields: Mapping[str, Any]
-    """The stated fields, typed as those of `model.Memory`."""
-
-    @property
-    def memory(self) -> Memory:
-        """The memory that it becomes in a file without front matter; its place is not known."""
-        return Memory(self.id, "", 0, self.text, **self.fields)
-
-
 class CheckedEntries(NamedTuple):
     """The entries of one import."""
 
-    entries: tuple[CheckedEntry, ...]
+    entries: tuple[SourceEntry, ...]
     """In their order, no two with one id."""
     problems: tuple[Problem, ...]
     """Of hidden characters that were removed, of secrets that were masked."""
@@ -200,7 +189,7 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
     different entries have.
     """
     problems: list[Problem] = []
-    by_id: dict[str, CheckedEntry] = {}
+    by_id: dict[str, SourceEntry] = {}
     left_out: list[LeftOutPart] = []
     for item in items:
         if isinstance(item, LeftOutPart):
@@ -214,9 +203,9 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
     return CheckedEntries(tuple(by_id.values()), tuple(problems), tuple(left_out))
 
 
-def _checked(entry: SourceEntry, problems: list[Problem]) -> CheckedEntry:
-    text = storable_text(entry.text, f"{entry.where}: text", masks=True)
-    problems += text.problems
+def _checked(entry: SourceEntry, problems: list[Problem]) -> SourceEntry:
+    text, text_problems = storable_text(entry.text, f"{entry.where}: text", masks=True)
+    problems += text_problems
     name = _word(_cleaned(entry.id, f"{entry.where}: id", problems), f"{entry.where}: id")
     if not name:
         raise ContextasmError(f"{entry.where}: id", "is empty", "give each entry its own id")
@@ -226,7 +215,7 @@ def _checked(entry: SourceEntry, problems: list[Problem]) -> CheckedEntry:
         value = _PARSERS[key](_cleaned(written, where, problems), where)
         if value not in ("", ()):
             fields[key] = value
-    return CheckedEntry(entry.where, name, text.text, fields)
+    return SourceEntry(entry.where, name, text, fields)
 
 
 def _cleaned(value: object, where: str, problems: list[Problem]) -> object:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, fitting_type, unread_keys
@@ -85,16 +84,11 @@ _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")
 """A whole line in bold type stands for a heading."""
 
 
-class TextPart(NamedTuple):
-    """A bullet without its mark, or a paragraph; or a line that is in none of these."""
+TextPart = tuple[int, str, str, str]
+"""Line of the text, counted from 1; text of a bullet without its mark, or of a paragraph; heading above it.
 
-    line: int
-    """Line of the text, counted from 1."""
-    text: str
-    heading: str
-    """Text of the heading above it; empty for none."""
-    left_out: str = ""
-    """What it is if it is no memory, such as a rule or a heading with nothing below it; else empty."""
+The last is empty for what may be a memory, else it says what it is, such as a rule.
+"""
 
 
 def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Iterator[TextPart]:
@@ -115,12 +109,12 @@ def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Itera
                 yield unused
             title, unused = found, _unused_title(at + 1, line)
         elif is_rule(line):
-            yield TextPart(at + 1, line.strip(), title, "rule")
+            yield at + 1, line.strip(), title, "rule"
         elif line.strip():
             stop, content = _content(lines, at)
             kind = kind_of(content)
             unused = unused if kind else None
-            yield TextPart(at + 1, content, title, kind)
+            yield at + 1, content, title, kind
         at = stop
     if unused:
         yield unused
@@ -135,7 +129,7 @@ def _title(line: str) -> str | None:
 
 
 def _unused_title(number: int, line: str) -> TextPart:
-    return TextPart(number, line.strip(), "", "heading with nothing below it" if heading(line) else "")
+    return number, line.strip(), "", "heading with nothing below it" if heading(line) else ""
 
 
 def _content(lines: Sequence[str], at: int) -> tuple[int, str]:

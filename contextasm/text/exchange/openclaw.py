@@ -62,21 +62,21 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     above = front_matter(lines).lines
     yield from unread_front(file)
     observed: tuple[str, dict[str, object]] | None = None
-    for part in text_parts(_separated("\n".join(lines[above:])), _kind):
-        line = above + part.line
+    for line_of_text, text, title, left_out in text_parts(_separated("\n".join(lines[above:])), _kind):
+        line = above + line_of_text
         where = f"{file.name}:{line}"
-        if part.left_out not in ("", _BOOKKEEPING):
-            yield LeftOutPart(where, part.left_out)
+        if left_out not in ("", _BOOKKEEPING):
+            yield LeftOutPart(where, left_out)
             continue
-        found = [*comments(part.text)]
-        if stated_before := _OBSERVED.match(part.text):
+        found = [*comments(text)]
+        if stated_before := _OBSERVED.match(text):
             yield from _unused(observed)
             observed = where, _observation(stated_before, where)
             del found[0]
         yield from (LeftOutPart(f"{file.name}:{line + comment.line}", _BOOKKEEPING) for comment in found)
-        if content := _without_bookkeeping(part.text):
-            fields = {**(observed[1] if observed else {}), "tags": fitting_words([part.heading])}
-            yield SourceEntry(where, derived_id("openclaw", part.heading, content), content, stated(fields))
+        if content := _without_bookkeeping(text):
+            fields = {**(observed[1] if observed else {}), "tags": fitting_words([title])}
+            yield SourceEntry(where, derived_id("openclaw", title, content), content, stated(fields))
             observed = None
     yield from _unused(observed)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.text.markdown.literals import literal_at
 from contextasm.text.names.glob import glob_matches
@@ -25,17 +24,11 @@ _LONGEST_LINE = 10_000
 """Characters of the longest line that is searched: no sentence is that long, and a code span may end anywhere in it."""
 
 
-class Import(NamedTuple):
-    """A mention of a file whose text belongs to the file that it stands in."""
+def find_imports(text: str) -> Iterator[tuple[int, str]]:
+    """The imports of a Markdown text in their order: line, counted from 0, and path as written, without the `@`.
 
-    line: int
-    """Line of the text, counted from 0."""
-    path: str
-    """The path as written, without the `@`."""
-
-
-def find_imports(text: str) -> Iterator[Import]:
-    """The imports of a Markdown text in their order, none of code spans, fences, comments or other HTML."""
+    Code spans, fences, comments and other HTML have none.
+    """
     if "@" not in text:
         return
     lines = text.split("\n")
@@ -48,7 +41,7 @@ def find_imports(text: str) -> Iterator[Import]:
         line = lines[at] if "@" in lines[at] and len(lines[at]) <= _LONGEST_LINE else ""
         for match in _IMPORT.finditer(_CODE_SPAN.sub(_blanks, line)):
             if path := match[1].rstrip(_END_MARKS).replace("\\ ", " "):
-                yield Import(at, path)
+                yield at, path
         at += 1
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
@@ -261,17 +260,10 @@ LONGEST_TEXT = 1 << 16
 """Characters of a text that is stored: some 16,000 tokens, several contexts; no rule searches a longer one."""
 
 
-class StorableText(NamedTuple):
-    """A text that can be stored."""
+def storable_text(text: str, where: str, *, masks: bool = False) -> tuple[str, tuple[Problem, ...]]:
+    """The text as a file can hold it, and problems of hidden characters and secrets; `where` names it in messages.
 
-    text: str
-    """LF line ends, no blanks around it or at the end of a line, nothing hidden."""
-    problems: tuple[Problem, ...]
-    """Of hidden characters that were removed, and of secrets."""
-
-
-def storable_text(text: str, where: str, *, masks: bool = False) -> StorableText:
-    """The text as a file can hold it; `where` names it in messages.
+    Hidden characters are removed, and line ends are LF; no line has blanks at its end, nor the text around it.
 
     Secrets stay, or with `masks` a mask stands in place of each. Raises `ContextasmError` for an empty text, a NUL
     character, invalid Unicode and more than `LONGEST_TEXT` characters.
@@ -290,7 +282,7 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> StorableText
         raise ContextasmError(where, "is empty", "give the text to store")
     hidden = [hidden_problem(where, run) for run in clean.hidden if run.kind != "blank"]
     secrets = clean.secrets if masks else find_secrets(stored)
-    return StorableText(stored, (*hidden, *(secret_problem(where, secret, masked=masks) for secret in secrets)))
+    return stored, (*hidden, *(secret_problem(where, secret, masked=masks) for secret in secrets))
 
 
 def secret_problem(where: str, secret: Secret, *, masked: bool) -> Problem:

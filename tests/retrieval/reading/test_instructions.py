@@ -111,7 +111,7 @@ def test_nothing_outside_the_workspace_is_imported(tmp_path: Path) -> None:
 
 def test_code_and_names_of_people_are_no_imports() -> None:
     text = "`@a.md` ana@b.md @c.md, (@d.md)\n```\n@e.md\n```\n<!-- @f.md -->\n~~~\n@g.md\n~~~\n@h.md."
-    assert [(found.line, found.path) for found in find_imports(text)] == [(0, "c.md"), (0, "d.md"), (8, "h.md")]
+    assert [*find_imports(text)] == [(0, "c.md"), (0, "d.md"), (8, "h.md")]
 
 
 def test_words_with_an_at_are_silent_where_no_file_is_meant(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from contextasm.model import Secret, Span
+from contextasm.model import Hidden, Secret, Span
 from contextasm.text.cleaning.secrets.shapes import (
     SecretSpan,
     Shape,
@@ -39,13 +39,15 @@ def count_masks(text: str) -> dict[str, int]:
     return dict(sorted(Counter(_MASK.findall(text)).items()))
 
 
-class MaskedText(NamedTuple):
-    """A text with a mask in place of each secret. It has as many lines as before."""
+class CleanText(NamedTuple):
+    """A text after cleaning, with what was taken out. It has as many lines as before."""
 
     text: str
-    secrets: tuple[Secret, ...]
-    """The secrets in the order of the text, with their places in the text before."""
-    gaps: tuple[Span, ...]
+    """With LF line ends."""
+    hidden: tuple[Hidden, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    """In the order of the text, with their places in the text before they were masked."""
+    gaps: tuple[Span, ...] = ()
     """First and last line, counted from 1, of lines that are empty now since a secret of several lines was there."""
 
 
@@ -54,7 +56,7 @@ def find_secrets(text: str) -> Iterator[Secret]:
     return _located(text, _all_spans(text))
 
 
-def mask_secrets(text: str) -> MaskedText:
+def mask_secrets(text: str) -> CleanText:
     """The text with `[masked:KIND]` in place of each secret; the same object if there is none.
 
     A secret of several lines has its mask in its first line, and its other lines become empty. To mask a masked text
@@ -62,8 +64,9 @@ def mask_secrets(text: str) -> MaskedText:
     """
     spans = _all_spans(text)
     if not spans:
-        return MaskedText(text, (), ())
-    return MaskedText(_masked_text(text, spans), tuple(_located(text, spans)), tuple(_gaps(text, spans)))
+        return CleanText(text)
+    secrets, gaps = tuple(_located(text, spans)), tuple(_gaps(text, spans))
+    return CleanText(_masked_text(text, spans), secrets=secrets, gaps=gaps)
 
 
 def _located(text: str, spans: Sequence[SecretSpan]) -> Iterator[Secret]:
