@@ -99,7 +99,7 @@ def refuse_other_text(text: str, where: str) -> None:
 def split_accepted(
     text: str, findings: Sequence[Finding], where: str = "baseline"
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-    """The findings that the baseline lacks, those that it accepts, and accepted ones that no longer occur.
+    """The findings that the baseline lacks, the ones that it accepts, and accepted ones that no longer occur.
 
     The last have line 0. `where` names the baseline in messages. Raises `ContextasmError` for a text that is no
     baseline.

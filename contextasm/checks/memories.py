@@ -27,7 +27,7 @@ from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
-"""Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""
+"""Least number of characters of a sentence that counts as a duplicate; shorter ones may be anywhere."""
 
 
 STATUSES = sorted(ACTIVE_STATUSES | INACTIVE_STATUSES)

@@ -105,7 +105,7 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
         return f"take the folder away, or name another file in {FILE}"
     command = _build_command(output)
     if not path.parent.is_dir():
-        # A link that leads nowhere, or a file on the way, is no place for a folder.
+        # A link that leads nowhere, or a file on the way, is not a place for a folder.
         above = next(folder for folder in path.parents if os.path.lexists(folder))
         if not above.is_dir():
             return f"put a folder in place of {above.relative_to(root)}, or name another file in {FILE}"

@@ -72,7 +72,7 @@ def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
 def shown_name(path: str) -> str:
     """A path as it may be shown: escapes for line ends, hidden and control characters, masks for secrets.
 
-    The path itself where there is nothing of that; bytes that are no UTF-8 stay.
+    The path itself if it has none of these; bytes that are not UTF-8 stay.
     """
     readable = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if clean_text(readable).text == readable and not {"\n", "\t"} & {*path}:
@@ -145,7 +145,7 @@ def _clean_short_text(text: str, cleaning: Cleaning) -> CleanText:
 
 
 def _clean_item(key: object, item: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
-    # A value may be a secret by its key alone, such as `password`.
+    # A value may be a secret only by its key, such as `password`.
     cleaned = clean_value(item, cleaning, line, hidden)
     if not isinstance(key, str) or not isinstance(cleaned, str) or cleaning.secrets == "keep":
         return cleaned
@@ -195,7 +195,7 @@ _GZIP_STEP = 4096
 
 
 def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
-    """The document in a file's bytes; a problem that names the byte where the bytes are no text.
+    """The document in a file's bytes; a problem that names the byte if the bytes are not text.
 
     Lines of a managed block are blank in its text: no build reads what a build wrote. The bytes of a `.gz` file are
     decompressed, up to `MAX_FILE`. Documents of up to `MOST_CACHED` bytes are kept by content for the next build of
@@ -249,7 +249,7 @@ def _cached_document(path: str, data: bytes, cleaning: Cleaning) -> Document | P
 
 
 def _decompressed(path: str, data: bytes) -> bytes | Problem:
-    """The content of a gzip file of one or more members; a problem where it is damaged, or too large."""
+    """The content of a gzip file of one or more members; a problem if it is damaged, or too large."""
     contents: list[bytes] = []
     room, member = MAX_FILE, None
     for start in range(0, len(data), _GZIP_STEP):
@@ -279,7 +279,7 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
     """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them.
 
     Their texts are cleaned once more, since an escape can spell what reading removes. Private mappings are left out
-    where the document's private parts are; their lines are its gaps then.
+    if the document's private parts are; their lines are its gaps then.
     """
     if document.withheld == "file":
         return Data(document, [])

@@ -44,7 +44,7 @@ class Event(NamedTuple):
 
 
 def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
-    """The events of a session in file order, and a problem for each line that is none, such as a torn last line."""
+    """The events of a session in file order, and a problem for each other line, such as a torn last line."""
     return _parse_lines(document.path, document.line, document.text, document.cleaning)
 
 
@@ -74,7 +74,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
 
 
 def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
-    # Content may stand under `content` or `data`, or beside the type.
+    # Content may stand under `content` or `data`, or next to the type.
     content = value.get("content", value.get("data"))
     content_text = content if isinstance(content, str) else ""
     content_value = None if isinstance(content, str | dict) else content
@@ -188,7 +188,7 @@ class Feedback(NamedTuple):
     shown: int
     """Number of fragments that the build showed."""
     coherence: float | None
-    """Coherence of the context, 0 to 1; None where it is not known."""
+    """Coherence of the context, 0 to 1; None if it is not known."""
     useful: tuple[str, ...] = ()
     """Ids of fragments."""
     wrong: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextasm.model import ContextasmError
 
 VERSION_LINE = "ctxasm-lock 1"
-"""The first line that is no comment: the name of the format and its version."""
+"""The first line that is not a comment: the name of the format and its version."""
 
 _COMMENT = "# Files that instruct an agent, as they were reviewed. After a review, run: ctxasm lock"
 _ENTRY = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -68,7 +68,7 @@ def _escaped(letter: str) -> str:
 
 
 def _unquoted_path(quoted: str) -> str | None:
-    """The path; None where a backslash begins no escape."""
+    """The path; None if a backslash begins no escape."""
     data = quoted.encode()
     if b"\\" in _ESCAPE.sub(b"", data):
         return None

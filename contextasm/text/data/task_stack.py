@@ -25,7 +25,7 @@ class Task(NamedTuple):
     result: str = ""
     """Its result, once complete."""
     reason: str = ""
-    """Why it is blocked; empty where it is not."""
+    """Why it is blocked; empty if it is not."""
     line: int = 1
     """Its line in the file, counted from 1."""
 
@@ -48,7 +48,7 @@ class TaskStack(NamedTuple):
         return tuple(reversed(chain))
 
     def siblings(self) -> tuple[Task, ...]:
-        """The completed and the blocked tasks beside the current one, the latest first."""
+        """The completed and the blocked tasks next to the current one, the latest first."""
         chain = self.path()
         if not chain:
             return ()
@@ -172,16 +172,16 @@ def _circles(tasks: Mapping[str, Task]) -> Iterator[Sequence[str]]:
 
 
 def task_line(task: Task) -> str:
-    """A task in one line: its result once complete, else its goal, with the reason where it is blocked."""
+    """A task in one line: its result once complete, else its goal, with the reason if it is blocked."""
     if task.status == "complete":
         return task.result or task.goal
     return f"{task.goal} (blocked: {task.reason or 'no reason given'})" if task.status == "blocked" else task.goal
 
 
 def list_tasks(stack: TaskStack) -> Sequence[tuple[int, Task]]:
-    """The active chain, the completed tasks beside the current one, and all unfinished tasks, with their parents.
+    """The active chain, the completed tasks next to the current one, and all unfinished tasks, with their parents.
 
-    Each with its depth, 0 for a root: a task stands above those that serve it, otherwise in the order of the file.
+    Each with its depth, 0 for a root: a task is above the tasks that serve it, otherwise in the order of the file.
     """
     tasks = {task.id: task for task in stack.frames}
     shown = {task.id for task in (*stack.path(), *stack.siblings())}

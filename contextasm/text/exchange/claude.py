@@ -1,6 +1,6 @@
 """Memories of Claude Code: the folder `~/.claude/projects/PROJECT/memory`, or one file of it.
 
-The vendor documents `MEMORY.md`, the index, and topic files beside it. The front matter of a file of one fact is not
+The vendor documents `MEMORY.md`, the index, and topic files next to it. The front matter of a file of one fact is not
 documented; as such files are (2026): `name`, `description` and below `metadata` the `type` (user, feedback, project or
 reference) and the time `modified`, in older ones `type` at the top. Any other file is a list of notes: each bullet and
 paragraph is a memory. Of the index, entries that merely link to files are left out, and the others have the words of

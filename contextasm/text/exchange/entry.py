@@ -48,7 +48,7 @@ class SourceEntry(NamedTuple):
     where: str
     """Place in the file, for messages: `FILE:LINE`, or `FILE: KEY`."""
     id: str
-    """Never empty: where the file gives it none, `derived_id` of what the file has of it."""
+    """Never empty: if the file gives it none, `derived_id` of what the file has of it."""
     text: str
     fields: Mapping[str, Any]
     """Values by names of fields of `model.Memory`: as written, or typed after a check. One not stated is missing."""
@@ -83,13 +83,13 @@ def fitting_word(text: str) -> str:
 
 
 def fitting_words(texts: Iterable[object]) -> list[str]:
-    """Foreign names as tags, each once; what is no text, or empty, is left out."""
+    """Foreign names as tags, each once; what is not text, or is empty, is left out."""
     words = (fitting_word(text) for text in texts if isinstance(text, str))
     return [*dict.fromkeys(word for word in words if word)]
 
 
 def fitting_type(text: object) -> str:
-    """A foreign name as the type of a memory; empty where it can be none."""
+    """A foreign name as the type of a memory; empty if it can't be one."""
     return text.strip() if isinstance(text, str) and is_type(text.strip()) else ""
 
 
@@ -144,7 +144,7 @@ def required_list(value: object, where: str) -> list[object]:
 
 
 def required_text(data: Mapping[str, object], key: str, where: str) -> str:
-    """A text that an object must have. Raises `ContextasmError` where it is missing, empty or no text."""
+    """A text that an object must have. Raises `ContextasmError` if it is missing, empty or not text."""
     value = data.get(key)
     if not isinstance(value, str) or not value.strip():
         what = "is missing" if value is None else "is empty" if isinstance(value, str) else "is not text"
@@ -179,7 +179,7 @@ class CheckedEntries(NamedTuple):
     problems: tuple[Problem, ...]
     """Of hidden characters that were removed, of secrets that were masked."""
     left_out: tuple[LeftOutPart, ...]
-    """What stands in the files and in no entry, in its order."""
+    """What is in the files and in no entry, in its order."""
 
 
 def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntries:

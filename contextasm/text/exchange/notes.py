@@ -43,7 +43,7 @@ def with_front_fields(
 
 
 def unread_front(file: SourceFile) -> Iterator[LeftOutPart]:
-    """The keys of a file's front matter that are no field of a memory, and its lines that are not understood."""
+    """The keys of a file's front matter that are not fields of a memory, and its lines that can't be read."""
     found = front_matter(file.text.split("\n"))
     yield from unread_keys(found.values, FRONT_FIELDS, f"{file.name}:1")
     yield from (LeftOutPart(f"{file.name}:{line}", "front matter") for line in found.unread)
@@ -60,7 +60,7 @@ def _front_fields(text: str) -> dict[str, object]:
 
 
 def _as_stated(name: str, values: Mapping[str, Value]) -> object:
-    """A value of front matter, in the form in which entries state it; as written where it has no such form."""
+    """A value of front matter, in the form in which entries state it; as written if it has no such form."""
     value = values[name]
     if name in LISTS:
         parts = value.split(",") if isinstance(value, str) else value
@@ -81,7 +81,7 @@ def _number(word: str) -> float | str:
 
 
 _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")
-"""A whole line in bold type stands for a heading."""
+"""A whole line in bold type is taken for a heading."""
 
 
 TextPart = tuple[int, str, str, str]
@@ -94,13 +94,13 @@ The last is empty for what may be a memory, else it says what it is, such as a r
 def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Iterator[TextPart]:
     """The parts of a text in their order: each line that is not blank is in a part, or in the heading of one.
 
-    `kind_of` gives, for the text of a part that is no memory, what it is, and for any other an empty text.
+    `kind_of` gives, for the text of a part that is not a memory, what it is, and for any other an empty text.
     A fence of code, or a comment, belongs to the paragraph before it. A line in bold type with nothing below it is a
     paragraph.
     """
     lines = text.split("\n")
     at, title = 0, ""
-    unused: TextPart | None = None  # the last heading, while nothing stands below it
+    unused: TextPart | None = None  # the last heading, while nothing is below it
     while at < len(lines):
         line = lines[at]
         stop = at + 1
@@ -121,7 +121,7 @@ def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Itera
 
 
 def _title(line: str) -> str | None:
-    """The words of a line that is a heading, or stands for one; None for any other line."""
+    """The words of a line that is a heading, or is taken for one; None for any other line."""
     if found := heading(line):
         return found[1].strip()
     bold = _BOLD_LINE.fullmatch(line.strip())
@@ -133,7 +133,7 @@ def _unused_title(number: int, line: str) -> TextPart:
 
 
 def _content(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """The line behind the bullet or paragraph at a line, and its text."""
+    """The line after the bullet or paragraph at a line, and its text."""
     if not begins_bullet(lines[at]):
         stop = _paragraph_end(lines, at)
         return stop, "\n".join(lines[at:stop]).strip()
@@ -143,7 +143,7 @@ def _content(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _before_rule(lines: Sequence[str], at: int, stop: int) -> int:
-    """The first rule at the margin behind line `at`, fences of code left alone; `stop` for none before it."""
+    """The first rule at the margin after line `at`, outside fences of code; `stop` if none is before it."""
     at += 1
     while at < stop:
         if fence := fence_opening(lines[at]):

@@ -1,7 +1,7 @@
 """Memories of OpenClaw: `MEMORY.md`, or `USER.md`, of its workspace.
 
 As of its documentation and templates (2026): plain Markdown, in which the comment
-`<!-- observed: YYYY-MM-DD | status: active -->` (or `superseded`) stands before an entry. Comments behind an entry, of
+`<!-- observed: YYYY-MM-DD | status: active -->` (or `superseded`) is before an entry. Comments after an entry, of
 triggers and importance, are its own bookkeeping. Daily notes are logs: the profile `openclaw` reads them as they are.
 
 An entry that is there again has the same id. The one that holds is taken: an active one rather than another, then the
@@ -33,14 +33,14 @@ def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[Source
 
 
 def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[SourceEntry | LeftOutPart]:
-    """The items, with one entry of each id, at the place of the first; the others are left out where they differ."""
+    """The items, with one entry of each id, at the place of the first; the others are left out if they differ."""
     holding: dict[str, SourceEntry] = {}
     for item in items:
         if isinstance(item, SourceEntry):
             first = holding.setdefault(item.id, item)
             if _validity(item) >= _validity(first):
                 holding[item.id] = item
-    told: set[str] = set()
+    seen: set[str] = set()
     for item in items:
         if isinstance(item, LeftOutPart):
             yield item
@@ -48,8 +48,8 @@ def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[Sou
         held = holding[item.id]
         if item.fields != held.fields:
             yield LeftOutPart(item.where, f"other state of the entry at {held.where}")
-        if item.id not in told:
-            told.add(item.id)
+        if item.id not in seen:
+            seen.add(item.id)
             yield held
 
 

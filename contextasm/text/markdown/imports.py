@@ -1,6 +1,6 @@
 """Imports in instruction files: lines such as `See @docs/style.md`, and the globs that say which files a rule is for.
 
-Parsing only. Coding agents read `@path` in running text as the text of that file; in code it is left alone.
+Parsing only. Coding agents read `@path` in running text as the text of that file; code is not searched.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def is_file_name(written: str) -> bool:
 
 
 def scope_globs(front: Mapping[str, str | Sequence[str]]) -> tuple[str, ...] | None:
-    """The globs of the files that a rule is for, as its front matter names them; None where it names none."""
+    """The globs of the files that a rule is for, as its front matter names them; None if it names none."""
     written = next((front[key] for key in _SCOPES if key in front), None)
     if written is None:
         return None
@@ -72,7 +72,7 @@ def scope_globs(front: Mapping[str, str | Sequence[str]]) -> tuple[str, ...] | N
 
 
 def _outside_braces(text: str) -> list[str]:
-    """The parts of a text between commas that stand in no braces."""
+    """The parts of a text between commas outside braces."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "{") - (letter == "}" and depth > 0)

@@ -42,7 +42,7 @@ class ManagedBlock(NamedTuple):
 
     @property
     def ours(self) -> bool:
-        """Whether ctxasm wrote the markers or nothing stands between them; any others are lines that a text shows."""
+        """Whether ctxasm wrote the markers or nothing is between them; other markers are lines that a text shows."""
         return all(self.digests) or not self.content.strip()
 
 
@@ -95,7 +95,7 @@ def without_block(text: str) -> tuple[str, Span]:
 
 
 def with_block(text: str, content: str, where: str, *, force: bool = False) -> str:
-    """The text with `content` as its managed block, which is appended where there is none.
+    """The text with `content` as its managed block, which is appended if it has none.
 
     `where` names the text in messages. A block that was edited by hand is replaced only with `force`. Raises
     `ContextasmError` for such a block, with code 1, and for broken markers.

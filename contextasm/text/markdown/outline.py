@@ -66,9 +66,9 @@ class _Outline:
         self.underlines: dict[int, None] = {}
         """Lines that go, in order."""
         self.changes: dict[int, str] = {}
-        """New words of lines that are no headings."""
+        """New words of lines that are not headings."""
         self._lines = lines
-        at, run = 0, 0  # `run` is the first line of the lines that are no part of what stands above them
+        at, run = 0, 0  # `run` is the first line that is not part of what is above it
         while at < len(lines):
             part = literal_at(lines, at)
             if part and part.kind != "doubtful":
@@ -88,7 +88,7 @@ class _Outline:
             at += 1
 
     def offset(self, level: int) -> int:
-        """The step by which all headings move; none where they stand below the level."""
+        """The number of levels by which all headings move; 0 if they are below the level."""
         highest = min((own_level for _, own_level, is_visible in self.headings if is_visible), default=DEEPEST)
         return max(0, level + 1 - highest)
 
@@ -118,7 +118,7 @@ class _Outline:
             self.headings.append((run, level, True))
             if len(above) == 1:
                 self.underlines[at] = None
-            else:  # the further lines stay a paragraph, and what follows is no part of it
+            else:  # the further lines stay a paragraph, and what follows is not part of it
                 self.changes[at] = ""
             return True
         self._neutralize(at)

@@ -68,7 +68,7 @@ def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
 
 
 def memory_id(path: str, text: str) -> str:
-    """Id of a memory that names none: the same wherever in its file the text stands."""
+    """Id of a memory that names none: the same at any place of the text in its file."""
     return "m-" + sha256(f"{path}\0{text.strip()}".encode(errors="surrogatepass")).hexdigest()[:12]
 
 
@@ -115,7 +115,7 @@ def memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value
 
 
 def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
-    """The value of a field; None where it has none, or one that can't be read."""
+    """The value of a field; None if it has none, or one that can't be read."""
     if name in LISTS:
         parts = written.split(",") if isinstance(written, str) else written
         return tuple(part.strip() for part in parts if part.strip())
@@ -130,7 +130,7 @@ def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
 
 
 def importance_of(front: Mapping[str, Value]) -> float:
-    """The importance that front matter states, 0 to 1; that of a memory without one where none can be read."""
+    """The importance that front matter states, 0 to 1; the default if none can be read."""
     stated = {"importance": front["importance"]} if "importance" in front else {}
     return memory_of_fields("", 0, "", stated, FieldReport("")).importance
 
@@ -177,9 +177,9 @@ TASK_MARKS = {"x", "X", "-"}
 def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories of one file, in file order, and the problems in them.
 
-    A file whose front matter has a `type` is one memory, unless it holds observations alone. In any other each
-    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are none,
-    nor are those of `index.md` and `log.md`, which list the files of a folder and its changes.
+    A file whose front matter has a `type` is one memory, unless it holds only observations. In any other each
+    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are not
+    memories, and neither are the bullets of `index.md` and `log.md`, which list the files of a folder and its changes.
     """
     report = FieldReport(document.path)
     if document.path.rpartition("/")[2] in RESERVED_NAMES:
@@ -208,7 +208,7 @@ def _report_unread(document: Document, report: FieldReport) -> None:
 
 
 def is_one_memory(document: Document) -> bool:
-    """Whether a file is one memory as a whole, so that its bullets are none: it has a `type`, and a text of its own."""
+    """Whether a file is one memory as a whole, and its bullets are not: it has a `type`, and a text of its own."""
     return bool(document.front.get("type")) and not _holds_observations_alone(document.text.split("\n"))
 
 

@@ -17,7 +17,7 @@ _DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md(?:\.gz)?")
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times here are UTC without saying so
 _MILLISECONDS = 1e11
-"""A larger number is a time in milliseconds: in seconds it would lie in the year 5138."""
+"""A larger number is a time in milliseconds: in seconds it would be in the year 5138."""
 
 
 def is_date_form(text: str) -> bool:
@@ -61,12 +61,12 @@ def parse_date(text: str) -> date | None:
 
 
 def parse_leading_date(text: str) -> date | None:
-    """The day of a date, YYYY-MM-DD, at the start of a text; None where no day of the calendar stands there."""
+    """The day of a date, YYYY-MM-DD, at the start of a text; None if no day of the calendar is there."""
     return _calendar_date(leading_date_form(text))
 
 
 def leading_iso_day(text: str) -> str:
-    """The day, as YYYY-MM-DD, in the first ten characters of a text; empty where they are no ISO 8601 date.
+    """The day, as YYYY-MM-DD, in the first ten characters of a text; empty if they are not an ISO 8601 date.
 
     Wider than `parse_leading_date`: `20250310` and the week date `2025-W11-1` count, and a digit may follow.
     """
@@ -171,7 +171,7 @@ def _dated_path(path: str, form: DateForm | str) -> tuple[str, date | None, str]
 
 
 def _only_day(found: dict[str, set[int]]) -> date | None:
-    """The day of the numbers; None where folder and name disagree, and where no calendar has it."""
+    """The day of the numbers; None if folder and name disagree, or no calendar has it."""
     if any(len(numbers) != 1 for numbers in found.values()):
         return None
     try:
