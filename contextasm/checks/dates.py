@@ -29,7 +29,7 @@ def check_log_names(inspection: Inspection) -> Iterator[Finding]:
         written, _, _ = dated_parts(path, forms)
         if not written:
             hint = f"name it {' or '.join(forms) or 'YYYY-MM-DD'}.md, or move it to where it is read"
-            yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", hint)
+            yield warning_finding(path, 0, f"{name} is not a date, so it is never read as a log", hint)
 
 
 def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:

@@ -161,7 +161,7 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
     results = map(inspection.workspace.read, places)
     target = next((result for result in results if isinstance(result, Document)), None)
     if not target:
-        message = f"refers to {reference}, and there is no file {paths[0]}"
+        message = f"refers to {reference}, and {paths[0]} does not exist"
         hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
         yield warning_finding(document.path, line, message, hint)
     elif anchor and not _has_heading(target, anchor):

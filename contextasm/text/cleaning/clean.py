@@ -259,7 +259,7 @@ def _decompressed(path: str, data: bytes) -> bytes | Problem:
             try:
                 contents.append(member.decompress(compressed, room + 1))
             except zlib.error as error:
-                return Problem("not-text", path, 0, f"is no gzip file: {error}")
+                return Problem("not-text", path, 0, f"is not a gzip file: {error}")
             room -= len(contents[-1])
             if room < 0:
                 return Problem("too-large", path, 0, f"holds more than {MAX_FILE:,} bytes, the most that is read")

@@ -64,7 +64,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
             problems.append(Problem("bad-event", path, number, f"{error.what}{torn}"))
             continue
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
-            problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
+            problems.append(Problem("bad-event", path, number, "is not an event; it has no `type`"))
             continue
         hidden: list[Hidden] = []
         clean_value(value, cleaning, number, hidden)
@@ -261,10 +261,10 @@ def _feedback_of_event(event: Event) -> Feedback | Problem:
     if not isinstance(record, str) or not record:
         return _problem(event, "has no `record`")
     if not _is_count(shown) or not (coherence is None or _is_share(coherence)):
-        return _problem(event, "has a `shown` that is no count, or a `coherence` that is not from 0 to 1")
+        return _problem(event, "has a `shown` that is not a count, or a `coherence` that is not from 0 to 1")
     useful, wrong, missing = lists
     if useful is None or wrong is None or missing is None:
-        return _problem(event, "has a `useful`, `wrong` or `missing` that is no list of texts")
+        return _problem(event, "has a `useful`, `wrong` or `missing` that is not a list of texts")
     if both := {*useful} & {*wrong}:
         return _problem(event, f"says of {min(both)} that it is useful and wrong")
     return Feedback(record, event.day, shown, coherence, useful, wrong, missing)

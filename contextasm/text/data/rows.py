@@ -34,7 +34,7 @@ class Row(NamedTuple):
             return default
         if isinstance(value, Scalar) and not isinstance(value, bool):
             return str(value).strip() or default
-        self.report(f"{key} is no word")
+        self.report(f"{key} is not a word")
         return default
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Row(NamedTuple):
             return ()
         items = value if isinstance(value, list) else [value]
         if not all(isinstance(item, Scalar) for item in items):
-            self.report(f"{key} is no list of words")
+            self.report(f"{key} is not a list of words")
             return ()
         return tuple(str(item).strip() for item in items if str(item).strip())
 
@@ -98,7 +98,7 @@ def parse_rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
     if value is None:
         return
     if not isinstance(value, list):
-        problems.append(Problem("bad-data", path, 1, f"is no list; write one `- ...` for each of its {key}"))
+        problems.append(Problem("bad-data", path, 1, f"is not a list; write one `- ...` for each of its {key}"))
         return
     for number, item in enumerate(value, 1):
         if isinstance(item, Mapping):

@@ -112,7 +112,7 @@ _EMPTY: Sequence[object] = (None, "", [], {})
 def only_file(files: Sequence[SourceFile]) -> SourceFile:
     """The file of a format that has one. Raises `ContextasmError` for several."""
     if len(files) > 1:
-        raise ContextasmError(files[0].name, f"stands beside {len(files) - 1} other files", "name one file")
+        raise ContextasmError(files[0].name, f"comes with {len(files) - 1} other files", "name one file")
     return files[0]
 
 
@@ -132,14 +132,14 @@ def json_lines(file: SourceFile) -> Iterator[tuple[str, dict[str, object]]]:
 def required_object(value: object, where: str) -> dict[str, object]:
     """A JSON object. Raises `ContextasmError` for any other value."""
     if not isinstance(value, dict):
-        raise ContextasmError(where, "is no JSON object", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not a JSON object", "correct it, or choose the format that the file has")
     return value
 
 
 def required_list(value: object, where: str) -> list[object]:
     """A JSON array. Raises `ContextasmError` for any other value."""
     if not isinstance(value, list):
-        raise ContextasmError(where, "is no list", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not a list", "correct it, or choose the format that the file has")
     return value
 
 
@@ -162,7 +162,7 @@ def stated_day(data: Mapping[str, object], key: str, where: str) -> str:
         return ""
     day = parse_leading_date(value) if isinstance(value, str) else None
     if day is None:
-        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is not a date", "write it as YYYY-MM-DD")
     return str(day)
 
 
@@ -264,7 +264,7 @@ def _day(value: object, where: str) -> str:
     written = _text(value, where)
     day = parse_leading_date(written)
     if written and day is None:
-        raise ContextasmError(where, f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(where, f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
     return str(day or "")
 
 

@@ -90,7 +90,7 @@ def _without_bookkeeping(text: str) -> str:
 
 
 def _unused(observed: tuple[str, object] | None) -> Iterable[LeftOutPart]:
-    return () if observed is None else (LeftOutPart(observed[0], "comment with no entry behind it"),)
+    return () if observed is None else (LeftOutPart(observed[0], "comment without an entry after it"),)
 
 
 def _separated(text: str) -> str:
@@ -106,5 +106,5 @@ def _observation(observed: re.Match[str], where: str) -> dict[str, object]:
     written = observed[1].strip()
     day = parse_leading_date(written)
     if day is None:
-        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
     return {"created": str(day), "status": observed[2] or ""}

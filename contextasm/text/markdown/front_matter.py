@@ -127,7 +127,7 @@ def front_matter_fault(lines: Sequence[str]) -> tuple[int, str] | None:
     head = front_matter(lines)
     for number in head.unread or ((2,) if not head.lines else ()):
         if not lines[number - 1].startswith((" ", "]", "}")) or number == 2:
-            return number, "a line of front matter that is no `key: value`"
+            return number, "a line of front matter that is not `key: value`"
     for number, line in enumerate(lines[1:end], 2):
         if (pair := _KEY.match(line)) and _is_open(pair[2] or "", lines[number:end]):
             return number, "a value of front matter that is never closed"

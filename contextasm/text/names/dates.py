@@ -123,7 +123,7 @@ def read_form(form: str) -> DateForm | str:
     parts, tokens, wildcards = [""], [], [""]
     for literal, token, other, mark in _TOKEN.findall(form):
         if other or token in {"DDDD", "DDD"}:
-            return f"has {other or token}, which is no part of a date in digits: use Y, M and D, and [] around words"
+            return f"has {other or token}, which is not part of a date in digits: use Y, M and D, and [] around words"
         if token in _NUMBERS:
             tokens.append(token)
             parts.append(f"({_NUMBERS[token][1]})")

@@ -43,8 +43,8 @@ def test_imports_are_followed_five_deep(tmp_path: Path) -> None:
     [
         ("description: [x\nalwaysApply: true", 2, "a value of front matter that is never closed"),
         ('alwaysApply: true\ndescription: "x', 3, "a value of front matter that is never closed"),
-        ("alwaysApply: true\nglobs *.py", 3, "a line of front matter that is no `key: value`"),
-        ("- a\n- b", 2, "a line of front matter that is no `key: value`"),
+        ("alwaysApply: true\nglobs *.py", 3, "a line of front matter that is not `key: value`"),
+        ("- a\n- b", 2, "a line of front matter that is not `key: value`"),
     ],
 )
 def test_a_cursor_rule_whose_front_matter_is_no_yaml_applies_to_nothing(
