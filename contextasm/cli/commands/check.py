@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from contextasm.checks.inspection import Inspection
     from contextasm.config.input.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
 
     FormatName = str
 else:
@@ -133,7 +132,12 @@ def _inspect(
     from contextasm.config.workspace_folder import open_workspace
 
     folder = open_workspace(options, process)
-    with _open_index(folder, process) if flags.staged else nullcontext(folder) as workspace:
+    opened: AbstractContextManager[Folder] = nullcontext(folder)
+    if flags.staged:
+        from contextasm.workspace.git.folder import open_index
+
+        opened = open_index(folder.root, process.environment, process.folder)
+    with opened as workspace:
         selected = [_workspace_path(workspace, path) for path in paths]
         inspection = _inspection(options, process, workspace, selected, whole=bool(flags.baseline))
         if flags.baseline and flags.update_baseline:
@@ -152,22 +156,10 @@ def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags:
     return [_as_error(finding) for finding in findings] if flags.strict else findings
 
 
-@contextmanager
-def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
-    """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
-    from contextasm.workspace.git.index import IndexWorkspace
-
-    workspace = IndexWorkspace(folder.root, process.environment, process.folder)
-    try:
-        yield workspace
-    finally:
-        workspace.close()
-
-
 def _inspection(
     options: Options,
     process: ProcessEnvironment,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     selected: Sequence[str],
     *,
     whole: bool,
@@ -186,8 +178,7 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
     from contextasm.checks.finding import refuse_other_text
     from contextasm.checks.inspection import inspected_files
-    from contextasm.workspace.inputs import refuse_inputs
-    from contextasm.workspace.outputs import OutputFile, current_bytes
+    from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
 
     target = OutputFile.named("baseline", baseline)
     refuse_inputs([target], inspected_files(inspection))
@@ -208,13 +199,14 @@ def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> 
     return FORMATS[form](findings, __version__)
 
 
-def _workspace_path(workspace: Folder | GitWorkspace, typed: str) -> str:
+def _workspace_path(workspace: Folder, typed: str) -> str:
     """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
+    from contextasm.workspace.folder import is_below
 
     path = workspace.relative(typed)
     if os.path.isabs(path) or ".." in path.split("/"):
-        if _holds(os.path.realpath(typed), workspace.root):
+        if is_below(workspace.root, os.path.realpath(typed)):
             return ""
         raise ContextasmError(typed, "is outside the workspace", f"name files below {workspace.root}")
     if path and not workspace.exists(path):
@@ -222,10 +214,6 @@ def _workspace_path(workspace: Folder | GitWorkspace, typed: str) -> str:
     # A file that is a link goes by its own name, as in the findings; a folder by its real one.
     full = f"{workspace.root}/{path}"
     return workspace.relative(os.path.realpath(full)) if os.path.isdir(full) else path
-
-
-def _holds(folder: str, root: str) -> bool:
-    return root == folder or root.startswith(folder.rstrip("/") + "/")
 
 
 def _is_selected(finding: Finding, selected: Sequence[str]) -> bool:
