@@ -238,11 +238,11 @@ def log(
     Hidden characters are removed, secrets stay; both are problems of the outcome.
     """
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
-    entry = storable_text(parse_text_parameter(text, "text"), "text")
+    entry, problems = storable_text(parse_text_parameter(text, "text"), "text")
     owner = find_owner(named, process_environment())
     path = f"{owner.path}/daily/{owner.day}.md"
-    made = append_log(owner.workspace, path, entry.text)
-    return LogOutcome(path, made, entry.problems)
+    made = append_log(owner.workspace, path, entry)
+    return LogOutcome(path, made, problems)
 
 
 def _prepare(given: RequestOptions) -> PreparedBuild:

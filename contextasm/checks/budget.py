@@ -1,6 +1,6 @@
 """Checks of the budget: layers that are truncated, layers that get nothing, and limits that are nearly reached.
 
-They look at the build of each agent with each team. Figures stand in the hints alone: in a message they would make a
+They look at the build of each agent with each team. Figures are only in the hints: in a message they would make a
 new finding of an old one with every word that is added.
 """
 

@@ -23,13 +23,13 @@ def _dated_logs(inspection: Inspection) -> Iterator[tuple[str, date]]:
 
 
 def check_log_names(inspection: Inspection) -> Iterator[Finding]:
-    """Report files among the logs whose name is no date: no build reads them."""
+    """Report files among the logs whose name is not a date: no build reads them."""
     for path, forms in inspection.logs.items():
         name = path.rpartition("/")[2]
         written, _, _ = dated_parts(path, forms)
         if not written:
             hint = f"name it {' or '.join(forms) or 'YYYY-MM-DD'}.md, or move it to where it is read"
-            yield warning_finding(path, 0, f"{name} is no date, so it is never read as a log", hint)
+            yield warning_finding(path, 0, f"{name} is not a date, so it is never read as a log", hint)
 
 
 def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
@@ -68,13 +68,13 @@ def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _date_setting(inspection: Inspection) -> str:
-    """Origin of the setting that fixes the day of the build; empty where the clock gives it."""
+    """Origin of the setting that fixes the day of the build; empty if the clock gives it."""
     origin = inspection.prepared.settings["date"].origin if inspection.prepared else ""
     return "" if "clock" in origin else origin
 
 
 def _build_day_words(inspection: Inspection) -> str:
-    # The date stands in a message only where it is fixed: then the message stays the same from day to day.
+    # The date is in a message only if it is fixed: then the message stays the same from day to day.
     return f"the day of the build, {inspection.day}" if _date_setting(inspection) else "today"
 
 
@@ -130,7 +130,7 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _differing_title_date(document: Document, day: date) -> tuple[int, str] | None:
-    """Line and words of the date in a log's front matter or first heading; None where it is `day`, or is none."""
+    """Line and words of the date in a log's front matter or first heading; None if it is `day`, or not a date."""
     front_date = document.front.get("date", "")
     if isinstance(front_date, str) and front_date and (words := _differing_date(front_date, day)):
         return 1, words
@@ -144,7 +144,7 @@ def _differing_title_date(document: Document, day: date) -> tuple[int, str] | No
 
 
 def _differing_date(title: str, day: date) -> str:
-    """The date that a title begins with, as YYYY-MM-DD or YYYY-MM; empty where it is `day`, or is none."""
+    """The date that a title begins with, as YYYY-MM-DD or YYYY-MM; empty if it is `day`, or not a date."""
     for form in _DATE_FORMS:
         if match := form.match(title):
             parts = match.groupdict()
@@ -186,7 +186,7 @@ def _twin_in_another_year(day: date, days: set[date]) -> date | None:
 
 
 def _shifted_date(day: date, years: int, months: int) -> date | None:
-    # There is no such date where the month is too short.
+    # A short month has no such date.
     month = day.month - 1 + months
     try:
         return day.replace(year=day.year + years + month // 12, month=month % 12 + 1)

@@ -93,13 +93,13 @@ def refuse_other_text(text: str, where: str) -> None:
     """Raise `ContextasmError` for a file's text that is neither blank nor a baseline, damaged ones included."""
     if text.strip() and _BASELINE not in text:
         hint = "name another file, or remove this one first"
-        raise ContextasmError(f"--baseline {where}", "this file is no baseline, and would be replaced", hint)
+        raise ContextasmError(f"--baseline {where}", "this file is not a baseline, and would be replaced", hint)
 
 
 def split_accepted(
     text: str, findings: Sequence[Finding], where: str = "baseline"
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-    """The findings that the baseline lacks, those that it accepts, and accepted ones that no longer occur.
+    """The findings that the baseline lacks, the ones that it accepts, and accepted ones that no longer occur.
 
     The last have line 0. `where` names the baseline in messages. Raises `ContextasmError` for a text that is no
     baseline.
@@ -124,7 +124,7 @@ def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
         or baseline.get("schema") != _BASELINE
         or not isinstance(baseline.get("findings"), list)
     ):
-        raise ContextasmError(where, f"this is no baseline: it does not say {_BASELINE}", hint)
+        raise ContextasmError(where, f"this is not a baseline: it does not say {_BASELINE}", hint)
     return dict(
         _parse_row(row, f"{where}: finding {number}", hint) for number, row in enumerate(baseline["findings"], 1)
     )

@@ -170,7 +170,7 @@ def _sarif_location(finding: Finding) -> dict[str, object]:
 
 
 def _uri(path: str) -> str:
-    # A relative URI reference (RFC 3986); names that are no UTF-8 keep their bytes.
+    # A relative URI reference (RFC 3986); names that are not UTF-8 keep their bytes.
     data = path.encode("utf-8", "surrogateescape")
     return "".join(chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in data)
 

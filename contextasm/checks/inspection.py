@@ -64,7 +64,7 @@ class Inspection(NamedTuple):
     contexts: tuple[Context, ...]
     """One for each agent with each team."""
     layers: tuple[Layer, ...]
-    """Layers of the profiles in use: the one of the settings and those of `outputs`."""
+    """Layers of the profiles in use: the profile of the settings and the profiles of `outputs`."""
     options: Options
     process: ProcessEnvironment
 
@@ -91,8 +91,8 @@ def inspect(
 ) -> Inspection:
     """Read everything and build it; `extra_paths` are read wherever they are in the workspace.
 
-    Where all `selected` paths lie in folders of agents, or all in folders of teams, only these are built. `folder` is a
-    workspace that is open already. Raises `ContextasmError` where there is no workspace, and for options that can't be
+    If all `selected` paths are in folders of agents, or all in folders of teams, only these are built. `folder` is a
+    workspace that is open already. Raises `ContextasmError` if no workspace is found, and for options that can't be
     used.
     """
     workspace = InspectedWorkspace(folder or open_workspace(options, process))
@@ -152,7 +152,7 @@ def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
 
 
 def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
-    """The files that builds show, and those that they read wherever these are, such as imported instructions."""
+    """The files that builds show, and files that they read from any place, such as imported instructions."""
     shown = {decision.path for context in contexts for decision in context.decisions if decision.kept}
     return shown | {document.path for context in contexts for document in context.documents}
 

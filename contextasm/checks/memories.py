@@ -27,7 +27,7 @@ from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
-"""Least number of characters of a sentence that counts as a duplicate; shorter ones may stand anywhere."""
+"""Least number of characters of a sentence that counts as a duplicate; shorter ones may be anywhere."""
 
 
 STATUSES = sorted(ACTIVE_STATUSES | INACTIVE_STATUSES)
@@ -74,7 +74,7 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
             if old_id in archived:
                 continue
             if old is None:
-                message = f"supersedes {old_id}, and no memory beside it has that id"
+                message = f"supersedes {old_id}, and no memory next to it has that id"
                 yield warning_finding(new.path, new.line, message, "correct the id, or take `supersedes` out")
             elif old_id != new_id and old.status in ACTIVE_STATUSES:
                 message = f"memory {old_id} is superseded by {_memory_name(new)} and still active"
@@ -118,7 +118,7 @@ def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
                     duplicates[(path, line), first_path] = None
     for (path, line), first_path in duplicates:
         hint = "delete it in one of them: one document shows, and pays for, both"
-        yield warning_finding(path, line, f"a sentence stands here and in {first_path}", hint)
+        yield warning_finding(path, line, f"a sentence is here and in {first_path}", hint)
 
 
 def _shown_files(inspection: Inspection, context: Context) -> Iterable[str]:
@@ -183,7 +183,7 @@ def _type_faults(policy: RetentionPolicy, paths: set[str], inspection: Inspectio
     for pattern in policy.types:
         if not any(wildcard_matches(pattern, name) for name in types):
             near = nearest(pattern, types)
-            there = f"there are: {list_names(sorted(types))}" if types else "there is none"
+            there = f"there are: {list_names(sorted(types))}" if types else "no memory was found"
             yield f"no memory has the type {pattern}", f"did you mean {near}?" if near else there
 
 

@@ -18,7 +18,7 @@ from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.text.names.templates import is_pattern
 
 PROGRAM_PATTERNS = (FILE, "rules/*.yaml")
-"""Patterns of the files that every build reads, besides those of the layers."""
+"""Patterns of the files that every build reads, besides the paths of the layers."""
 
 NEAR_FILE, NEAR_FOLDER = 0.85, 0.7
 """Least likeness, 0 to 1, of the name of a file or a folder to the one that is read."""

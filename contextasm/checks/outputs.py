@@ -19,7 +19,7 @@ from contextasm.config.resolve import prepare_build
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.records.run import run
 from contextasm.rendering.formats import format_context
-from contextasm.text.markdown.managed_block import BrokenBlock, find_block
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.outputs import FileIdentity, OutputFile, overwritten_inputs
 from contextasm.workspace.recording import answer_digest
@@ -72,12 +72,14 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
     """Report managed blocks that were edited by hand, and broken markers of managed blocks."""
     for path, document in inspection.documents.items():
         block = find_block(document.data.decode("utf-8", "surrogateescape"))
-        if isinstance(block, BrokenBlock):
+        if isinstance(block, ManagedBlock):
+            if block.ours and block.edited:
+                hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
+                yield error_finding(path, block.line, "the managed block was edited by hand", hint)
+        elif block:
+            line, fault = block
             hint = "put one begin marker above one end marker, or delete both"
-            yield error_finding(path, block.line, f"the markers of the managed block are broken: {block.what}", hint)
-        elif block and block.ours and block.edited:
-            hint = "move the edit out of the block, then run `ctxasm build --into` with --force"
-            yield error_finding(path, block.line, "the managed block was edited by hand", hint)
+            yield error_finding(path, line, f"the markers of the managed block are broken: {fault}", hint)
 
 
 def _build_output(inspection: Inspection, output: Output) -> str:
@@ -102,7 +104,7 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
         return f"take the folder away, or name another file in {FILE}"
     command = _build_command(output)
     if not path.parent.is_dir():
-        # A link that leads nowhere, or a file on the way, is no place for a folder.
+        # A link that leads nowhere, or a file on the way, is not a place for a folder.
         above = next(folder for folder in path.parents if os.path.lexists(folder))
         if not above.is_dir():
             return f"put a folder in place of {above.relative_to(root)}, or name another file in {FILE}"

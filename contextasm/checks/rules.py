@@ -201,7 +201,7 @@ def _is_branch(text: str) -> bool:
 
 
 def _days(tests: Sequence[Condition]) -> list[str]:
-    """The days of the years that conditions name, of those beside them and of the usual ones, as YYYY-MM-DD."""
+    """The days of the years that conditions name, of the years next to them and of the usual ones, as YYYY-MM-DD."""
     texts = [text for test in tests for text in (test.value if isinstance(test.value, tuple) else (test.value,))]
     named = {int(digits.ljust(4, "0")) for text in texts for digits in re.findall(r"[0-9]+", text) if len(digits) < 5}
     years = {near for year in named for near in (year - 1, year, year + 1) if 0 < near <= MAXYEAR}

@@ -43,7 +43,7 @@ def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
-    """Report keys, tokens and passwords by their public prefix alone: errors, and notes for placeholders."""
+    """Report keys, tokens and passwords only by their public prefix: errors, and notes for placeholders."""
     hint = (
         "have it revoked where it was issued and delete it here, git's history included; "
         "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
@@ -113,7 +113,7 @@ def _references(document: Document) -> Iterator[tuple[int, str]]:
 
 
 def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without those of fenced and indented code, and without HTML comments."""
+    """Lines with their numbers, outside fenced and indented code, and without HTML comments."""
     fence, is_comment, is_list, is_code, is_after_blank = "", False, False, False, True
     for number, whole_line in enumerate(document.text.split("\n"), document.line):
         if fence:
@@ -161,7 +161,7 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
     results = map(inspection.workspace.read, places)
     target = next((result for result in results if isinstance(result, Document)), None)
     if not target:
-        message = f"refers to {reference}, and there is no file {paths[0]}"
+        message = f"refers to {reference}, and {paths[0]} does not exist"
         hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
         yield warning_finding(document.path, line, message, hint)
     elif anchor and not _has_heading(target, anchor):
@@ -295,13 +295,13 @@ def _quoted(words: str) -> str:
 
 
 MIN_PRIVATE_LENGTH = 16
-"""Least number of characters of a line that counts; shorter ones may stand anywhere."""
+"""Least number of characters of a line that counts; shorter ones may be anywhere."""
 
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
 
 
 def check_private_blocks(inspection: Inspection) -> Iterator[Finding]:
-    """Report lines of managed blocks that are private where they come from."""
+    """Report lines of managed blocks that are private in their source."""
     blocks = {path: block for path, document in inspection.documents.items() if (block := _block(document))}
     private = _private_lines(inspection) if blocks else {}
     for path, block in blocks.items():

@@ -22,9 +22,9 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
     """
     from contextasm.text.memories.writer import storable_text
 
-    stored = storable_text(text, where, masks=masked)
-    show_problems(stored.problems)
-    return stored.text
+    stored, problems = storable_text(text, where, masks=masked)
+    show_problems(problems)
+    return stored
 
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ class NewMemoryReader:
 
     def from_text(self, text: str, where: str) -> NewMemory:
         """The memory that is this text; `where` names it in messages. Raises `ContextasmError`."""
-        stored = storable_text(text, where)
-        self.problems += stored.problems
-        return self._shared._replace(text=stored.text)
+        stored, problems = storable_text(text, where)
+        self.problems += problems
+        return self._shared._replace(text=stored)
 
     def from_lines(self, text: str) -> Sequence[NewMemory]:
         """One memory for each line that is not blank; a line that begins with a brace is JSON.

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Protocol, TypeVar
 
 from contextasm.model import Context, Decision, Memory, Problem
-from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.exchange.entry import SourceEntry
 from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines, refuse_untouchable, touch_memories
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
@@ -38,7 +38,7 @@ class MemoryStorage(Protocol):
         """
 
     def import_entries(
-        self, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+        self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
     ) -> list[ImportOutcome]:
         """Add entries of another program by their ids; with `update`, memories that are there take their fields over.
 
@@ -77,7 +77,7 @@ class FileMemories:
         return store_memories(self._workspace, place, entries, day, force=force, private_lines=private_lines)
 
     def import_entries(
-        self, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+        self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
     ) -> list[ImportOutcome]:
         """Write the entries to the file of the place, or change memories of its folder."""
         return store_entries(self._workspace, place, entries, update=update, dry_run=dry_run)

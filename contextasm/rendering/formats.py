@@ -141,9 +141,9 @@ def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
         if layer.display.headings == "nest":
             nesting = _nesting(display.group, layer)
             display = display._replace(nesting=nesting)
-            nested = nest(fragment.text, *nesting)
-            if nested.text != fragment.text:
-                fragment = _with_text(fragment, nested.text, frozenset(nested.removed))
+            text, removed = nest(fragment.text, *nesting)
+            if text != fragment.text:
+                fragment = _with_text(fragment, text, frozenset(removed))
     return fragment if display == fragment.display else fragment._replace(display=display)
 
 

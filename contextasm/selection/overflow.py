@@ -279,7 +279,7 @@ def _summary(demand: Demand, excerpt: Excerpt, problems: list[Problem]) -> str:
         return ""
     summary = mark + summary.replace("\n", "\n  ") if mark else summary
     if nesting := excerpt.fragment.display.nesting:
-        summary = nest(summary, *nesting).text
+        summary, _ = nest(summary, *nesting)
     units = demand.counter.units
     return summary if units(summary) < units(shown_text(excerpt)) else ""
 

@@ -16,7 +16,7 @@ def cached_by_content(parse: Callable[[Document], Result]) -> Callable[[Document
     """The same function, which keeps its results of the last 256 documents of up to `MOST_CACHED` characters.
 
     A document whose file is larger than four bytes for each of these is not kept, however short its text is.
-    A document counts as the same where its path, its bytes and everything else that it holds are equal, whatever the
+    A document counts as the same if its path, its bytes and everything else that it holds are equal, whatever the
     disk says of the file. `parse` must give values that nobody can change, since several builds share them.
     """
 

@@ -13,7 +13,7 @@ _LONE_BOUNDS = (
     *(0x2010, 0x2028, 0x2030, 0x205F, 0x20A0, 0x20C1, 0x2190, 0x2C00),  # punctuation, money, arrows to symbols
     *(0x3000, 0x302A, 0x3031, 0x3099, 0x309B, 0x3100, 0x3400, 0xA000),  # kana, Han
 )
-"""Starts and ends of ranges of characters that are a letter each, whatever stands beside them in these ranges."""
+"""Starts and ends of ranges of characters that are a letter each, with any neighbour of these ranges."""
 
 
 def grapheme_ends(text: str) -> Iterable[int]:
@@ -26,7 +26,7 @@ def grapheme_ends(text: str) -> Iterable[int]:
 
 
 def clipped(text: str, most: int) -> str:
-    """The text, or as many of its words, else letters, as fit `most` characters with an ellipsis behind them."""
+    """The text, or as many of its words, else letters, as fit `most` characters with an ellipsis after them."""
     if len(text) <= most:
         return text
     ends = [end for end in grapheme_ends(text[: most + 1]) if end < most]

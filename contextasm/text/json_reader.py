@@ -15,7 +15,7 @@ DEEPEST = 50
 
 
 def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
-    """The value that a JSON text holds. Messages name `where`, with the line where it is known, and quote no value.
+    """The value that a JSON text holds. Messages name `where`, with the line if it is known, and quote no value.
 
     `takes_halves` lets through escapes for halves of characters: this package writes bytes of file names that are no
     UTF-8 in this way, and hosts cut a prompt inside a character.

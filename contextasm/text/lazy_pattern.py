@@ -1,6 +1,6 @@
 """Patterns that are compiled at first use.
 
-To compile one takes up to milliseconds, and more where it names many characters outside ASCII. Most builds use few.
+To compile one takes up to milliseconds, and more if it names many characters outside ASCII. Most builds use few.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ _WORD = lazy_pattern(
 _ROMAN = lazy_pattern(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
 _NEGATION_SIGNS = lazy_pattern("ない|ません|なかった|不|没|未|无|無|非|勿")
 _STEM_LENGTH = 4
-"""Letters of the word behind a negation that are compared: its ending does not matter."""
+"""Letters of the word after a negation that are compared: its ending does not matter."""
 
 
 def numbers(folded: str) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def _opposite(word: str) -> str:
 
 
 def _sign(sign: str) -> str:
-    """A letter or a sign that stands alone; empty for an article and for marks of punctuation."""
+    """A single letter or sign; empty for an article and for marks of punctuation."""
     if sign == "−":
         return "-"
     is_mark = not sign.isascii() and not sign.isalpha() and category(sign)[0] != "S"
@@ -164,7 +164,7 @@ def fold_text(text: str) -> str:
 
 
 def similarity(one: str, other: str) -> float:
-    """Similarity of two folded texts, 0 to 1; 0 where they differ in a number or in their polarity.
+    """Similarity of two folded texts, 0 to 1; 0 if they differ in a number or in their polarity.
 
     "Keep 3 copies" and "Keep 5 copies" differ in one letter and in all that matters.
     """
@@ -188,7 +188,7 @@ def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> list[int]:
-    """The places of those of `others`, all folded, that `text` may be like, the most similar first.
+    """The places of the texts in `others`, all folded, that `text` may be like, the most similar first.
 
     By their letters, with a margin: each is to be confirmed. `least` is a similarity.
     """
@@ -201,7 +201,7 @@ def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> li
 
 
 def find_similar(text: str, others: Sequence[str], least: float = SAME) -> list[tuple[int, float]]:
-    """The places of those of `others`, all folded, that are like `text`, each with its similarity, from `least` on.
+    """The places of the texts in `others`, all folded, that are like `text`, each with its similarity, from `least` on.
 
     The most similar by letters comes first.
     """
@@ -223,7 +223,7 @@ def most_similar(text: str, others: Collection[str]) -> str | None:
 
 
 def memory_texts(document: Document) -> list[str]:
-    """The folded texts of a file's memories, in no order, with some texts among them that are no memory.
+    """The folded texts of a file's memories, in no order, with some texts among them that are not memories.
 
     For a hundred thousand memories `text.memories.parser` takes some seconds, and this hasty reading a quarter of one.
     """
@@ -294,6 +294,6 @@ def words_of(lines: Iterable[str]) -> frozenset[str]:
 
 
 def common_share(one: frozenset[str], other: frozenset[str]) -> float:
-    """The number of common words as a share of the smaller set, 0 to 1; 0 where a set is empty."""
+    """The number of common words as a share of the smaller set, 0 to 1; 0 if a set is empty."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0

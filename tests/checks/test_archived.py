@@ -53,7 +53,7 @@ def test_a_file_in_an_archive_of_logs_needs_a_date(tmp_path: Path) -> None:
     told = {(name, message) for name, _, message in findings(tmp_path)}
     assert ("bad-date", "there is no 2025-02-30, so the log is never read") in told
     assert ("bad-date", "there is no 2025-02-31, so the log is never read") in told
-    assert any("notes.md is no date" in message for _, message in told)
+    assert any("notes.md is not a date" in message for _, message in told)
 
 
 def test_a_log_that_is_a_link_to_nothing_is_told(tmp_path: Path) -> None:

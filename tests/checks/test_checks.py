@@ -134,7 +134,7 @@ CASES = {
         "error",
         "ctxasm.lock",
         6,
-        "is no SHA-256, two blanks and a path",
+        "is not a SHA-256, two blanks and a path",
         {"ctxasm.lock": LOCK.replace("\n", "\r\n")},
     ),
     "block with a private line": Case(

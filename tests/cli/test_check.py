@@ -42,7 +42,7 @@ def test_a_finding_is_a_line_with_place_severity_remedy_and_id(tmp_path: Path) -
     result = ctxasm("check", cwd=fill(tmp_path, {**DAY, KNOWN: WARNING}))
     assert (result.code, result.err) == (0, "")
     line, summary = result.out.splitlines()
-    assert line.startswith(f"{KNOWN}:1: warning: refers to GONE.md, and there is no file agents/a/GONE.md: correct the")
+    assert line.startswith(f"{KNOWN}:1: warning: refers to GONE.md, and agents/a/GONE.md does not exist: correct the")
     assert line.endswith(" [reference]")
     assert summary == "1 finding: 1 warning"
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.markdown.managed_block import BrokenBlock, find_block, with_block
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
 from tests.command import SMALL, SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
@@ -38,7 +38,7 @@ def block(text: str) -> str:
 
 def state(text: str) -> str:
     found = find_block(text)
-    if found is None or isinstance(found, BrokenBlock):
+    if not isinstance(found, ManagedBlock):
         return "broken" if found else "missing"
     return "edited" if found.edited else "fresh"
 

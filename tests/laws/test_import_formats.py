@@ -30,7 +30,7 @@ NAME = "folder/MEMORY.md"
 
 
 def checked(name: str, text: str) -> CheckedEntries:
-    return checked_entries(IMPORT_FORMATS[name].read([SourceFile(NAME, text)], load_yaml))
+    return checked_entries(IMPORT_FORMATS[name][0]([SourceFile(NAME, text)], load_yaml))
 
 
 # --- Texts as each program writes them ---

@@ -49,17 +49,17 @@ def headings(text: str, parser: MarkdownIt) -> list[str]:
 
 @given(text=hostile, only_above=st.booleans())
 def test_nested_text_holds_no_heading_of_its_level(text: str, only_above: bool) -> None:
-    nested = nest(text, 2, only_above).text
+    nested = nest(text, 2, only_above)[0]
     part = open_literal(nested)
     closing = f"\n{part.closing}" if part and part.closing else ""
     for parser in PARSERS:
         assert headings(f"## One\n{nested}{closing}\n\n## Two\n", parser) == ["One", "Two"]
-    assert nest(nested, 2, only_above).text == nested
+    assert nest(nested, 2, only_above)[0] == nested
 
 
 @given(text=hostile, keep=st.sampled_from(("start", "end")), room=st.integers(1, 150))
 def test_a_cut_opens_no_heading(text: str, keep: str, room: int) -> None:
-    nested = nest(text, 2).text.strip("\n")
+    nested = nest(text, 2)[0].strip("\n")
     if not nested.strip():
         return
     _, cut = cut_to(fragments_of([nested, "word " * 9], keep), room, "plain")
@@ -72,7 +72,7 @@ def test_a_cut_opens_no_heading(text: str, keep: str, room: int) -> None:
 @example(text="a\n\n```code. More`e", level="micro")
 @example(text="a\n\n<!-- Code. More -->", level="micro")
 def test_less_detail_opens_no_heading(text: str, level: str) -> None:
-    fragment = fragments_of([nest(text, 2).text], "start")[0]
+    fragment = fragments_of([nest(text, 2)[0]], "start")[0]
     shown = shown_text(excerpt_at_level(fragment, at_detail(fragment.text, level)))
     for parser in PARSERS:
         assert headings(f"## One\n{shown}\n\n## Two\n", parser) == ["One", "Two"]

@@ -55,7 +55,7 @@ def test_law_no_bullet_with_the_flag_is_shown_to_others(text: str) -> None:
 @given(MARKDOWN.filter(lambda text: "```" not in text and "~~~" not in text))
 def test_law_an_import_takes_the_bullets_that_a_file_of_memories_has(text: str) -> None:
     lines = text.split("\n")
-    starts = {part.line - 1 for part in text_parts(text)}
+    starts = {line - 1 for line, *_ in text_parts(text)}
     bullets = {part.first for part in parts(lines) if part.kind == "bullet"}
     html = {n for part in parts(lines) if part.kind == "html" for n in range(part.first + 1, part.stop)}
     assert bullets <= starts

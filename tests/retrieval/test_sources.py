@@ -220,7 +220,7 @@ def test_row_63_stack_keeps_one_active_chain_across_runs(tmp_path: Path) -> None
     inside("task", "pop", "Written", "-w", folder)
     inside("task", "pop", "Shipped", "-w", folder)
     assert inside("task", "show", "-w", folder).out == "no task\n"
-    refused(inside("task", "pop", "again", "-w", folder), "no current task")
+    refused(inside("task", "pop", "again", "-w", folder), "no task is current")
 
 
 def test_row_64_popped_task_shows_its_result_and_not_its_goal() -> None:

@@ -220,7 +220,7 @@ def test_shortened_document_is_a_whole_level_and_not_a_cut() -> None:
     )
     own = Profile("page", "", 0, "plain", (page,))
     context = build({"page.md": PAGE}, own, 50)
-    micro, macro = nest(MICRO, 2).text, nest(MACRO, 2).text
+    micro, macro = nest(MICRO, 2)[0], nest(MACRO, 2)[0]
     assert context.text == f"## Page\n{micro}\n... [truncated]\n"
     assert [title for line in micro.split("\n") if (title := heading(line))] == [(3, "Title"), (4, "Part")]
     assert build({"page.md": PAGE}, own, 30).text == f"## Page\n{macro}\n... [truncated]\n"

@@ -23,7 +23,7 @@ _LISTED = re.compile(r"(?:#{1,6}|\s*[-*+]|\s*\d+[.)])\s+\S")
 def digest_runs(text: str, digest: Digest, room: int, measure: Callable[[str], int]) -> Sequence[Run]:
     """The lines of a whole text that a digest of `room` units holds, in their order; of a long line, its beginning.
 
-    A line is chosen where it is a heading, an item of a list, or holds one of the digest's words, and the line of prose
+    A line is chosen if it is a heading, an item of a list, or holds one of the digest's words, and the line of prose
     right above goes with it. Lines with the words that go first take the room first; a line that no longer fits is
     passed over.
     """
@@ -68,7 +68,7 @@ class LostSection(NamedTuple):
     last: int
     """Last line that is lost, at least in part."""
     heading: str
-    """Words of the heading that the lines stand under; empty above the first one."""
+    """Words of the heading that the lines are under; empty above the first one."""
     text: str
     """What is lost."""
 
@@ -117,7 +117,7 @@ def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
 
 
 def lost_runs(text: str, kept: Sequence[Run]) -> Sequence[Run]:
-    """The parts between and behind the kept ones that are not blank."""
+    """The parts between and after the kept ones that are not blank."""
     edges = [0, *(position for run in kept for position in run), len(text)]
     pairs = zip(edges[::2], edges[1::2], strict=True)
     return [(start, stop) for start, stop in pairs if text[start:stop].strip()]
@@ -144,7 +144,7 @@ def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
 
 
 def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
-    """First line, start and end of each section, and the words of its heading; headings in fences are none."""
+    """First line, start and end of each section, and the words of its heading; headings in fences do not count."""
     mark = len(text) - len(text.removeprefix("\ufeff"))
     lines = text[mark:].split("\n")
     literal = {number for part in literals(lines) for number in range(part.first, part.stop)}

@@ -1,6 +1,6 @@
 """Host files: which files of a folder a host loads by itself, and which parts of them its limits leave.
 
-The limits are those of each file, of the files of one rule together, and of all.
+The limits are the limits of each file, of the files of one rule together, and of all.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LoadedFile(NamedTuple):
 
 
 def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Sequence[LoadedFile]:
-    """The files of a rule, each with what its own limits and those of all together leave."""
+    """The files of a rule, each with what its own limits and the limits of all together leave."""
     leads = [_lead(rule, path, session) for path, _ in files]
     loaded = [
         LoadedFile(path, text, kept, rule, _limit_words(rule.each) if _is_less(text, kept) else "")
@@ -70,7 +70,7 @@ def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Seque
 
 
 def _kept_of(file: LoadedFile, shown: Sequence[tuple[Run, int]], kept_together: Sequence[Run]) -> LoadedFile:
-    """A file with what is kept of the whole in which its parts lie at these places."""
+    """A file with what is kept of the whole that has its parts at these places."""
     kept: list[Run] = []
     for (start, stop), place in shown:
         part = common_runs(kept_together, [(place, place + stop - start)])
@@ -86,7 +86,7 @@ def _lead(rule: LoadRule, path: str, session: str) -> str:
 
 
 def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
-    """The files, cut again to what is left of the host's total where there is one."""
+    """The files, cut again to what is left of the host's total if it has one."""
     if not host.total:
         return files
     left = host.total
@@ -145,7 +145,7 @@ class HostReading(NamedTuple):
 
     host: Host
     root: str
-    """Top of the repository, or the session's folder where there is none; paths are relative to it."""
+    """Top of the repository, or the session's folder outside a repository; paths are relative to it."""
     folder: str
     """The session's folder, relative to the root; empty for the root itself."""
     files: Sequence[LoadedFile]
@@ -160,8 +160,8 @@ class HostReading(NamedTuple):
 def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> HostReading:
     """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
 
-    Raises `ContextasmError` for a folder that is none, for a file that can't be read, and for one that the host loads
-    from no place outside the folder.
+    Raises `ContextasmError` for a folder that does not exist, for a file that can't be read, and for a file that the
+    host does not load from outside the folder.
     """
     real = Path(os.path.realpath(folder))
     root = repository_top(real) or real
@@ -189,7 +189,7 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
 
 
 def _each_once(paths: Sequence[str]) -> Iterable[str]:
-    """The paths as typed, without those that lead to the same file as one before."""
+    """The paths as typed, without paths that lead to the same file as one before."""
     first: dict[str, str] = {}
     for path in paths:
         first.setdefault(os.path.realpath(path), path)
@@ -207,7 +207,7 @@ class _FolderReader:
         self._texts: dict[str, str] = {}
 
     def loads(self) -> tuple[list[tuple[LoadRule, Sequence[FoundFile]]], list[UnreadFile]]:
-        """The files of each rule, and those that give way to others or are loaded later."""
+        """The files of each rule, and the files that give way to others or are loaded later."""
         loads: list[tuple[LoadRule, Sequence[FoundFile]]] = []
         passed: list[tuple[FoundFile, str]] = []
         later: list[UnreadFile] = []
@@ -228,7 +228,7 @@ class _FolderReader:
         return loads, [*unread, *later]
 
     def _found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
-        """The files of a rule that are not blank, and those that give way to one of them, with its path."""
+        """The files of a rule that are not blank, and the files that give way to one of them, with its path."""
         found: list[FoundFile] = []
         passed: list[tuple[FoundFile, str]] = []
         folders = self._folders() if rule.folders == "repository" else [self.session]
@@ -249,7 +249,7 @@ class _FolderReader:
 
     def paths(self, patterns: Sequence[str], folder: str) -> Iterator[str]:
         """The files of a folder that match, pattern by pattern."""
-        from glob import escape  # of `fnmatch`, whose signs are those of our patterns
+        from glob import escape  # of `fnmatch`, which has the same signs as our patterns
 
         prefix = f"{escape(folder)}/" if folder else ""
         seen: set[str] = set()
@@ -270,9 +270,9 @@ class _FolderReader:
 
 
 def decode_as_host(data: bytes, host: Host) -> str:
-    """The text as a host decodes it: UTF-8, with a sign in place of what is none.
+    """The text as a host decodes it: UTF-8, with a sign in place of what is not.
 
-    A byte order mark is a character of it, and lines end as they lie there, but for a host that drops both.
+    A byte order mark is a character of it, and line ends stay, but for a host that drops both.
     """
     text = data.decode("utf-8", "replace")
     return text.removeprefix("\ufeff").replace("\r\n", "\n") if host.python_text else text
@@ -308,7 +308,7 @@ def _read_outside(host: Host, path: str) -> FoundFile:
 
 
 def imported_texts(reading: HostReading) -> Mapping[str, str]:
-    """The texts of imported files by their paths under `reading.root`; empty where the host follows no imports.
+    """The texts of imported files by their paths under `reading.root`; empty if the host follows no imports.
 
     An import that leads out of the root, or to no file, has no text.
     """

@@ -152,12 +152,12 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
     from contextasm.text.exchange.entry import checked_entries
     from contextasm.workspace.exchange_files import read_import_files, source_file
 
-    form = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
+    read, folder_files = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
     if path == "-":
         files = [source_file("standard input", read_stdin("-", "memories"))]
     else:
-        files = read_import_files(path, form.folder_files)
-    checked = checked_entries(form.read(files, load_yaml))
+        files = read_import_files(path, folder_files)
+    checked = checked_entries(read(files, load_yaml))
     if not checked.entries:
         raise ContextasmError(path, "holds no memory", "name another file, or choose the format that it has")
     return checked

@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem, RetrievalResult, Workspace, credibility
-from contextasm.text.data.events import Feedback, Judgements, count_judgements, parse_feedback
+from contextasm.text.data.events import Feedback, count_judgements, parse_feedback
 from contextasm.text.names.places import FEEDBACK_FILES
 
 
@@ -19,16 +19,16 @@ class WorkspaceFeedback(NamedTuple):
 
     lines: Sequence[Feedback]
     """One for each record."""
-    judgements: Mapping[str, Judgements]
-    """The judgements on each fragment that has any, by its id."""
+    judgements: Mapping[str, tuple[int, int]]
+    """How often each judged fragment was useful, and how often wrong, by its id."""
     documents: Sequence[Document]
     problems: Sequence[Problem]
     """Of files that can't be read, and of lines that are no feedback."""
 
     def credibility(self, memory: Memory) -> float:
         """The credibility of a memory, 0 to 1: its `confidence` (0.5 if it states none), moved by judgements."""
-        counts = self.judgements.get(memory.id, Judgements(0, 0))
-        return credibility(counts.useful, counts.wrong, memory.confidence)
+        useful, wrong = self.judgements.get(memory.id, (0, 0))
+        return credibility(useful, wrong, memory.confidence)
 
     def added_to(self, result: RetrievalResult) -> RetrievalResult:
         """The result with the files and problems of the feedback."""

@@ -181,9 +181,9 @@ class _Reading:
         if self._followed.get(copy, len(trail) + 1) <= len(trail):
             return
         self._followed[copy] = len(trail)
-        for number, found in enumerate(find_imports(document.text)):
+        for number, (line, path) in enumerate(find_imports(document.text)):
             is_last = number == MAX_IMPORTS
-            place = document.path, document.line + found.line, "" if is_last else found.path
+            place = document.path, document.line + line, "" if is_last else path
             message = "later imports are not read" if is_last else self._import_fault(place, trail)
             if message:
                 self._problems.setdefault(place, Problem("import", place[0], place[1], message))

@@ -10,7 +10,6 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from contextasm.model import (
     CLEAN,
@@ -23,11 +22,10 @@ from contextasm.model import (
     Hidden,
     Parse,
     Problem,
-    Secret,
     Span,
 )
 from contextasm.text.cleaning.hidden_characters import strip_hidden
-from contextasm.text.cleaning.secrets.scanner import mask_secrets
+from contextasm.text.cleaning.secrets.scanner import CleanText, mask_secrets
 from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
@@ -56,17 +54,6 @@ _MASK_ONLY = Cleaning("raw")
 _REMOVED = "removed from the text; find out who wrote this"
 
 
-class CleanText(NamedTuple):
-    """A text after cleaning, with what was taken out."""
-
-    text: str
-    """With LF line ends; lines keep their numbers."""
-    hidden: tuple[Hidden, ...]
-    secrets: tuple[Secret, ...] = ()
-    gaps: tuple[Span, ...] = ()
-    """First and last line of lines that are blank since a secret of several lines was there."""
-
-
 def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
     """The text without its hidden and control characters, then with its secrets masked.
 
@@ -79,14 +66,13 @@ def clean_text(text: str, cleaning: Cleaning = CLEAN) -> CleanText:
         text, hidden = strip_hidden(text, only_controls=cleaning.hidden == "keep")
     if cleaning.secrets == "keep":
         return CleanText(text, hidden)
-    masked = mask_secrets(text)
-    return CleanText(masked.text, hidden, masked.secrets, masked.gaps)
+    return mask_secrets(text)._replace(hidden=hidden)
 
 
 def shown_name(path: str) -> str:
     """A path as it may be shown: escapes for line ends, hidden and control characters, masks for secrets.
 
-    The path itself where there is nothing of that; bytes that are no UTF-8 stay.
+    The path itself if it has none of these; bytes that are not UTF-8 stay.
     """
     readable = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if clean_text(readable).text == readable and not {"\n", "\t"} & {*path}:
@@ -159,7 +145,7 @@ def _clean_short_text(text: str, cleaning: Cleaning) -> CleanText:
 
 
 def _clean_item(key: object, item: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
-    # A value may be a secret by its key alone, such as `password`.
+    # A value may be a secret only by its key, such as `password`.
     cleaned = clean_value(item, cleaning, line, hidden)
     if not isinstance(key, str) or not isinstance(cleaned, str) or cleaning.secrets == "keep":
         return cleaned
@@ -209,7 +195,7 @@ _GZIP_STEP = 4096
 
 
 def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Document | Problem:
-    """The document in a file's bytes; a problem that names the byte where the bytes are no text.
+    """The document in a file's bytes; a problem that names the byte if the bytes are not text.
 
     Lines of a managed block are blank in its text: no build reads what a build wrote. The bytes of a `.gz` file are
     decompressed, up to `MAX_FILE`. Documents of up to `MOST_CACHED` bytes are kept by content for the next build of
@@ -263,7 +249,7 @@ def _cached_document(path: str, data: bytes, cleaning: Cleaning) -> Document | P
 
 
 def _decompressed(path: str, data: bytes) -> bytes | Problem:
-    """The content of a gzip file of one or more members; a problem where it is damaged, or too large."""
+    """The content of a gzip file of one or more members; a problem if it is damaged, or too large."""
     contents: list[bytes] = []
     room, member = MAX_FILE, None
     for start in range(0, len(data), _GZIP_STEP):
@@ -273,7 +259,7 @@ def _decompressed(path: str, data: bytes) -> bytes | Problem:
             try:
                 contents.append(member.decompress(compressed, room + 1))
             except zlib.error as error:
-                return Problem("not-text", path, 0, f"is no gzip file: {error}")
+                return Problem("not-text", path, 0, f"is not a gzip file: {error}")
             room -= len(contents[-1])
             if room < 0:
                 return Problem("too-large", path, 0, f"holds more than {MAX_FILE:,} bytes, the most that is read")
@@ -293,7 +279,7 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
     """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them.
 
     Their texts are cleaned once more, since an escape can spell what reading removes. Private mappings are left out
-    where the document's private parts are; their lines are its gaps then.
+    if the document's private parts are; their lines are its gaps then.
     """
     if document.withheld == "file":
         return Data(document, [])

@@ -1,12 +1,11 @@
-"""Hidden characters: those that a model reads and a person does not see, with the message that they spell.
+"""Hidden characters: a model reads them, and a person does not see them, with the message that they spell.
 
 Finding, decoding and removing only: no severity. Characters that a script or an emoji needs stay, and are not reported.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import NamedTuple
 
 from contextasm.model import Hidden
 
@@ -15,7 +14,7 @@ def strip_hidden(text: str, *, only_controls: bool = False) -> tuple[str, tuple[
     """A text with LF line ends, without its hidden characters, and the runs of them in the order of the text.
 
     A control character becomes a space and any other one nothing, again and again until nothing changes. Runs of kind
-    `blank` are reported and stay. Lines keep their numbers; the columns are those of `text`. With `only_controls`, the
+    `blank` are reported and stay. Lines keep their numbers; the columns are of `text`. With `only_controls`, the
     other kinds are neither removed nor reported.
     """
     characters = _CONTROL if only_controls else _UNSEEN
@@ -57,7 +56,8 @@ def _strip_line(line: str, number: int, *, only_controls: bool) -> tuple[str, Se
 
 
 def _hidden_run(kind: str, line: int, column: int, run: str) -> Hidden:
-    return Hidden(kind, line, column, len(run), _KINDS[kind].decode(run), _code_points(run))
+    message = _DECODERS[kind](run) if kind in _DECODERS else ""
+    return Hidden(kind, line, column, len(run), message, _code_points(run))
 
 
 def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
@@ -67,8 +67,8 @@ def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
     while first := unseen.search(text, at):
         start = first.start()
         kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := re.compile(row).match(text, start)))
-        if not _KINDS[kind].is_excused(text, start, at):
-            # So many blanks spell something; fewer are told, and stay.
+        if kind not in _EXCUSES or not _EXCUSES[kind](text, start, at):
+            # So many blanks spell something; fewer are reported, and stay.
             yield "zero-width" if kind == "blank" and at - start > _MAX_BLANKS else kind, start, at
 
 
@@ -107,7 +107,7 @@ _MAX_BLANKS = 7
 _RIGHT_TO_LEFT = r"\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\U00010800-\U00010FFF\U0001E800-\U0001EFFF"
 
 _MARK_REACH = 100
-"""Characters, before or behind it, in which a mark of direction has a letter written from right to left."""
+"""Characters, before or after it, in which a mark of direction has a letter written from right to left."""
 
 _USEFUL_CHARACTER = "|".join(
     (
@@ -128,7 +128,7 @@ _USEFUL_SELECTOR = "|".join(
         # The form of an emoji, of a sign that has both forms, and of a key such as 1 in a box.
         rf"(?<=[{_EMOJI}\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u3030\u303D\u3297\u3299])[\uFE0E\uFE0F]",
         r"(?<=[0-9#*])[\uFE0E\uFE0F]",
-        # The form of an ideograph, of punctuation beside it, of a sign of mathematics, of some letters of Asia.
+        # The form of an ideograph, of punctuation next to it, of a sign of mathematics, of some letters of Asia.
         rf"(?<=[{_IDEOGRAPH}])[\uFE00-\uFE02\U000E0100-\U000E01EF]",
         r"(?<=[\u2200-\u22FF\u2A00-\u2AFF\u3001\u3002\uFF01\uFF0C\uFF0E\uFF1A\uFF1B\uFF1F])[\uFE00\uFE01]",
         r"(?<=[\u1000-\u109F\uA840-\uA87F\uAA60-\uAA7F])\uFE00",
@@ -136,7 +136,7 @@ _USEFUL_SELECTOR = "|".join(
 )
 
 _FLAG = r"(?<=\U0001F3F4)[\U000E0030-\U000E0039\U000E0061-\U000E007A]{2,6}\U000E007F"
-"""The code of a region after a black flag. Anything longer is no flag, whatever it begins with."""
+"""The code of a region after a black flag. Anything longer is not a flag, with any beginning."""
 
 _FILLERS = r"\u115F\u1160\u3164\uFFA0"
 
@@ -145,7 +145,7 @@ _USEFUL_BLANK = (
     rf"|[{_FILLERS}]{{1,{_MAX_BLANKS}}}(?![{_FILLERS}])(?=[{_HANGUL}])"
     r"|\u2800+(?=[\u2801-\u28FF])|(?<=[\u2801-\u28FF])\u2800+"
 )
-"""Fillers beside Korean letters, and the empty cell beside Braille."""
+"""Fillers next to Korean letters, and the empty cell next to Braille."""
 
 
 def _spells_flag(text: str, start: int, end: int) -> bool:
@@ -158,7 +158,7 @@ def _is_useful_character(text: str, start: int, end: int) -> bool:
 
 
 def _is_useful_mark(text: str, at: int) -> bool:
-    """Whether a mark of direction stands near letters from right to left, and not inside a word of ASCII letters."""
+    """Whether a mark of direction is near letters from right to left, and not inside a word of ASCII letters."""
     if text[at] not in _MARKS or re.compile("[A-Za-z]{2}").fullmatch(text[at - 1 : at] + text[at + 1 : at + 2]):
         return False
     near = text[max(0, at - _MARK_REACH) : at] + text[at + 1 : at + 1 + _MARK_REACH]
@@ -177,10 +177,6 @@ def _is_useful_blank(text: str, start: int, end: int) -> bool:
     return bool(match) and match.end() >= end  # type: ignore[union-attr]
 
 
-def _is_never_excused(_text: str, _start: int, _end: int) -> bool:
-    return False
-
-
 # --- Decoding --------------------------------------------------------------------------------------------------------
 
 
@@ -190,7 +186,7 @@ def _decode_tags(run: str) -> str:
 
 
 def _decode_variation_selectors(run: str) -> str:
-    """The bytes that 256 variation selectors stand for: as text where they are UTF-8, else in hexadecimal."""
+    """The bytes that 256 variation selectors stand for: as text if they are UTF-8, else in hexadecimal."""
     data = bytes(ord(selector) - (0xFE00 if selector <= "\ufe0f" else 0xE0100 - 16) for selector in run)
     try:
         return _printable(data.decode("utf-8"))
@@ -209,7 +205,7 @@ def _decode_bits(run: str) -> str:
     for order in permutations(signs):
         bits = run.translate(dict(zip(map(ord, order), "01 ", strict=False)))
         letters = [word[at : at + 8] for word in bits.split() for at in range(0, len(word), 8)]
-        # One letter alone comes about by chance.
+        # A single letter comes about by chance.
         if len(letters) > 1 and all(re.fullmatch(_LETTER, letter) for letter in letters):
             message = "".join(chr(int(letter, 2)) for letter in letters)
             if message.strip() and message.replace("\n", "").replace("\t", "").isprintable():
@@ -225,42 +221,40 @@ def _printable(message: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in message)
 
 
-def _no_message(_: str) -> str:
-    return ""
-
-
 # --- The table -------------------------------------------------------------------------------------------------------
-
-
-class _Kind(NamedTuple):
-    """Characters that make a run, whether a run has a legitimate use, and the message that it spells."""
-
-    characters: str
-    is_excused: Callable[[str, int, int], bool]
-    decode: Callable[[str], str]
 
 
 # Of the zero-width ones, U+2061 to U+2064 are the invisible operators of formulas and U+206A to U+206F long withdrawn:
 # prose has no use for either, and hidden instructions have been spelled with the former. Lone halves of a character
 # outside the first plane can come from the escapes of JSON and YAML, and no output can hold them.
-_KINDS = {
-    "tag": _Kind(r"\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF", _spells_flag, _decode_tags),
-    "bidi": _Kind(r"\u202A-\u202E\u2066-\u2069", _is_never_excused, _no_message),
-    "zero-width": _Kind(
+_CHARACTERS = {
+    "tag": r"\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF",
+    "bidi": r"\u202A-\u202E\u2066-\u2069",
+    "zero-width": (
         r"\u00AD\u034F\u061C\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2060-\u2065\u206A-\u206F\uFEFF\uFFF0-\uFFFB"
-        r"\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A",
-        _is_useful_character,
-        _decode_bits,
+        r"\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A"
     ),
-    "variation": _Kind(r"\uFE00-\uFE0F\U000E0100-\U000E01EF", _is_one_useful_selector, _decode_variation_selectors),
-    "control": _Kind(r"\x00-\x08\x0B-\x1F\x7F-\x9F\u2028\u2029\uD800-\uDFFF", _is_never_excused, _no_message),
-    "blank": _Kind(rf"{_FILLERS}\u2800", _is_useful_blank, _no_message),
+    "variation": r"\uFE00-\uFE0F\U000E0100-\U000E01EF",
+    "control": r"\x00-\x08\x0B-\x1F\x7F-\x9F\u2028\u2029\uD800-\uDFFF",
+    "blank": rf"{_FILLERS}\u2800",
 }
+"""The characters of each kind of run."""
+
+_EXCUSES: Mapping[str, Callable[[str, int, int], bool]] = {
+    "tag": _spells_flag,
+    "zero-width": _is_useful_character,
+    "variation": _is_one_useful_selector,
+    "blank": _is_useful_blank,
+}
+"""Whether a run of a text, from start to end, has a legitimate use; the other kinds have none."""
+
+_DECODERS = {"tag": _decode_tags, "zero-width": _decode_bits, "variation": _decode_variation_selectors}
+"""The message that a run spells; other kinds spell none."""
 
 # One character at a time, without a repeat: that is the form which `re` searches for fastest.
-_UNSEEN = f"[{''.join(kind.characters for kind in _KINDS.values())}]"
-_CONTROL = f"[{_KINDS['control'].characters}]"
-_RUNS = {name: f"[{kind.characters}]+" for name, kind in _KINDS.items()}
+_UNSEEN = f"[{''.join(_CHARACTERS.values())}]"
+_CONTROL = f"[{_CHARACTERS['control']}]"
+_RUNS = {kind: f"[{characters}]+" for kind, characters in _CHARACTERS.items()}
 
 _PLAIN_BYTES = b"\t\n" + bytes(range(0x20, 0x7F))
-"""Bytes of UTF-8 that are no part of a hidden character."""
+"""Bytes of UTF-8 that are not part of a hidden character."""

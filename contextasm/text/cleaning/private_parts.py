@@ -88,7 +88,7 @@ def withhold_file(document: Document) -> Document:
 
 
 def is_set(value: object) -> bool:
-    """Whether the value of a flag is anything but `false` or `no`; a mapping is no value of a flag."""
+    """Whether the value of a flag is anything but `false` or `no`; a mapping is not a value of a flag."""
     return not isinstance(value, Mapping) and YES.get(str(value).strip().casefold(), True)
 
 
@@ -140,7 +140,7 @@ def _holds_private(value: object) -> bool:
 
 
 def _is_private_data(document: Document, parse: Parse | None) -> bool:
-    """Whether the text is YAML or JSON with a private mapping; also where it should be, and can't be parsed."""
+    """Whether the text is YAML or JSON with a private mapping; also if it should be, and can't be parsed."""
     text = document.whole
     if not _ROW_FLAG.search(text):
         return False
@@ -185,7 +185,7 @@ def _private_lines(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _says_private(line: str) -> bool:
-    """Whether braces that end a line, a full stop or the like behind them, hold the flag."""
+    """Whether braces that end a line, a full stop or the like after them, hold the flag."""
     bare = line.rstrip(_BEHIND_BRACES)
     while bare.endswith("}"):
         start = bare.rfind("{")

@@ -44,7 +44,7 @@ class Event(NamedTuple):
 
 
 def parse_events(document: Document) -> tuple[Sequence[Event], Sequence[Problem]]:
-    """The events of a session in file order, and a problem for each line that is none, such as a torn last line."""
+    """The events of a session in file order, and a problem for each other line, such as a torn last line."""
     return _parse_lines(document.path, document.line, document.text, document.cleaning)
 
 
@@ -64,7 +64,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
             problems.append(Problem("bad-event", path, number, f"{error.what}{torn}"))
             continue
         if not isinstance(value, dict) or not isinstance(value.get("type"), str) or not value["type"].strip():
-            problems.append(Problem("bad-event", path, number, "is no event; it has no `type`"))
+            problems.append(Problem("bad-event", path, number, "is not an event; it has no `type`"))
             continue
         hidden: list[Hidden] = []
         clean_value(value, cleaning, number, hidden)
@@ -74,7 +74,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
 
 
 def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
-    # Content may stand under `content` or `data`, or beside the type.
+    # Content may stand under `content` or `data`, or next to the type.
     content = value.get("content", value.get("data"))
     content_text = content if isinstance(content, str) else ""
     content_value = None if isinstance(content, str | dict) else content
@@ -188,20 +188,13 @@ class Feedback(NamedTuple):
     shown: int
     """Number of fragments that the build showed."""
     coherence: float | None
-    """Coherence of the context, 0 to 1; None where it is not known."""
+    """Coherence of the context, 0 to 1; None if it is not known."""
     useful: tuple[str, ...] = ()
     """Ids of fragments."""
     wrong: tuple[str, ...] = ()
     """Ids of fragments; none is in `useful`, too."""
     missing: tuple[str, ...] = ()
     """Texts on what the context lacked."""
-
-
-class Judgements(NamedTuple):
-    """How many contexts a fragment was useful in, and in how many it was wrong."""
-
-    useful: int
-    wrong: int
 
 
 def feedback_line(feedback: Feedback) -> str:
@@ -241,12 +234,12 @@ def parse_feedback(documents: Iterable[Document], last_day: str) -> tuple[Sequen
     return tuple(by_record.values()), tuple(problems)
 
 
-def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, Judgements]:
-    """The judgements on each fragment that has any, by its id."""
+def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, tuple[int, int]]:
+    """In how many contexts each fragment was useful, and in how many it was wrong, by ids of judged fragments."""
     lines = [*feedback]
     useful = Counter(name for line in lines for name in line.useful)
     wrong = Counter(name for line in lines for name in line.wrong)
-    return {name: Judgements(useful[name], wrong[name]) for name in {**useful, **wrong}}
+    return {name: (useful[name], wrong[name]) for name in {**useful, **wrong}}
 
 
 def _merged(earlier: Feedback, later: Feedback) -> Feedback:
@@ -268,10 +261,10 @@ def _feedback_of_event(event: Event) -> Feedback | Problem:
     if not isinstance(record, str) or not record:
         return _problem(event, "has no `record`")
     if not _is_count(shown) or not (coherence is None or _is_share(coherence)):
-        return _problem(event, "has a `shown` that is no count, or a `coherence` that is not from 0 to 1")
+        return _problem(event, "has a `shown` that is not a count, or a `coherence` that is not from 0 to 1")
     useful, wrong, missing = lists
     if useful is None or wrong is None or missing is None:
-        return _problem(event, "has a `useful`, `wrong` or `missing` that is no list of texts")
+        return _problem(event, "has a `useful`, `wrong` or `missing` that is not a list of texts")
     if both := {*useful} & {*wrong}:
         return _problem(event, f"says of {min(both)} that it is useful and wrong")
     return Feedback(record, event.day, shown, coherence, useful, wrong, missing)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextasm.model import ContextasmError
 
 VERSION_LINE = "ctxasm-lock 1"
-"""The first line that is no comment: the name of the format and its version."""
+"""The first line that is not a comment: the name of the format and its version."""
 
 _COMMENT = "# Files that instruct an agent, as they were reviewed. After a review, run: ctxasm lock"
 _ENTRY = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -39,14 +39,14 @@ def parse_lock(data: bytes, where: str) -> dict[str, str]:
     lines = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not lines or lines[0][1] != VERSION_LINE:
         raise ContextasmError(
-            f"{where}:{lines[0][0] if lines else 1}", f"is no lock that begins with {VERSION_LINE}", _HINT
+            f"{where}:{lines[0][0] if lines else 1}", f"is not a lock that begins with {VERSION_LINE}", _HINT
         )
     digests: dict[str, str] = {}
     for number, line in lines[1:]:
         entry = _ENTRY.fullmatch(line)
         path = _unquoted_path(entry[2]) if entry else None
         if not entry or path is None:
-            raise ContextasmError(f"{where}:{number}", "is no SHA-256, two blanks and a path", _HINT)
+            raise ContextasmError(f"{where}:{number}", "is not a SHA-256, two blanks and a path", _HINT)
         if path in digests:
             raise ContextasmError(f"{where}:{number}", f"has {quoted_path(path)} a second time", _HINT)
         digests[path] = entry[1]
@@ -68,7 +68,7 @@ def _escaped(letter: str) -> str:
 
 
 def _unquoted_path(quoted: str) -> str | None:
-    """The path; None where a backslash begins no escape."""
+    """The path; None if a backslash begins no escape."""
     data = quoted.encode()
     if b"\\" in _ESCAPE.sub(b"", data):
         return None

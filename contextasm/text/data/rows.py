@@ -28,28 +28,28 @@ class Row(NamedTuple):
         self.problems.append(Problem("bad-row", self.path, self.line, message))
 
     def word(self, key: str, default: str = "") -> str:
-        """A word, or a number as a word; the default where the key is missing."""
+        """A word, or a number as a word; the default if the key is missing."""
         value = self.values.get(key)
         if value is None:
             return default
         if isinstance(value, Scalar) and not isinstance(value, bool):
             return str(value).strip() or default
-        self.report(f"{key} is no word")
+        self.report(f"{key} is not a word")
         return default
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of words, or a single word as a list; empty where the key is missing."""
+        """A list of words, or a single word as a list; empty if the key is missing."""
         value = self.values.get(key)
         if value is None:
             return ()
         items = value if isinstance(value, list) else [value]
         if not all(isinstance(item, Scalar) for item in items):
-            self.report(f"{key} is no list of words")
+            self.report(f"{key} is not a list of words")
             return ()
         return tuple(str(item).strip() for item in items if str(item).strip())
 
     def share(self, key: str, default: float) -> float:
-        """A number from 0 to 1; the default where the key is missing."""
+        """A number from 0 to 1; the default if the key is missing."""
         value = self.values.get(key)
         if value is None:
             return default
@@ -59,7 +59,7 @@ class Row(NamedTuple):
         return float(value)
 
     def count(self, key: str) -> int:
-        """A whole number, 0 or more; 0 where the key is missing."""
+        """A whole number, 0 or more; 0 if the key is missing."""
         value = self.values.get(key)
         if value is None:
             return 0
@@ -69,7 +69,7 @@ class Row(NamedTuple):
         return value
 
     def pairs(self, key: str) -> Mapping[str, str]:
-        """A mapping with every value as text; empty where the key is missing."""
+        """A mapping with every value as text; empty if the key is missing."""
         value = self.values.get(key)
         if value is None:
             return {}
@@ -98,7 +98,7 @@ def parse_rows(data: Data, key: str, problems: list[Problem]) -> Iterator[Row]:
     if value is None:
         return
     if not isinstance(value, list):
-        problems.append(Problem("bad-data", path, 1, f"is no list; write one `- ...` for each of its {key}"))
+        problems.append(Problem("bad-data", path, 1, f"is not a list; write one `- ...` for each of its {key}"))
         return
     for number, item in enumerate(value, 1):
         if isinstance(item, Mapping):

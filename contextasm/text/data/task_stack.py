@@ -25,7 +25,7 @@ class Task(NamedTuple):
     result: str = ""
     """Its result, once complete."""
     reason: str = ""
-    """Why it is blocked; empty where it is not."""
+    """Why it is blocked; empty if it is not."""
     line: int = 1
     """Its line in the file, counted from 1."""
 
@@ -48,12 +48,12 @@ class TaskStack(NamedTuple):
         return tuple(reversed(chain))
 
     def siblings(self) -> tuple[Task, ...]:
-        """The completed and the blocked tasks beside the current one, the latest first."""
+        """The completed and the blocked tasks next to the current one, the latest first."""
         chain = self.path()
         if not chain:
             return ()
-        beside = [task for task in self.frames if task.parent == chain[-1].parent and task.status != "active"]
-        return tuple(task for task in reversed(beside) if task.id != self.current)
+        siblings = [task for task in self.frames if task.parent == chain[-1].parent and task.status != "active"]
+        return tuple(task for task in reversed(siblings) if task.id != self.current)
 
 
 def push(stack: TaskStack, goal: str) -> TaskStack:
@@ -99,7 +99,7 @@ def resume(stack: TaskStack, task_id: str) -> TaskStack:
     """
     task = next((task for task in stack.frames if task.id == task_id), None)
     if task is None or task.status == "complete":
-        what = "is complete" if task else "is no task"
+        what = "is complete" if task else "is not a task"
         ids = ", ".join(task.id for task in stack.frames if task.status != "complete") or "none"
         raise ContextasmError("task resume", f"{task_id} {what}", f"give the id of an unfinished task: {ids}")
     return _replace_task(stack, task._replace(status="active", reason=""), task.id)
@@ -108,7 +108,7 @@ def resume(stack: TaskStack, task_id: str) -> TaskStack:
 def _current_task(stack: TaskStack) -> Task:
     chain = stack.path()
     if not chain:
-        raise ContextasmError("task", "there is no current task", "begin one with `ctxasm task push GOAL`")
+        raise ContextasmError("task", "no task is current", "begin one with `ctxasm task push GOAL`")
     return chain[-1]
 
 
@@ -136,7 +136,7 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
         if not task.id or not task.goal or task.id in tasks:
             row.report("has no `id`" if not task.id else "has no `goal`" if not task.goal else "takes an id twice")
         elif task.status not in STATUSES:
-            row.report(f"status {task.status} is none of {', '.join(STATUSES)}")
+            row.report(f"status {task.status} is not one of {', '.join(STATUSES)}")
         else:
             tasks[task.id] = task
     problems += _missing_parents(tasks, data.document.path)
@@ -147,14 +147,14 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
         tasks[task.id] = task._replace(parent="")
     current = data.value.get("current") if isinstance(data.value, Mapping) else None
     if current and str(current) not in tasks:
-        problems.append(Problem("bad-data", data.document.path, 1, f"current: there is no task {current}"))
+        problems.append(Problem("bad-data", data.document.path, 1, f"current: task {current} does not exist"))
     return TaskStack(tuple(tasks.values()), str(current) if str(current) in tasks else "")
 
 
 def _missing_parents(tasks: Mapping[str, Task], path: str) -> Iterator[Problem]:
     for task in tasks.values():
         if task.parent and task.parent not in tasks:
-            yield Problem("bad-row", path, task.line, f"there is no task {task.parent}, its parent")
+            yield Problem("bad-row", path, task.line, f"its parent, task {task.parent}, does not exist")
 
 
 def _circles(tasks: Mapping[str, Task]) -> Iterator[Sequence[str]]:
@@ -172,16 +172,16 @@ def _circles(tasks: Mapping[str, Task]) -> Iterator[Sequence[str]]:
 
 
 def task_line(task: Task) -> str:
-    """A task in one line: its result once complete, else its goal, with the reason where it is blocked."""
+    """A task in one line: its result once complete, else its goal, with the reason if it is blocked."""
     if task.status == "complete":
         return task.result or task.goal
     return f"{task.goal} (blocked: {task.reason or 'no reason given'})" if task.status == "blocked" else task.goal
 
 
 def list_tasks(stack: TaskStack) -> Sequence[tuple[int, Task]]:
-    """The active chain, the completed tasks beside the current one, and all unfinished tasks, with their parents.
+    """The active chain, the completed tasks next to the current one, and all unfinished tasks, with their parents.
 
-    Each with its depth, 0 for a root: a task stands above those that serve it, otherwise in the order of the file.
+    Each with its depth, 0 for a root: a task is above the tasks that serve it, otherwise in the order of the file.
     """
     tasks = {task.id: task for task in stack.frames}
     shown = {task.id for task in (*stack.path(), *stack.siblings())}

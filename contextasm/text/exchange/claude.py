@@ -1,6 +1,6 @@
 """Memories of Claude Code: the folder `~/.claude/projects/PROJECT/memory`, or one file of it.
 
-The vendor documents `MEMORY.md`, the index, and topic files beside it. The front matter of a file of one fact is not
+The vendor documents `MEMORY.md`, the index, and topic files next to it. The front matter of a file of one fact is not
 documented; as such files are (2026): `name`, `description` and below `metadata` the `type` (user, feedback, project or
 reference) and the time `modified`, in older ones `type` at the top. Any other file is a list of notes: each bullet and
 paragraph is a memory. Of the index, entries that merely link to files are left out, and the others have the words of
@@ -85,16 +85,17 @@ def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     above = 0 if FRONT_FIELDS.isdisjoint(front.values) else front.lines
     if above:
         yield from unread_front(file)
-    for part in text_parts("\n".join(written[above:]), _index_kind if is_index else lambda _: ""):
-        first = above + part.line
+    kind_of = _index_kind if is_index else lambda _: ""
+    for line, text, title, left_out in text_parts("\n".join(written[above:]), kind_of):
+        first = above + line
         where = f"{file.name}:{first}"
-        if part.left_out:
-            lines = [number for number, line in enumerate(part.text.split("\n"), first) if line.strip()]
-            yield from (LeftOutPart(f"{file.name}:{number}", part.left_out) for number in lines)
+        if left_out:
+            numbers = [number for number, words in enumerate(text.split("\n"), first) if words.strip()]
+            yield from (LeftOutPart(f"{file.name}:{number}", left_out) for number in numbers)
         else:
-            text = _LINK.sub(r"\1", part.text).strip() if is_index else part.text
-            fields = {"tags": fitting_words([part.heading])}
-            yield SourceEntry(where, derived_id(_PREFIX, file.stem, part.heading, text), text, stated(fields))
+            content = _LINK.sub(r"\1", text).strip() if is_index else text
+            fields = {"tags": fitting_words([title])}
+            yield SourceEntry(where, derived_id(_PREFIX, file.stem, title, content), content, stated(fields))
 
 
 def _index_kind(text: str) -> str:
@@ -127,11 +128,11 @@ def _parts_of_claude_export(text: object, where: str, project: str) -> Iterator[
     if not isinstance(text, str):
         raise ContextasmError(where, "is not text", "correct it, or choose the format that the file has")
     tags = [f"project {fitting_word(project)}"] if project else []
-    for part in text_parts(text):
-        place = f"{where}: line {part.line}"
-        if part.left_out:
-            yield LeftOutPart(place, part.left_out)
+    for line, content, title, left_out in text_parts(text):
+        place = f"{where}: line {line}"
+        if left_out:
+            yield LeftOutPart(place, left_out)
         else:
-            name = derived_id("claude-export", project, part.heading, part.text)
-            fields = {"tags": [*fitting_words([part.heading]), *tags]}
-            yield SourceEntry(place, name, part.text, stated(fields))
+            name = derived_id("claude-export", project, title, content)
+            fields = {"tags": [*fitting_words([title]), *tags]}
+            yield SourceEntry(place, name, content, stated(fields))

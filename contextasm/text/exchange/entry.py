@@ -48,10 +48,15 @@ class SourceEntry(NamedTuple):
     where: str
     """Place in the file, for messages: `FILE:LINE`, or `FILE: KEY`."""
     id: str
-    """Never empty: where the file gives it none, `derived_id` of what the file has of it."""
+    """Never empty: if the file gives it none, `derived_id` of what the file has of it."""
     text: str
-    fields: Mapping[str, object]
-    """Values by names of fields of `model.Memory`, as written; a field that is not stated is missing."""
+    fields: Mapping[str, Any]
+    """Values by names of fields of `model.Memory`: as written, or typed after a check. One not stated is missing."""
+
+    @property
+    def memory(self) -> Memory:
+        """The memory that a checked entry becomes in a file without front matter; its place is not known."""
+        return Memory(self.id, "", 0, self.text, **self.fields)
 
 
 class LeftOutPart(NamedTuple):
@@ -78,13 +83,13 @@ def fitting_word(text: str) -> str:
 
 
 def fitting_words(texts: Iterable[object]) -> list[str]:
-    """Foreign names as tags, each once; what is no text, or empty, is left out."""
+    """Foreign names as tags, each once; what is not text, or is empty, is left out."""
     words = (fitting_word(text) for text in texts if isinstance(text, str))
     return [*dict.fromkeys(word for word in words if word)]
 
 
 def fitting_type(text: object) -> str:
-    """A foreign name as the type of a memory; empty where it can be none."""
+    """A foreign name as the type of a memory; empty if it can't be one."""
     return text.strip() if isinstance(text, str) and is_type(text.strip()) else ""
 
 
@@ -107,7 +112,7 @@ _EMPTY: Sequence[object] = (None, "", [], {})
 def only_file(files: Sequence[SourceFile]) -> SourceFile:
     """The file of a format that has one. Raises `ContextasmError` for several."""
     if len(files) > 1:
-        raise ContextasmError(files[0].name, f"stands beside {len(files) - 1} other files", "name one file")
+        raise ContextasmError(files[0].name, f"comes with {len(files) - 1} other files", "name one file")
     return files[0]
 
 
@@ -127,19 +132,19 @@ def json_lines(file: SourceFile) -> Iterator[tuple[str, dict[str, object]]]:
 def required_object(value: object, where: str) -> dict[str, object]:
     """A JSON object. Raises `ContextasmError` for any other value."""
     if not isinstance(value, dict):
-        raise ContextasmError(where, "is no JSON object", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not a JSON object", "correct it, or choose the format that the file has")
     return value
 
 
 def required_list(value: object, where: str) -> list[object]:
     """A JSON array. Raises `ContextasmError` for any other value."""
     if not isinstance(value, list):
-        raise ContextasmError(where, "is no list", "correct it, or choose the format that the file has")
+        raise ContextasmError(where, "is not a list", "correct it, or choose the format that the file has")
     return value
 
 
 def required_text(data: Mapping[str, object], key: str, where: str) -> str:
-    """A text that an object must have. Raises `ContextasmError` where it is missing, empty or no text."""
+    """A text that an object must have. Raises `ContextasmError` if it is missing, empty or not text."""
     value = data.get(key)
     if not isinstance(value, str) or not value.strip():
         what = "is missing" if value is None else "is empty" if isinstance(value, str) else "is not text"
@@ -157,7 +162,7 @@ def stated_day(data: Mapping[str, object], key: str, where: str) -> str:
         return ""
     day = parse_leading_date(value) if isinstance(value, str) else None
     if day is None:
-        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is not a date", "write it as YYYY-MM-DD")
     return str(day)
 
 
@@ -166,31 +171,15 @@ def stated(fields: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value not in (None, "", [], ())}
 
 
-class CheckedEntry(NamedTuple):
-    """An entry that can be stored as a memory."""
-
-    where: str
-    """Place in its file, for messages."""
-    id: str
-    text: str
-    fields: Mapping[str, Any]
-    """The stated fields, typed as those of `model.Memory`."""
-
-    @property
-    def memory(self) -> Memory:
-        """The memory that it becomes in a file without front matter; its place is not known."""
-        return Memory(self.id, "", 0, self.text, **self.fields)
-
-
 class CheckedEntries(NamedTuple):
     """The entries of one import."""
 
-    entries: tuple[CheckedEntry, ...]
+    entries: tuple[SourceEntry, ...]
     """In their order, no two with one id."""
     problems: tuple[Problem, ...]
     """Of hidden characters that were removed, of secrets that were masked."""
     left_out: tuple[LeftOutPart, ...]
-    """What stands in the files and in no entry, in its order."""
+    """What is in the files and in no entry, in its order."""
 
 
 def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntries:
@@ -200,7 +189,7 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
     different entries have.
     """
     problems: list[Problem] = []
-    by_id: dict[str, CheckedEntry] = {}
+    by_id: dict[str, SourceEntry] = {}
     left_out: list[LeftOutPart] = []
     for item in items:
         if isinstance(item, LeftOutPart):
@@ -214,9 +203,9 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
     return CheckedEntries(tuple(by_id.values()), tuple(problems), tuple(left_out))
 
 
-def _checked(entry: SourceEntry, problems: list[Problem]) -> CheckedEntry:
-    text = storable_text(entry.text, f"{entry.where}: text", masks=True)
-    problems += text.problems
+def _checked(entry: SourceEntry, problems: list[Problem]) -> SourceEntry:
+    text, text_problems = storable_text(entry.text, f"{entry.where}: text", masks=True)
+    problems += text_problems
     name = _word(_cleaned(entry.id, f"{entry.where}: id", problems), f"{entry.where}: id")
     if not name:
         raise ContextasmError(f"{entry.where}: id", "is empty", "give each entry its own id")
@@ -226,7 +215,7 @@ def _checked(entry: SourceEntry, problems: list[Problem]) -> CheckedEntry:
         value = _PARSERS[key](_cleaned(written, where, problems), where)
         if value not in ("", ()):
             fields[key] = value
-    return CheckedEntry(entry.where, name, text.text, fields)
+    return SourceEntry(entry.where, name, text, fields)
 
 
 def _cleaned(value: object, where: str, problems: list[Problem]) -> object:
@@ -275,7 +264,7 @@ def _day(value: object, where: str) -> str:
     written = _text(value, where)
     day = parse_leading_date(written)
     if written and day is None:
-        raise ContextasmError(where, f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(where, f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
     return str(day or "")
 
 

@@ -133,7 +133,7 @@ def _observations(data: Mapping[str, object], where: str) -> Iterator[SourceEntr
     for number, observation in enumerate(required_list(data.get("observations"), f"{where}: observations")):
         place = f"{where}: observations[{number}]"
         if not isinstance(observation, str) or not observation.strip():
-            raise ContextasmError(place, "is no text, or empty", "correct this line")
+            raise ContextasmError(place, "is not text, or is empty", "correct this line")
         text = observation.strip()
         yield SourceEntry(place, derived_id(_SERVER, name, text), f"{name}: {text}", fields)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, fitting_type, unread_keys
@@ -44,7 +43,7 @@ def with_front_fields(
 
 
 def unread_front(file: SourceFile) -> Iterator[LeftOutPart]:
-    """The keys of a file's front matter that are no field of a memory, and its lines that are not understood."""
+    """The keys of a file's front matter that are not fields of a memory, and its lines that can't be read."""
     found = front_matter(file.text.split("\n"))
     yield from unread_keys(found.values, FRONT_FIELDS, f"{file.name}:1")
     yield from (LeftOutPart(f"{file.name}:{line}", "front matter") for line in found.unread)
@@ -61,7 +60,7 @@ def _front_fields(text: str) -> dict[str, object]:
 
 
 def _as_stated(name: str, values: Mapping[str, Value]) -> object:
-    """A value of front matter, in the form in which entries state it; as written where it has no such form."""
+    """A value of front matter, in the form in which entries state it; as written if it has no such form."""
     value = values[name]
     if name in LISTS:
         parts = value.split(",") if isinstance(value, str) else value
@@ -82,31 +81,26 @@ def _number(word: str) -> float | str:
 
 
 _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")
-"""A whole line in bold type stands for a heading."""
+"""A whole line in bold type is taken for a heading."""
 
 
-class TextPart(NamedTuple):
-    """A bullet without its mark, or a paragraph; or a line that is in none of these."""
+TextPart = tuple[int, str, str, str]
+"""Line of the text, counted from 1; text of a bullet without its mark, or of a paragraph; heading above it.
 
-    line: int
-    """Line of the text, counted from 1."""
-    text: str
-    heading: str
-    """Text of the heading above it; empty for none."""
-    left_out: str = ""
-    """What it is if it is no memory, such as a rule or a heading with nothing below it; else empty."""
+The last is empty for what may be a memory, else it says what it is, such as a rule.
+"""
 
 
 def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Iterator[TextPart]:
     """The parts of a text in their order: each line that is not blank is in a part, or in the heading of one.
 
-    `kind_of` gives, for the text of a part that is no memory, what it is, and for any other an empty text.
+    `kind_of` gives, for the text of a part that is not a memory, what it is, and for any other an empty text.
     A fence of code, or a comment, belongs to the paragraph before it. A line in bold type with nothing below it is a
     paragraph.
     """
     lines = text.split("\n")
     at, title = 0, ""
-    unused: TextPart | None = None  # the last heading, while nothing stands below it
+    unused: TextPart | None = None  # the last heading, while nothing is below it
     while at < len(lines):
         line = lines[at]
         stop = at + 1
@@ -115,19 +109,19 @@ def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Itera
                 yield unused
             title, unused = found, _unused_title(at + 1, line)
         elif is_rule(line):
-            yield TextPart(at + 1, line.strip(), title, "rule")
+            yield at + 1, line.strip(), title, "rule"
         elif line.strip():
             stop, content = _content(lines, at)
             kind = kind_of(content)
             unused = unused if kind else None
-            yield TextPart(at + 1, content, title, kind)
+            yield at + 1, content, title, kind
         at = stop
     if unused:
         yield unused
 
 
 def _title(line: str) -> str | None:
-    """The words of a line that is a heading, or stands for one; None for any other line."""
+    """The words of a line that is a heading, or is taken for one; None for any other line."""
     if found := heading(line):
         return found[1].strip()
     bold = _BOLD_LINE.fullmatch(line.strip())
@@ -135,11 +129,11 @@ def _title(line: str) -> str | None:
 
 
 def _unused_title(number: int, line: str) -> TextPart:
-    return TextPart(number, line.strip(), "", "heading with nothing below it" if heading(line) else "")
+    return number, line.strip(), "", "heading with nothing below it" if heading(line) else ""
 
 
 def _content(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """The line behind the bullet or paragraph at a line, and its text."""
+    """The line after the bullet or paragraph at a line, and its text."""
     if not begins_bullet(lines[at]):
         stop = _paragraph_end(lines, at)
         return stop, "\n".join(lines[at:stop]).strip()
@@ -149,7 +143,7 @@ def _content(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _before_rule(lines: Sequence[str], at: int, stop: int) -> int:
-    """The first rule at the margin behind line `at`, fences of code left alone; `stop` for none before it."""
+    """The first rule at the margin after line `at`, outside fences of code; `stop` if none is before it."""
     at += 1
     while at < stop:
         if fence := fence_opening(lines[at]):

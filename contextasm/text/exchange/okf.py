@@ -1,9 +1,9 @@
 """Memories as a bundle of the Open Knowledge Format, OKF 0.2 (Google Cloud, SPEC.md of 2026).
 
 Each concept is a Markdown file with front matter, of which `type` is required; `index.md` and `log.md` are reserved at
-every level, and the index at the root names the version. `status` is draft, stable or deprecated, where none means
+every level, and the index at the root names the version. `status` is draft, stable or deprecated, and none means
 stable; `stale_after` is the time from which a concept is out of date; times have a zone. Keys that OKF does not know
-are kept by its readers: our fields stand under their own names, so a bundle below `memories/` is read as memories.
+are kept by its readers: our fields keep their own names, so a bundle below `memories/` is read as memories.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memories of OpenClaw: `MEMORY.md`, or `USER.md`, of its workspace.
 
 As of its documentation and templates (2026): plain Markdown, in which the comment
-`<!-- observed: YYYY-MM-DD | status: active -->` (or `superseded`) stands before an entry. Comments behind an entry, of
+`<!-- observed: YYYY-MM-DD | status: active -->` (or `superseded`) is before an entry. Comments after an entry, of
 triggers and importance, are its own bookkeeping. Daily notes are logs: the profile `openclaw` reads them as they are.
 
 An entry that is there again has the same id. The one that holds is taken: an active one rather than another, then the
@@ -33,14 +33,14 @@ def read_openclaw(files: Sequence[SourceFile], _parse: Parse) -> Iterator[Source
 
 
 def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[SourceEntry | LeftOutPart]:
-    """The items, with one entry of each id, at the place of the first; the others are left out where they differ."""
+    """The items, with one entry of each id, at the place of the first; the others are left out if they differ."""
     holding: dict[str, SourceEntry] = {}
     for item in items:
         if isinstance(item, SourceEntry):
             first = holding.setdefault(item.id, item)
             if _validity(item) >= _validity(first):
                 holding[item.id] = item
-    told: set[str] = set()
+    seen: set[str] = set()
     for item in items:
         if isinstance(item, LeftOutPart):
             yield item
@@ -48,8 +48,8 @@ def _those_that_hold(items: Sequence[SourceEntry | LeftOutPart]) -> Iterator[Sou
         held = holding[item.id]
         if item.fields != held.fields:
             yield LeftOutPart(item.where, f"other state of the entry at {held.where}")
-        if item.id not in told:
-            told.add(item.id)
+        if item.id not in seen:
+            seen.add(item.id)
             yield held
 
 
@@ -62,21 +62,21 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     above = front_matter(lines).lines
     yield from unread_front(file)
     observed: tuple[str, dict[str, object]] | None = None
-    for part in text_parts(_separated("\n".join(lines[above:])), _kind):
-        line = above + part.line
+    for line_of_text, text, title, left_out in text_parts(_separated("\n".join(lines[above:])), _kind):
+        line = above + line_of_text
         where = f"{file.name}:{line}"
-        if part.left_out not in ("", _BOOKKEEPING):
-            yield LeftOutPart(where, part.left_out)
+        if left_out not in ("", _BOOKKEEPING):
+            yield LeftOutPart(where, left_out)
             continue
-        found = [*comments(part.text)]
-        if stated_before := _OBSERVED.match(part.text):
+        found = [*comments(text)]
+        if stated_before := _OBSERVED.match(text):
             yield from _unused(observed)
             observed = where, _observation(stated_before, where)
             del found[0]
         yield from (LeftOutPart(f"{file.name}:{line + comment.line}", _BOOKKEEPING) for comment in found)
-        if content := _without_bookkeeping(part.text):
-            fields = {**(observed[1] if observed else {}), "tags": fitting_words([part.heading])}
-            yield SourceEntry(where, derived_id("openclaw", part.heading, content), content, stated(fields))
+        if content := _without_bookkeeping(text):
+            fields = {**(observed[1] if observed else {}), "tags": fitting_words([title])}
+            yield SourceEntry(where, derived_id("openclaw", title, content), content, stated(fields))
             observed = None
     yield from _unused(observed)
 
@@ -90,7 +90,7 @@ def _without_bookkeeping(text: str) -> str:
 
 
 def _unused(observed: tuple[str, object] | None) -> Iterable[LeftOutPart]:
-    return () if observed is None else (LeftOutPart(observed[0], "comment with no entry behind it"),)
+    return () if observed is None else (LeftOutPart(observed[0], "comment without an entry after it"),)
 
 
 def _separated(text: str) -> str:
@@ -106,5 +106,5 @@ def _observation(observed: re.Match[str], where: str) -> dict[str, object]:
     written = observed[1].strip()
     day = parse_leading_date(written)
     if day is None:
-        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is no date", "write it as YYYY-MM-DD")
+        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
     return {"created": str(day), "status": observed[2] or ""}

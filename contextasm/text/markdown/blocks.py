@@ -36,7 +36,7 @@ class TextBlock(NamedTuple):
     stop: int
     """Half open: the block is `lines[first:stop]`."""
     kind: str
-    """`text`, `table`, `fence`, `raw` for HTML, or `heading` where nothing follows the headings."""
+    """`text`, `table`, `fence`, `raw` for HTML, or `heading` if nothing follows the headings."""
     levels: tuple[int, ...] = ()
     """The levels of the headings that it begins with."""
     body: int = 0
@@ -62,7 +62,7 @@ def trimmed(text: str) -> tuple[int, str]:
 
 
 def list_mark(line: str) -> int:
-    """Length in characters of the list mark that a line begins with; 0 where it begins with none."""
+    """Length in characters of the list mark that a line begins with; 0 if it begins with none."""
     match = _ITEM.match(line)
     return match.end() if match else 0
 
@@ -104,16 +104,18 @@ class Part(NamedTuple):
     """Words of a heading."""
 
 
-def parts(lines: Sequence[str], *, is_cautious: bool = False) -> Sequence[Part]:
+def parts(lines: Sequence[str], *, is_cautious: bool = False) -> list[Part]:
     """The parts of a text given as lines: each line is in one of them.
 
     A fence that is never closed ends with the text. With `is_cautious` it is lines like any others, and so is HTML, so
     that nothing that may be read as text is passed over.
     """
     found: list[Part] = []
+    at = 0
     unclosed: set[str] = set()
-    while (at := found[-1].stop if found else 0) < len(lines):
+    while at < len(lines):
         found.append(_part_at(lines, at, unclosed, is_cautious=is_cautious))
+        at = found[-1].stop
     return found
 
 
@@ -140,7 +142,7 @@ def begins_bullet(line: str) -> bool:
 
 
 def bullet_end(lines: Sequence[str], at: int) -> int:
-    """The line behind the list item at line `at`.
+    """The line after the list item at line `at`.
 
     An item holds indented lines, and lines that follow its text without a blank line between.
     """
@@ -283,7 +285,7 @@ class Comment(NamedTuple):
     last: int
     """Its last line."""
     end: int
-    """Behind its last character."""
+    """After its last character."""
 
 
 def comments(text: str) -> Iterator[Comment]:
@@ -318,7 +320,7 @@ class _OpenEnds:
 def _comment_end(
     lines: Sequence[str], code: set[int], at: int, start: int, open_ends: _OpenEnds
 ) -> tuple[int, int] | None:
-    """Line and character behind the comment that begins there; None where it is never closed."""
+    """Line and character after the comment that begins there; None if it is never closed."""
     is_block = start < 4 and not lines[at][:start].strip(" ")
     if open_ends.text or (not is_block and at < open_ends.paragraph):
         return None
@@ -377,7 +379,7 @@ def without_comments(text: str) -> tuple[str, frozenset[int]]:
 
 
 def without_block_comments(text: str) -> str:
-    """The text in which all lines are blank on which a comment of several lines stands that begins a line."""
+    """The text with blank lines in place of each comment of several lines that begins a line."""
     lines = text.split("\n")
     for comment in comments(text):
         # Deeper it is part of a list item, which ends where a line without an indent begins another one.

@@ -26,7 +26,7 @@ class FrontMatter(NamedTuple):
     lines: int
     """Number of lines, both rules included; 0 for a text without front matter."""
     unread: tuple[int, ...]
-    """Lines, counted from 1, that are not understood."""
+    """Lines, counted from 1, that can't be read."""
 
 
 NONE = FrontMatter({}, 0, ())
@@ -81,7 +81,7 @@ def _scalar_or_list(written: str) -> Value:
 
 
 def _scalar(written: str) -> str:
-    # Without its quotes; a value without quotes loses the comment behind it.
+    # Without its quotes; a value without quotes loses the comment after it.
     written = written.strip()
     quote = written[:1]
     if quote in {'"', "'"} and (end := written.find(quote, 1)) > 0:
@@ -105,7 +105,7 @@ def attributes(line: str) -> tuple[str, dict[str, str]]:
 
 
 def broken_attributes(line: str, names: Collection[str]) -> str:
-    """Braces that end a line and set one of these names, but are no attributes: `{id=two words}`; empty for none."""
+    """Braces that end a line and set one of these names, but are not attributes: `{id=two words}`; empty for none."""
     bare = line.rstrip()
     start = bare.rfind("{")
     if not bare.endswith("}") or start < 0 or _ATTRIBUTES.match(bare, start):
@@ -127,7 +127,7 @@ def front_matter_fault(lines: Sequence[str]) -> tuple[int, str] | None:
     head = front_matter(lines)
     for number in head.unread or ((2,) if not head.lines else ()):
         if not lines[number - 1].startswith((" ", "]", "}")) or number == 2:
-            return number, "a line of front matter that is no `key: value`"
+            return number, "a line of front matter that is not `key: value`"
     for number, line in enumerate(lines[1:end], 2):
         if (pair := _KEY.match(line)) and _is_open(pair[2] or "", lines[number:end]):
             return number, "a value of front matter that is never closed"

@@ -1,6 +1,6 @@
 """Imports in instruction files: lines such as `See @docs/style.md`, and the globs that say which files a rule is for.
 
-Parsing only. Coding agents read `@path` in running text as the text of that file; in code it is left alone.
+Parsing only. Coding agents read `@path` in running text as the text of that file; code is not searched.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.text.markdown.literals import literal_at
 from contextasm.text.names.glob import glob_matches
@@ -25,17 +24,11 @@ _LONGEST_LINE = 10_000
 """Characters of the longest line that is searched: no sentence is that long, and a code span may end anywhere in it."""
 
 
-class Import(NamedTuple):
-    """A mention of a file whose text belongs to the file that it stands in."""
+def find_imports(text: str) -> Iterator[tuple[int, str]]:
+    """The imports of a Markdown text in their order: line, counted from 0, and path as written, without the `@`.
 
-    line: int
-    """Line of the text, counted from 0."""
-    path: str
-    """The path as written, without the `@`."""
-
-
-def find_imports(text: str) -> Iterator[Import]:
-    """The imports of a Markdown text in their order, none of code spans, fences, comments or other HTML."""
+    Code spans, fences, comments and other HTML have none.
+    """
     if "@" not in text:
         return
     lines = text.split("\n")
@@ -48,7 +41,7 @@ def find_imports(text: str) -> Iterator[Import]:
         line = lines[at] if "@" in lines[at] and len(lines[at]) <= _LONGEST_LINE else ""
         for match in _IMPORT.finditer(_CODE_SPAN.sub(_blanks, line)):
             if path := match[1].rstrip(_END_MARKS).replace("\\ ", " "):
-                yield Import(at, path)
+                yield at, path
         at += 1
 
 
@@ -70,7 +63,7 @@ def is_file_name(written: str) -> bool:
 
 
 def scope_globs(front: Mapping[str, str | Sequence[str]]) -> tuple[str, ...] | None:
-    """The globs of the files that a rule is for, as its front matter names them; None where it names none."""
+    """The globs of the files that a rule is for, as its front matter names them; None if it names none."""
     written = next((front[key] for key in _SCOPES if key in front), None)
     if written is None:
         return None
@@ -79,7 +72,7 @@ def scope_globs(front: Mapping[str, str | Sequence[str]]) -> tuple[str, ...] | N
 
 
 def _outside_braces(text: str) -> list[str]:
-    """The parts of a text between commas that stand in no braces."""
+    """The parts of a text between commas outside braces."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "{") - (letter == "}" and depth > 0)

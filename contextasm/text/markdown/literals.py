@@ -31,7 +31,7 @@ MAX_LOOKAHEAD = 300
 
 
 class Literal(NamedTuple):
-    """A part of a text that is no Markdown."""
+    """A part of a text that is not Markdown."""
 
     first: int
     stop: int
@@ -44,7 +44,7 @@ class Literal(NamedTuple):
     indent: int = 0
     """Columns before its opening."""
     closing: str = ""
-    """The line that closes it; empty where a blank line does."""
+    """The line that closes it; empty if a blank line does."""
     is_closed: bool = True
     is_loose: bool = False
     """Whether a line of it is indented less than its opening is."""
@@ -72,7 +72,7 @@ def closes_fence(line: str, ticks: str) -> bool:
 
 
 def line_behind_fence(lines: Sequence[str], at: int, ticks: str) -> int:
-    """The line behind the fence that line `at` opens with `ticks`; the end for one that is never closed."""
+    """The line after the fence that line `at` opens with `ticks`; the end for one that is never closed."""
     return next((n + 1 for n in range(at + 1, len(lines)) if closes_fence(lines[n], ticks)), len(lines))
 
 
@@ -82,7 +82,7 @@ def indent_of(line: str) -> int:
 
 
 def literal_at(lines: Sequence[str], at: int) -> Literal | None:
-    """The literal part that begins at line `at`; None where none does."""
+    """The literal part that begins at line `at`; None if none does."""
     line = lines[at]
     if opening := fence_opening(line):
         return _fence(lines, at, *opening)
@@ -93,7 +93,7 @@ def literal_at(lines: Sequence[str], at: int) -> Literal | None:
 
 
 def closed_html_end(lines: Sequence[str], at: int, unclosed: set[str]) -> int:
-    """The line behind the comment or `<pre>` and the like that begins at line `at`; 0 for none, or one never closed.
+    """The line after the comment or `<pre>` and the like that begins at line `at`; 0 for none, or one never closed.
 
     The opening of one that is never closed is added to `unclosed`, and no later one like it is looked for.
     """
@@ -178,7 +178,7 @@ def _part(lines: Sequence[str], part: Literal) -> Literal:
 
 @lru_cache(maxsize=4096)
 def open_literal(text: str) -> Literal | None:
-    """The literal part that a text leaves open at its end; None where it leaves none."""
+    """The literal part that a text leaves open at its end; None if it leaves none."""
     if not any(mark in text for mark in ("```", "~~~", "<")):
         return None
     *_, last = (None, *literals(text.split("\n")))

@@ -1,6 +1,6 @@
 """Lines of a log: list items, single lines, paragraphs, and other blocks, each with its place in the file.
 
-Parsing only. A heading is told apart: it is no line of its own, but the lines below it are about it.
+Parsing only. A heading is marked: it is not a line of its own, but the lines below it are about it.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class LogLine(NamedTuple):
 def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.
 
-    A list item, a table and a fence are one each. A paragraph is parted where a line ends a sentence, and where one
+    A list item, a table and a fence are one each. A paragraph is divided where a line ends a sentence, and where one
     begins with a time or with a name and a colon. What holds no letter and no figure is left out, and so is what
-    stands below the first `MAX_LINES` lines.
+    is below the first `MAX_LINES` lines.
     """
     lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
     parsed = (_log_line(document, lines[first:stop], first, heading) for first, stop, heading in _spans(lines))
@@ -89,6 +89,6 @@ def _log_line(document: Document, lines: Sequence[str], first: int, is_heading: 
     if mark:
         first_line, line_end, rest = text[mark:].partition("\n")
         text = first_line.strip() + line_end + dedent(rest)
-    if text.startswith("\n"):  # an item whose mark stands alone
+    if text.startswith("\n"):  # an item with nothing after its mark
         location = location._replace(line=location.file_line(1))
     return LogLine(location, dedent(text).strip(" \t\n"), is_heading)

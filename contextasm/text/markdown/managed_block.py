@@ -42,26 +42,21 @@ class ManagedBlock(NamedTuple):
 
     @property
     def ours(self) -> bool:
-        """Whether ctxasm wrote the markers or nothing stands between them; any others are lines that a text shows."""
+        """Whether ctxasm wrote the markers or nothing is between them; other markers are lines that a text shows."""
         return all(self.digests) or not self.content.strip()
 
 
-class BrokenBlock(NamedTuple):
-    """Marker lines that make no block."""
+def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
+    """The managed block of a text; None for a text without markers.
 
-    line: int
-    """The first line, counted from 1, that does not fit."""
-    what: str
-
-
-def find_block(text: str) -> ManagedBlock | BrokenBlock | None:
-    """The managed block of a text; the first fault where its markers make none; None for a text without markers."""
+    If its markers make no block: the first line, counted from 1, that does not fit, and its fault.
+    """
     markers = list(_MARKER.finditer(text))
     if not markers:
         return None
     for number, marker in enumerate(markers):
         if fault := _marker_fault([other[1] for other in markers], number):
-            return BrokenBlock(_line_number(text, marker.start()), fault)
+            return _line_number(text, marker.start()), fault
     begin, end = markers
     start = begin.start() + begin[0].startswith("\ufeff")
     eol = "\r\n" if begin[0].endswith("\r") else "\n"
@@ -100,19 +95,20 @@ def without_block(text: str) -> tuple[str, Span]:
 
 
 def with_block(text: str, content: str, where: str, *, force: bool = False) -> str:
-    """The text with `content` as its managed block, which is appended where there is none.
+    """The text with `content` as its managed block, which is appended if it has none.
 
     `where` names the text in messages. A block that was edited by hand is replaced only with `force`. Raises
     `ContextasmError` for such a block, with code 1, and for broken markers.
     """
     content = _ESCAPED.sub(r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
     block = find_block(text)
-    if isinstance(block, BrokenBlock):
-        hint = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
-        raise ContextasmError(f"{where}:{block.line}", block.what, hint)
     if block is None:
         eol = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         return text + _separator_before_block(text, eol) + _format_block(content, eol) + eol
+    if not isinstance(block, ManagedBlock):
+        line, fault = block
+        hint = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
+        raise ContextasmError(f"{where}:{line}", fault, hint)
     if block.edited and block.content != content and not force:
         hint = "move the edits out of the block, or overwrite them with `ctxasm build --into FILE --force`"
         raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", hint, code=1)

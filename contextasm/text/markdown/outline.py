@@ -7,7 +7,6 @@ is a heading for some readers only, or in another excerpt, loses what could make
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.markdown.blocks import heading, is_rule, is_underline
@@ -22,46 +21,32 @@ _CONTAINER = re.compile(r"[ \t]*(?:[-*+>]|\d{1,9}[.)])")
 _SUSPECT = re.compile(r"^[ \t]*(?:[=-]+[ \t]*$|<)", re.MULTILINE)
 
 
-class NestedText(NamedTuple):
-    """A text whose headings stand below a level."""
+def nest(text: str, level: int, only_above: bool = False) -> tuple[str, tuple[int, ...]]:
+    """The text with all headings moved down by one step, so that its highest is just below `level`.
 
-    text: str
-    removed: tuple[int, ...] = ()
-    """Lines of the text before, counted from 0, that are gone: each made a heading of the lines above it."""
-
-
-class _Heading(NamedTuple):
-    line: int
-    level: int
-    is_visible: bool
-    """Whether it is a heading for a Markdown parser, too: none in raw HTML is."""
-
-
-def nest(text: str, level: int, only_above: bool = False) -> NestedText:
-    """The text with all headings moved down by one step, so that its highest stands just below `level`.
-
-    With `only_above`, only headings at that level or above it move, to just below it.
+    With the lines of the text before, counted from 0, that are gone: each made a heading of the lines above it. With
+    `only_above`, only headings at that level or above it move, to just below it.
     """
     if not ("#" in text or "```" in text or "~~~" in text or _SUSPECT.search(text)):
-        return NestedText(text)
+        return text, ()
     return (_cached_nested if len(text) <= MOST_CACHED else _nested)(text, level, only_above)
 
 
-def _nested(text: str, level: int, only_above: bool) -> NestedText:
+def _nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ...]]:
     lines = text.split("\n")
     outline = _Outline(lines)
     offset = 0 if only_above else outline.offset(level)
-    for found in outline.headings:
-        new_level = max(found.level + offset if found.is_visible else found.level, level + 1)
-        lines[found.line] = _with_level(lines[found.line], min(new_level, DEEPEST))
+    for line, own_level, is_visible in outline.headings:
+        new_level = max(own_level + offset if is_visible else own_level, level + 1)
+        lines[line] = _with_level(lines[line], min(new_level, DEEPEST))
     for line, words in outline.changes.items():
         lines[line] = words
     removed = tuple(outline.underlines)
-    return NestedText("\n".join(line for n, line in enumerate(lines) if n not in outline.underlines), removed)
+    return "\n".join(line for n, line in enumerate(lines) if n not in outline.underlines), removed
 
 
 @lru_cache(maxsize=1024)
-def _cached_nested(text: str, level: int, only_above: bool) -> NestedText:
+def _cached_nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ...]]:
     return _nested(text, level, only_above)
 
 
@@ -76,13 +61,14 @@ class _Outline:
     """The headings of a text, and the changes that its other lines need."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.headings: list[_Heading] = []
+        self.headings: list[tuple[int, int, bool]] = []
+        """Line, level, and whether it is a heading for a Markdown parser, too: none in raw HTML is."""
         self.underlines: dict[int, None] = {}
         """Lines that go, in order."""
         self.changes: dict[int, str] = {}
-        """New words of lines that are no headings."""
+        """New words of lines that are not headings."""
         self._lines = lines
-        at, run = 0, 0  # `run` is the first line of the lines that are no part of what stands above them
+        at, run = 0, 0  # `run` is the first line that is not part of what is above it
         while at < len(lines):
             part = literal_at(lines, at)
             if part and part.kind != "doubtful":
@@ -95,15 +81,15 @@ class _Outline:
             if not lines[at].strip(" \t") or (is_rule(lines[at]) and not is_underline(lines[at])):
                 run = at + 1
             elif title := heading(lines[at]):
-                self.headings.append(_Heading(at, title[0], is_visible=True))
+                self.headings.append((at, title[0], True))
                 run = at + 1
             elif is_underline(lines[at]) and self._underline(run, at):
                 run = at + 1
             at += 1
 
     def offset(self, level: int) -> int:
-        """The step by which all headings move; none where they stand below the level."""
-        highest = min((found.level for found in self.headings if found.is_visible), default=DEEPEST)
+        """The number of levels by which all headings move; 0 if they are below the level."""
+        highest = min((own_level for _, own_level, is_visible in self.headings if is_visible), default=DEEPEST)
         return max(0, level + 1 - highest)
 
     def _literal(self, part: Literal) -> None:
@@ -117,7 +103,7 @@ class _Outline:
             return
         for line in range(part.first, part.stop):
             if title := heading(lines[line]):
-                self.headings.append(_Heading(line, title[0], is_visible=part.kind == "comment" and not part.is_closed))
+                self.headings.append((line, title[0], part.kind == "comment" and not part.is_closed))
             elif part.kind == "tag" and line > part.first and is_underline(lines[line]):
                 self._neutralize(line)
 
@@ -129,10 +115,10 @@ class _Outline:
             return rule
         if all(map(_is_plain, above)) and not any("|" in line for line in above):
             level = 1 if "=" in lines[at] else 2
-            self.headings.append(_Heading(run, level, is_visible=True))
+            self.headings.append((run, level, True))
             if len(above) == 1:
                 self.underlines[at] = None
-            else:  # the further lines stay a paragraph, and what follows is no part of it
+            else:  # the further lines stay a paragraph, and what follows is not part of it
                 self.changes[at] = ""
             return True
         self._neutralize(at)

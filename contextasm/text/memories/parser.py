@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from contextasm.model import Document, Memory, Problem
 from contextasm.text.content_cache import cached_by_content
@@ -68,7 +68,7 @@ def duplicate_id_problem(name: str, path: str, line: int) -> Problem:
 
 
 def memory_id(path: str, text: str) -> str:
-    """Id of a memory that names none: the same wherever in its file the text stands."""
+    """Id of a memory that names none: the same at any place of the text in its file."""
     return "m-" + sha256(f"{path}\0{text.strip()}".encode(errors="surrogatepass")).hexdigest()[:12]
 
 
@@ -115,7 +115,7 @@ def memory_of_fields(path: str, line: int, text: str, fields: Mapping[str, Value
 
 
 def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
-    """The value of a field; None where it has none, or one that can't be read."""
+    """The value of a field; None if it has none, or one that can't be read."""
     if name in LISTS:
         parts = written.split(",") if isinstance(written, str) else written
         return tuple(part.strip() for part in parts if part.strip())
@@ -130,7 +130,7 @@ def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
 
 
 def importance_of(front: Mapping[str, Value]) -> float:
-    """The importance that front matter states, 0 to 1; that of a memory without one where none can be read."""
+    """The importance that front matter states, 0 to 1; the default if none can be read."""
     stated = {"importance": front["importance"]} if "importance" in front else {}
     return memory_of_fields("", 0, "", stated, FieldReport("")).importance
 
@@ -173,24 +173,13 @@ TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
 TASK_MARKS = {"x", "X", "-"}
 
 
-class _Bullet(NamedTuple):
-    """A top-level list item."""
-
-    first: int
-    """Its line in the document, counted from 0."""
-    lines: tuple[str, ...]
-    """Its text without the mark; blank lines at the end left off."""
-    day: str
-    """The date of the heading above it; empty for none."""
-
-
 @cached_by_content
 def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
     """The memories of one file, in file order, and the problems in them.
 
-    A file whose front matter has a `type` is one memory, unless it holds observations alone. In any other each
-    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are none,
-    nor are those of `index.md` and `log.md`, which list the files of a folder and its changes.
+    A file whose front matter has a `type` is one memory, unless it holds only observations. In any other each
+    top-level bullet is one, and the front matter holds their defaults. Bullets in a comment of several lines are not
+    memories, and neither are the bullets of `index.md` and `log.md`, which list the files of a folder and its changes.
     """
     report = FieldReport(document.path)
     if document.path.rpartition("/")[2] in RESERVED_NAMES:
@@ -201,7 +190,7 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
         memories = [_memory_of_file(document, front, report)]
     else:
         bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
-        memories = [_memory_of_bullet(document, bullet, front, report) for bullet in bullets]
+        memories = [_memory_of_bullet(document, *bullet, front, report) for bullet in bullets]
     memories = [memory for memory in memories if memory.text.strip()]
     if document.text.strip() and not memories and not document.lacks_private:
         report.add(document.line, "holds no memory", "write each as a bullet, `- [type] text`", "no-memory")
@@ -211,15 +200,15 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
 def _report_unread(document: Document, report: FieldReport) -> None:
     """Add a problem for a file of a reserved name in which a bullet states a type, as only a memory does."""
     bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
-    for bullet in bullets:
-        if (kind := TYPE.match(bullet.lines[0])) and kind[1] not in TASK_MARKS:
+    for first, lines, _ in bullets:
+        if (kind := TYPE.match(lines[0])) and kind[1] not in TASK_MARKS:
             message = "is a memory in a file whose name is for lists, so it is not read"
-            report.add(document.line + bullet.first, message, "give the file another name", "no-memory")
+            report.add(document.line + first, message, "give the file another name", "no-memory")
             return
 
 
 def is_one_memory(document: Document) -> bool:
-    """Whether a file is one memory as a whole, so that its bullets are none: it has a `type`, and a text of its own."""
+    """Whether a file is one memory as a whole, and its bullets are not: it has a `type`, and a text of its own."""
     return bool(document.front.get("type")) and not _holds_observations_alone(document.text.split("\n"))
 
 
@@ -249,20 +238,21 @@ def _memory_of_file(document: Document, front: Mapping[str, Value], report: Fiel
     return memory_of_fields(document.path, document.line + blank, text, front, report)
 
 
-def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, Value], report: FieldReport) -> Memory:
-    line = document.line + bullet.first
-    last, stated = attributes(bullet.lines[-1])
+def _memory_of_bullet(
+    document: Document, first: int, lines: list[str], day: str, front: Mapping[str, Value], report: FieldReport
+) -> Memory:
+    line = document.line + first
+    lines[-1], stated = attributes(lines[-1])
     for name in stated:
         if name not in FIELDS:
             hint = nearest(name, FIELDS) or "one of " + ", ".join(FIELDS)
             report.add(line, f"unknown field {name}", f"did you mean {hint}?")
-    if not stated and (broken := broken_attributes(last, FIELDS)):
+    if not stated and (broken := broken_attributes(lines[-1], FIELDS)):
         report.add(line, f"{broken} is shown as text", "write each field as name=value, and quotes around blanks")
-    lines = [*bullet.lines[:-1], last]
     kind = TYPE.match(lines[0])
     fields: dict[str, Value] = dict(front)
-    if bullet.day:
-        fields["created"] = bullet.day
+    if day:
+        fields["created"] = day
     if kind and kind[1] not in TASK_MARKS:
         fields["type"] = kind[1].strip()
         lines[0] = lines[0][kind.end() :]
@@ -270,7 +260,8 @@ def _memory_of_bullet(document: Document, bullet: _Bullet, front: Mapping[str, V
     return memory_of_fields(document.path, line, "\n".join(lines).rstrip(), fields, report)
 
 
-def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
+def _dated_bullets(lines: Sequence[str]) -> Iterator[tuple[int, list[str], str]]:
+    """Line, counted from 0, text in lines without the list mark, and date of the heading above, of each bullet."""
     # A date holds for the bullets below its heading, up to the next heading of the same or a higher level.
     level, day = 0, ""
     for part in parts(lines):
@@ -281,7 +272,7 @@ def _dated_bullets(lines: Sequence[str]) -> Iterator[_Bullet]:
                 level, day = 0, ""
         elif part.kind == "bullet":
             first, *rest = lines[part.first : part.stop]
-            yield _Bullet(part.first, (first[1:].strip(), *_without_list_indent(rest)), day)
+            yield part.first, [first[1:].strip(), *_without_list_indent(rest)], day
 
 
 def _without_list_indent(lines: Sequence[str]) -> Iterator[str]:

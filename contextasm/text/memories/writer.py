@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
@@ -95,7 +94,7 @@ def field_text(value: object) -> str:
 
 
 def bullet_with_fields(lines: Sequence[str], fields: Mapping[str, str]) -> list[str]:
-    """The lines of a list item, with or without carriage returns, with fields set; behind a fence they get one more."""
+    """The lines of a list item, with or without carriage returns, with fields set; after a fence they get one more."""
     remaining = dict(fields)
     if "type" in remaining and (typed := _with_type(lines[0], remaining["type"])):
         lines = [typed, *lines[1:]]
@@ -104,7 +103,7 @@ def bullet_with_fields(lines: Sequence[str], fields: Mapping[str, str]) -> list[
 
 
 def _with_type(first: str, kind: str) -> str:
-    """The first line of a list item with another type in its brackets; empty where it has no such brackets."""
+    """The first line of a list item with another type in its brackets; empty if it has no such brackets."""
     lead = len(first) - len(first[1:].lstrip())
     match = TYPE.match(first, lead)
     if not match or match[1] in TASK_MARKS:
@@ -125,13 +124,13 @@ def _append_attributes(lines: Sequence[str], fields: Mapping[str, str]) -> list[
     *above, last = lines
     bare = last.rstrip()
     if fence_opening(last) or _FENCE_END.match(last):
-        # Behind the ticks they would keep the fence from closing.
+        # After the ticks they would keep the fence from closing.
         return [*above, last, "  " + _set_braces("{}", fields) + ("\r" if last.endswith("\r") else "")]
     return [*above, f"{bare} {_set_braces('{}', fields)}{last[len(bare) :]}"]
 
 
 def _set_braces(braces: str, fields: Mapping[str, str]) -> str:
-    # New fields come behind the others.
+    # New fields come after the others.
     new_fields = dict(fields)
 
     def pair(match: re.Match[str]) -> str:
@@ -156,7 +155,7 @@ def front_matter_with_fields(lines: Sequence[str], fields: Mapping[str, str]) ->
     end = "\r" if lines[0].endswith("\r") else ""
     for name, value in fields.items():
         form = re.compile(rf"({name}[ \t]*:)[ \t]*(?:\"[^\"]*\"|'[^']*'|.*?)(\s+#.*|\s*)$", re.DOTALL)
-        # Of a key that stands there twice the last one counts.
+        # Of a key that is there twice the last one counts.
         at = next((n for n in reversed(range(1, len(written) - 1)) if form.match(written[n])), None)
         new_value = value if _PLAIN.fullmatch(value) else f'"{value}"'
         if at is None:
@@ -169,7 +168,7 @@ def front_matter_with_fields(lines: Sequence[str], fields: Mapping[str, str]) ->
 
 
 def _items_below(lines: Sequence[str], at: int) -> set[int]:
-    """The lines of the list below a key; empty where a value stands behind the key."""
+    """The lines of the list below a key; empty if a value follows the key."""
     if lines[at].partition("#")[0].strip()[-1:] != ":":
         return set()
     items: set[int] = set()
@@ -261,19 +260,12 @@ LONGEST_TEXT = 1 << 16
 """Characters of a text that is stored: some 16,000 tokens, several contexts; no rule searches a longer one."""
 
 
-class StorableText(NamedTuple):
-    """A text that can be stored."""
+def storable_text(text: str, where: str, *, masks: bool = False) -> tuple[str, tuple[Problem, ...]]:
+    """The text as a file can hold it, and problems of hidden characters and secrets; `where` names it in messages.
 
-    text: str
-    """LF line ends, no blanks around it or at the end of a line, nothing hidden."""
-    problems: tuple[Problem, ...]
-    """Of hidden characters that were removed, and of secrets."""
+    Hidden characters are removed, and line ends are LF; no line has blanks at its end, nor the text around it.
 
-
-def storable_text(text: str, where: str, *, masks: bool = False) -> StorableText:
-    """The text as a file can hold it; `where` names it in messages.
-
-    Secrets stay, or with `masks` a mask stands in place of each. Raises `ContextasmError` for an empty text, a NUL
+    Secrets stay, or with `masks` a mask replaces each. Raises `ContextasmError` for an empty text, a NUL
     character, invalid Unicode and more than `LONGEST_TEXT` characters.
     """
     if len(text) > LONGEST_TEXT:
@@ -290,7 +282,7 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> StorableText
         raise ContextasmError(where, "is empty", "give the text to store")
     hidden = [hidden_problem(where, run) for run in clean.hidden if run.kind != "blank"]
     secrets = clean.secrets if masks else find_secrets(stored)
-    return StorableText(stored, (*hidden, *(secret_problem(where, secret, masked=masks) for secret in secrets)))
+    return stored, (*hidden, *(secret_problem(where, secret, masked=masks) for secret in secrets))
 
 
 def secret_problem(where: str, secret: Secret, *, masked: bool) -> Problem:

@@ -11,14 +11,13 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md(?:\.gz)?")
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - all times here are UTC without saying so
 _MILLISECONDS = 1e11
-"""A larger number is a time in milliseconds: in seconds it would lie in the year 5138."""
+"""A larger number is a time in milliseconds: in seconds it would be in the year 5138."""
 
 
 def is_date_form(text: str) -> bool:
@@ -62,12 +61,12 @@ def parse_date(text: str) -> date | None:
 
 
 def parse_leading_date(text: str) -> date | None:
-    """The day of a date, YYYY-MM-DD, at the start of a text; None where no day of the calendar stands there."""
+    """The day of a date, YYYY-MM-DD, at the start of a text; None if no day of the calendar is there."""
     return _calendar_date(leading_date_form(text))
 
 
 def leading_iso_day(text: str) -> str:
-    """The day, as YYYY-MM-DD, in the first ten characters of a text; empty where they are no ISO 8601 date.
+    """The day, as YYYY-MM-DD, in the first ten characters of a text; empty if they are not an ISO 8601 date.
 
     Wider than `parse_leading_date`: `20250310` and the week date `2025-W11-1` count, and a digit may follow.
     """
@@ -114,36 +113,17 @@ _WORDS = {"MMMM": "the month", "MMM": "the month", "dddd": "the weekday", "ddd":
 _WORD = r"[^\W\d]+\.?"
 
 
-class DateForm(NamedTuple):
-    """A form of dates that names can be compared with."""
-
-    pattern: re.Pattern[str]
-    tokens: tuple[str, ...]
-    """The token behind each numbered group of the pattern."""
-    wildcards: str
-    """Pattern of the paths with such a date, without the ending."""
-    folders: int
-    """Number of folders that are part of the form."""
-
-
-class DatedPath(NamedTuple):
-    """The date in the path of a log."""
-
-    written: str
-    """As it stands there."""
-    day: date | None
-    """None for a day that no calendar has."""
-    rest: str
-    """What follows in the name."""
+DateForm = tuple[re.Pattern[str], Sequence[str], str, int]
+"""A pattern of names, the token of each of its groups, wildcards for paths, and the number of folders in the form."""
 
 
 @lru_cache(maxsize=64)
 def read_form(form: str) -> DateForm | str:
-    """The form as written in settings; for one that can't be used, the reason, which goes on from it."""
+    """The form as written in settings; for one that can't be used, the reason, as the rest of a sentence."""
     parts, tokens, wildcards = [""], [], [""]
     for literal, token, other, mark in _TOKEN.findall(form):
         if other or token in {"DDDD", "DDD"}:
-            return f"has {other or token}, which is no part of a date in digits: use Y, M and D, and [] around words"
+            return f"has {other or token}, which is not part of a date in digits: use Y, M and D, and [] around words"
         if token in _NUMBERS:
             tokens.append(token)
             parts.append(f"({_NUMBERS[token][1]})")
@@ -161,36 +141,37 @@ def read_form(form: str) -> DateForm | str:
     if any(part in {"", ".", ".."} for part in form.split("/")):
         return "has a folder without a name"
     expression = "".join(parts) + r"(?!\d)([^/]*)\.md(?:\.gz)?"
-    return DateForm(re.compile(expression), tuple(tokens), re.sub(r"\*{2,}", "*", "".join(wildcards)), form.count("/"))
+    return re.compile(expression), tokens, re.sub(r"\*{2,}", "*", "".join(wildcards)), form.count("/")
 
 
-def split_dated_path(path: str, forms: Sequence[str]) -> DatedPath | None:
-    """The date of a log's path in the first form that it has; None where it has none of them.
+def split_dated_path(path: str, forms: Sequence[str]) -> tuple[str, date | None, str] | None:
+    """As `dated_name`, of the path of a log in the first form that it has; None if it has none of them.
 
     Forms that can't be used fit nothing.
     """
     return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), None)
 
 
-def _dated_path(path: str, form: DateForm | str) -> DatedPath | None:
+def _dated_path(path: str, form: DateForm | str) -> tuple[str, date | None, str] | None:
     if isinstance(form, str):
         return None
-    name = "/".join(path.split("/")[-1 - form.folders :])
-    match = form.pattern.fullmatch(name)
+    pattern, tokens, _, folders = form
+    name = "/".join(path.split("/")[-1 - folders :])
+    match = pattern.fullmatch(name)
     if not match:
         return None
     *numbers, rest = match.groups()
     written = name[: match.start(len(numbers) + 1)]
     found: dict[str, set[int]] = {"year": set(), "month": set(), "day": set()}
-    for name_of_part, digits in zip(form.tokens, numbers, strict=True):
+    for name_of_part, digits in zip(tokens, numbers, strict=True):
         part, expression, _ = _NUMBERS[name_of_part]
         is_short_year = part == "year" and expression == r"\d{2}"
         found[part].add(int(re.sub(r"\D", "", digits)) + (2000 if is_short_year else 0))
-    return DatedPath(written, _only_day(found), rest)
+    return written, _only_day(found), rest
 
 
 def _only_day(found: dict[str, set[int]]) -> date | None:
-    """The day of the numbers; None where folder and name disagree, and where no calendar has it."""
+    """The day of the numbers; None if folder and name disagree, or no calendar has it."""
     if any(len(numbers) != 1 for numbers in found.values()):
         return None
     try:
@@ -202,5 +183,5 @@ def _only_day(found: dict[str, set[int]]) -> date | None:
 def form_patterns(folder: str, form: str) -> tuple[str, ...]:
     """The patterns of a layer's paths for logs in a folder, empty for the workspace's, with dates of a usable form."""
     read = read_form(form)
-    wildcards = read.wildcards if isinstance(read, DateForm) else "*"
+    wildcards = "*" if isinstance(read, str) else read[2]
     return (f"{folder}/{wildcards}*.md".replace("**.md", "*.md").lstrip("/"),)

@@ -4,9 +4,9 @@ Three forms of pattern exist, each as its users know it elsewhere:
 
 - `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` stands for any folders,
   hidden names match no wildcard, and links to folders are not followed below `**`; one that leads out is listed itself.
-  A folder that can't be listed is listed with a `/` behind it, and a folder that has the name of a file as a file.
+  A folder that can't be listed is listed with a `/` at its end, and a folder that has the name of a file as a file.
   Layers' paths are such patterns.
-- `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` stands for any folders,
+- `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` means any folders,
   hidden names match, and `?` and brackets are plain characters.
 - `wildcard_matches` compares texts that need not be paths: `*` stands for any characters, `/` included. Filters and
   keys of memories use it.
@@ -37,22 +37,22 @@ class Tree(Protocol):
     """Folders with their entries. Paths are relative to the topmost folder, whose own path is empty."""
 
     def entries(self, folder: str) -> Iterable[TreeEntry] | None:
-        """The entries of a folder, hidden names left out; none where the folder does not exist.
+        """The entries of a folder, hidden names left out; none if the folder does not exist.
 
-        None where there is something that can't be listed.
+        None if the folder can't be listed.
         """
 
     def exists(self, path: str) -> bool:
         """Whether a path exists, be it a link that leads nowhere."""
 
     def holds(self, folder: str) -> bool:
-        """Whether a folder, links followed, lies in the tree."""
+        """Whether a folder, links followed, is in the tree."""
 
 
 def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
     """The files that match, in code point order; a folder on the way that leads out is listed in their stead.
 
-    So is a folder that can't be listed, with a `/` behind its path.
+    So is a folder that can't be listed, with a `/` at its ends path.
     """
     search = _Search(tree)
     *folder_parts, last = pattern.split("/")
@@ -63,9 +63,9 @@ def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
 
 
 def names_file(pattern: str) -> bool:
-    """Whether a pattern fits names of files alone, as `daily/*.md` does; of `**/*.js` and `docs/*`, folders have some.
+    """Whether a pattern fits only names of files, as `daily/*.md` does; of `**/*.js` and `docs/*`, folders have some.
 
-    A folder of such a name stands where a file belongs.
+    A folder of such a name is in place of a file.
     """
     folders, _, name = pattern.rpartition("/")
     return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
@@ -115,14 +115,14 @@ class _PathTree:
 
 
 def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
-    """Those of the paths that a tree of nothing but them would list for a pattern, in code point order."""
+    """The paths that a tree of nothing but them would list for a pattern, in code point order."""
     return list_matching(_PathTree(paths), pattern)
 
 
 class _Search:
     """The way of a pattern down a tree: the folders that its parts so far lead to, each once.
 
-    There is no recursion: a tree may be deeper than Python's stack.
+    Without recursion: a tree may be deeper than Python's stack.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -136,7 +136,7 @@ class _Search:
         """Files that match, and folders that can't be searched."""
 
     def enter(self, part: str) -> None:
-        """Take a part that has another one behind it."""
+        """Take a part that another one follows."""
         if part == "**":
             self._enter_all()
             return

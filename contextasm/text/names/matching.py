@@ -21,7 +21,7 @@ def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.5) -> str:
-    """The one of `names` most like `name`, case aside; empty where none is at least `least` (0 to 1) like it."""
+    """The one of `names` most like `name`, case aside; empty if none is at least `least` (0 to 1) like it."""
     by_folded = {candidate.casefold(): candidate for candidate in names}
     folded = name.casefold()
     if not any(_shares_letters(folded, candidate, least) for candidate in by_folded):

@@ -72,7 +72,7 @@ _NUMBERED = re.compile(r"([^.]+)-[1-9][0-9]*(\..*)?", re.DOTALL)
 
 
 def archived_path(path: str, log_day: date | None = None) -> str:
-    """The place of a file in the archive beside it, which has a folder for each year of the days of logs."""
+    """The place of a file in the archive next to it, which has a folder for each year of the days of logs."""
     folder, slash, name = path.rpartition("/")
     year = f"{log_day.year:04}/" if log_day else ""
     return f"{folder}{slash}{ARCHIVE}/{year}{name}"
@@ -82,7 +82,7 @@ def known_paths(path: str) -> tuple[str, ...]:
     """The path, and those that a file of this path may have had before it was archived; one path for any other file.
 
     `daily/archive/2025/2025-03-12.md.gz` was `daily/2025-03-12.md`. Compression, the archive of a text that left a file
-    (`m.md.txt`), and the number of a file whose name was taken are undone where they may have been done.
+    (`m.md.txt`), and the number of a file whose name was taken are undone if they may have been done.
     """
     if "archive/" not in path or not (match := _ARCHIVED.fullmatch(path)):
         return (path,)
@@ -94,7 +94,7 @@ def known_paths(path: str) -> tuple[str, ...]:
 
 
 def known_ids(fragment_id: str, path: str) -> tuple[str, ...]:
-    """The id of a fragment of the file, and where it begins with the path, those with earlier paths."""
+    """The id of a fragment of the file, and if it begins with the path, the same id with earlier paths."""
     if not fragment_id.startswith(path):
         return (fragment_id,)
     return tuple(each + fragment_id[len(path) :] for each in known_paths(path))

@@ -34,7 +34,7 @@ def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] =
 
 
 ARCHIVE = "archive"
-"""Name of the folders that hold what left the files beside them."""
+"""Name of the folders that hold what left the files next to them."""
 
 
 def is_pattern(path: str) -> bool:

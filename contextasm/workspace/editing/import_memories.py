@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
-from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.writer import memory_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
@@ -40,7 +40,7 @@ class ImportOutcome(NamedTuple):
 
 
 def store_entries(
-    workspace: Folder, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+    workspace: Folder, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
 ) -> list[ImportOutcome]:
     """Add the entries to the file `place.path`, and tell what became of each, in their order.
 
@@ -76,13 +76,13 @@ def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> s
     return "left" if not differing else "changed" if update else "differs"
 
 
-def differing_fields(memory: Memory, entry: CheckedEntry) -> tuple[str, ...]:
+def differing_fields(memory: Memory, entry: SourceEntry) -> tuple[str, ...]:
     """Names of the fields, `text` among them, that an entry states otherwise than a memory has them."""
     text = ("text",) if memory.text.strip() != entry.text else ()
     return (*text, *(name for name, value in entry.fields.items() if getattr(memory, name) != value))
 
 
-def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict[str, str]:
+def alike_memories(new: Sequence[SourceEntry], known: Iterable[Memory]) -> dict[str, str]:
     """For each new entry that says the same as a memory or as an entry before it, the id of that."""
     names = {fold_text(memory.text): memory.id for memory in known}
     texts, alike = [*names], dict[str, str]()
@@ -102,7 +102,7 @@ def alike_memories(new: Sequence[CheckedEntry], known: Iterable[Memory]) -> dict
 # --- Writing ---------------------------------------------------------------------------------------------------------
 
 
-def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) -> None:
+def _append(editor: MemoryEditor, path: str, entries: Sequence[SourceEntry]) -> None:
     appended = editor.append(path, [memory_bullet(entry.memory) for entry in entries])
     _check_size(editor, path)
     for number, entry in enumerate(entries):
@@ -110,8 +110,8 @@ def _append(editor: MemoryEditor, path: str, entries: Sequence[CheckedEntry]) ->
             raise _not_read_back(path, entry)
 
 
-def _change(editor: MemoryEditor, entries: Sequence[CheckedEntry], known: Mapping[str, Memory]) -> None:
-    by_path: dict[str, list[CheckedEntry]] = {}
+def _change(editor: MemoryEditor, entries: Sequence[SourceEntry], known: Mapping[str, Memory]) -> None:
+    by_path: dict[str, list[SourceEntry]] = {}
     for entry in entries:
         by_path.setdefault(known[entry.id].path, []).append(entry)
     for path, own in by_path.items():
@@ -135,7 +135,7 @@ def _check_size(editor: MemoryEditor, path: str) -> None:
         raise ContextasmError(path, f"would have {size:,} bytes", hint)
 
 
-def _not_read_back(path: str, entry: CheckedEntry) -> ContextasmError:
+def _not_read_back(path: str, entry: SourceEntry) -> ContextasmError:
     what = f"would not be read back as one memory from {path}"
     return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
@@ -49,7 +49,7 @@ _EMPTY_FOLDER = "name an empty folder with --to, or take the file away"
 class IncomingMemory(NamedTuple):
     """A memory to be stored."""
 
-    entry: CheckedEntry
+    entry: SourceEntry
     """With the id that it has outside of the store. Fields that it does not state stay as the store has them."""
     page: tuple[str, str] | None = None
     """The page that it is to be on (`pages.page_of_name`); None leaves that to the store."""
@@ -85,7 +85,7 @@ def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[I
         for memory in editor.memories(path):
             fields = {**memory._asdict(), "private": memory.private or memory.line in private}
             stated = {name: fields[name] for name in FIELDS if name not in {"id", "text"}}
-            new = IncomingMemory(CheckedEntry(f"{path}:{memory.line}", memory.id, memory.text, stated), pages[path])
+            new = IncomingMemory(SourceEntry(f"{path}:{memory.line}", memory.id, memory.text, stated), pages[path])
             if first := memories.get(memory.id):
                 what = f"the id is taken by another memory, at {first.entry.where}"
                 raise ContextasmError(new.where, what, "give it another id")
@@ -144,7 +144,7 @@ def _known_ids(session: Session, owner: str, incoming: Sequence[IncomingMemory],
     return frozenset(id_ for (id_,) in rows)
 
 
-def _references(entry: CheckedEntry) -> Sequence[str]:
+def _references(entry: SourceEntry) -> Sequence[str]:
     named = entry.memory
     return [*named.supersedes, *filter(None, [named.superseded_by])]
 

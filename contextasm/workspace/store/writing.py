@@ -14,7 +14,7 @@ from datetime import date
 from hashlib import md5
 
 from contextasm.model import ContextasmError, Decision, Document, Memory, Problem
-from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
 from contextasm.workspace.editing.import_memories import ImportOutcome, alike_memories, outcome_word
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
@@ -120,7 +120,7 @@ class StoredMemories:
         return [memory._replace(line=lines.get(memory.id, 0)) for memory in memories]
 
     def import_entries(
-        self, place: MemoryPlace, entries: Sequence[CheckedEntry], *, update: bool, dry_run: bool
+        self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
     ) -> list[ImportOutcome]:
         """Store entries of another program (`editing.import_memories.store_entries`), all or none.
 

@@ -43,8 +43,8 @@ def test_imports_are_followed_five_deep(tmp_path: Path) -> None:
     [
         ("description: [x\nalwaysApply: true", 2, "a value of front matter that is never closed"),
         ('alwaysApply: true\ndescription: "x', 3, "a value of front matter that is never closed"),
-        ("alwaysApply: true\nglobs *.py", 3, "a line of front matter that is no `key: value`"),
-        ("- a\n- b", 2, "a line of front matter that is no `key: value`"),
+        ("alwaysApply: true\nglobs *.py", 3, "a line of front matter that is not `key: value`"),
+        ("- a\n- b", 2, "a line of front matter that is not `key: value`"),
     ],
 )
 def test_a_cursor_rule_whose_front_matter_is_no_yaml_applies_to_nothing(
@@ -111,7 +111,7 @@ def test_nothing_outside_the_workspace_is_imported(tmp_path: Path) -> None:
 
 def test_code_and_names_of_people_are_no_imports() -> None:
     text = "`@a.md` ana@b.md @c.md, (@d.md)\n```\n@e.md\n```\n<!-- @f.md -->\n~~~\n@g.md\n~~~\n@h.md."
-    assert [(found.line, found.path) for found in find_imports(text)] == [(0, "c.md"), (0, "d.md"), (8, "h.md")]
+    assert [*find_imports(text)] == [(0, "c.md"), (0, "d.md"), (8, "h.md")]
 
 
 def test_words_with_an_at_are_silent_where_no_file_is_meant(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Document
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.text.data.events import Feedback, Judgements, count_judgements, feedback_line, parse_feedback
+from contextasm.text.data.events import Feedback, count_judgements, feedback_line, parse_feedback
 
 TEXTS = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1), unique=True, max_size=4)
 
@@ -51,7 +51,7 @@ def test_a_line_is_read_as_it_was_written(
 
 def test_a_later_judgement_of_one_record_replaces_the_earlier_one() -> None:
     (same,) = parsed(line(useful=["a", "b"]), line(useful=["a", "b"]))
-    assert count_judgements([same]) == {"a": Judgements(1, 0), "b": Judgements(1, 0)}
+    assert count_judgements([same]) == {"a": (1, 0), "b": (1, 0)}
     (put_right,) = parsed(line(useful=["a", "b"], coherence=0.5, missing=["x"]), line(wrong=["a"], missing=["y"]))
     assert (put_right.useful, put_right.wrong, put_right.missing) == (("b",), ("a",), ("x", "y"))
     assert put_right.coherence == 0.5
@@ -59,7 +59,7 @@ def test_a_later_judgement_of_one_record_replaces_the_earlier_one() -> None:
 
 def test_judgements_of_several_records_add_up() -> None:
     lines = [line(record=f"r{number}", useful=["a"]) for number in range(3)]
-    assert count_judgements(parsed(*lines, line(record="q", wrong=["a"])))["a"] == Judgements(3, 1)
+    assert count_judgements(parsed(*lines, line(record="q", wrong=["a"])))["a"] == (3, 1)
 
 
 def test_a_later_day_than_the_build_says_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.selection.sections import at_detail
-from contextasm.text.markdown.outline import NestedText, nest
+from contextasm.text.markdown.outline import nest
 
 
 @pytest.mark.parametrize(
@@ -28,17 +28,17 @@ from contextasm.text.markdown.outline import NestedText, nest
 )
 def test_headings_move_by_one_step(text: str, nested: str) -> None:
     """P22: the highest to just below the level, none below six marks; text, code, lists, quotes and rules stay."""
-    assert nest(text, 3).text == nested
+    assert nest(text, 3)[0] == nested
 
 
 def test_required_text_moves_what_reaches_the_level_alone() -> None:
     """P22: the rest stays as it was written."""
-    assert nest("# A\n## B\n### C\n#### D", 2, only_above=True).text == "### A\n### B\n### C\n#### D"
+    assert nest("# A\n## B\n### C\n#### D", 2, only_above=True)[0] == "### A\n### B\n### C\n#### D"
 
 
 def test_a_line_under_a_heading_goes() -> None:
-    assert nest("A\n===\nB\n---\ntext", 2) == NestedText("### A\n#### B\ntext", (1, 3))
-    assert nest("A\nb\n===\ntext", 2) == NestedText("### A\nb\n\ntext")
+    assert nest("A\n===\nB\n---\ntext", 2) == ("### A\n#### B\ntext", (1, 3))
+    assert nest("A\nb\n===\ntext", 2) == ("### A\nb\n\ntext", ())
 
 
 def test_half_a_line_of_code_opens_no_fence() -> None:

@@ -119,7 +119,7 @@ def test_deprecated_and_superseded_memories_leave_their_file(tmp_path: Path) -> 
     left = text.replace("- Old {id=o}\r\n", "").replace("- Gone\r\n  with more {status=deprecated}\r\n", "")
     assert (tmp_path / FILE).read_bytes().decode() == left
     assert "> - Old {id=o}" in (tmp_path / "agents/a/memories/archive/m.md.txt").read_text()
-    assert "no memory beside it" not in inside("check", "-w", tmp_path).out
+    assert "no memory next to it" not in inside("check", "-w", tmp_path).out
 
 
 def test_a_whole_file_is_archived_as_it_is(tmp_path: Path) -> None:

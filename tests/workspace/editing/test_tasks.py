@@ -176,7 +176,7 @@ def test_a_root_is_parked_too(tmp_path: Path) -> None:
     for words in (("push", "One"), ("park",), ("push", "Two")):
         assert inside("task", *words, "-q", "-w", tmp_path).code == 0
     assert inside("task", "-w", tmp_path).out == "- One [t1]\n> Two\n"
-    refused(inside("task", "resume", "t9", "-w", tmp_path), "t9 is no task", "t1, t2")
+    refused(inside("task", "resume", "t9", "-w", tmp_path), "t9 is not a task", "t1, t2")
     inside("task", "pop", "Done", "-q", "-w", tmp_path)
     refused(inside("task", "resume", "t2", "-w", tmp_path), "t2 is complete", "task: t1")
 

@@ -25,7 +25,7 @@ _BREAK = r"(?:\\[rn]|[\s>|#\"'+])"
 _BODY = re.compile(
     rf"{_BREAK}{{1,40}}+(?:[A-Za-z-]{{1,20}}: [^\n\\]{{0,80}}{_BREAK}{{1,40}}+){{0,4}}([A-Za-z0-9+/=]{{16,}})"
 )
-"""The letters of a key, quoted or escaped as may be, behind up to four lines that say how it is kept."""
+"""The letters of a key, quoted or escaped as may be, after up to four lines that say how it is kept."""
 
 _LINE_BREAK = re.compile(r"[ \t\"'+,]{0,8}(?:\\{1,2}r)?(?:\\{1,2}n|\n)")
 _END = re.compile(r"-----END(?: [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?")
@@ -36,7 +36,7 @@ _ESCAPED_BLOCK_END = re.compile(r"[\"'`\n]|\Z")
 
 
 def _private_keys(text: str) -> Iterator[SecretSpan]:
-    # A header alone is prose about keys. It is a key with an end, or with the letters of one behind it.
+    # Only a header is prose about keys. It is a key with an end, or with the letters of one after it.
     following = 0
     while header := _HEADER.search(text, following):
         following = header.end()
@@ -104,7 +104,7 @@ def _value(text: str, entry: re.Match[str]) -> tuple[SecretSpan | None, int]:
         return None, line_end
     start, end = value.span("secret")
     if start > line_end:
-        # The value stands below its key, in lines that are indented deeper.
+        # The value is below its key, in lines that are indented deeper.
         lines = re.compile(rf"(?:\n[ \t]*(?=\n)|\n{entry['indent']}[ \t]+\S.*)*+").match(text, line_end)
         end = lines.end() if lines else line_end
     if end <= start:

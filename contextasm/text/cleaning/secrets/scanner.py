@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from contextasm.model import Secret, Span
+from contextasm.model import Hidden, Secret, Span
 from contextasm.text.cleaning.secrets.shapes import (
     SecretSpan,
     Shape,
@@ -39,13 +39,15 @@ def count_masks(text: str) -> dict[str, int]:
     return dict(sorted(Counter(_MASK.findall(text)).items()))
 
 
-class MaskedText(NamedTuple):
-    """A text with a mask in place of each secret. It has as many lines as before."""
+class CleanText(NamedTuple):
+    """A text after cleaning, with what was taken out. It has as many lines as before."""
 
     text: str
-    secrets: tuple[Secret, ...]
-    """The secrets in the order of the text, with their places in the text before."""
-    gaps: tuple[Span, ...]
+    """With LF line ends."""
+    hidden: tuple[Hidden, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    """In the order of the text, with their places in the text before they were masked."""
+    gaps: tuple[Span, ...] = ()
     """First and last line, counted from 1, of lines that are empty now since a secret of several lines was there."""
 
 
@@ -54,7 +56,7 @@ def find_secrets(text: str) -> Iterator[Secret]:
     return _located(text, _all_spans(text))
 
 
-def mask_secrets(text: str) -> MaskedText:
+def mask_secrets(text: str) -> CleanText:
     """The text with `[masked:KIND]` in place of each secret; the same object if there is none.
 
     A secret of several lines has its mask in its first line, and its other lines become empty. To mask a masked text
@@ -62,8 +64,9 @@ def mask_secrets(text: str) -> MaskedText:
     """
     spans = _all_spans(text)
     if not spans:
-        return MaskedText(text, (), ())
-    return MaskedText(_masked_text(text, spans), tuple(_located(text, spans)), tuple(_gaps(text, spans)))
+        return CleanText(text)
+    secrets, gaps = tuple(_located(text, spans)), tuple(_gaps(text, spans))
+    return CleanText(_masked_text(text, spans), secrets=secrets, gaps=gaps)
 
 
 def _located(text: str, spans: Sequence[SecretSpan]) -> Iterator[Secret]:
@@ -116,7 +119,7 @@ def _mask(text: str, span: SecretSpan) -> str:
 
 
 MAX_ROUNDS = 8
-"""Number of times that a text is searched. What is behind a secret may become one where the secret is masked."""
+"""Number of times that a text is searched. What follows a secret may become one when the secret is masked."""
 
 
 def _all_spans(text: str) -> list[SecretSpan]:
@@ -177,7 +180,7 @@ def _fold(text: str) -> str:
 
 
 def _merge(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
-    """The spans in the order of the text; of those that overlap their union, so that no part of either is left over.
+    """The spans in the order of the text; of spans that overlap their union, so that no part of either is left over.
 
     Its kind is that of the one that begins first, then of the one that comes first here.
     """
@@ -229,8 +232,8 @@ def _shape_spans(text: str, folded_text: str, shape: Shape) -> Iterator[SecretSp
 def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> Iterator[tuple[int, int, re.Match[str]]]:
     """Start, end and match of each secret.
 
-    The search goes on behind it, so that a repeat without a bound reads each character once. What is no secret may
-    hide one, and its pattern has bounds: there the search goes on behind the anchor.
+    The search goes on after it, so that a repeat without a bound reads each character once. What is not a secret may
+    hide one, and its pattern has bounds: there the search goes on after the anchor.
     """
     group = "secret" if "secret" in shape.pattern.groupindex else 0
     at = searched.find(anchor)
@@ -332,7 +335,7 @@ def _may_hold_long_word(text: str) -> bool:
 
 
 Family = tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]]
-"""Shapes, behind a test that every text with one of them passes."""
+"""A test that every text with one of the shapes passes, and the shapes."""
 
 LONG_FAMILIES: tuple[Family, ...] = (
     (partial(_has, "_", _BEHIND_UNDERSCORE), underscore_shapes),
@@ -349,12 +352,12 @@ LONG_FAMILIES: tuple[Family, ...] = (
 )
 """Families whose secrets are long words, in order of preference.
 
-Most files have no secret. A search for one literal character, with a long word behind it, costs a tenth of a search
+Most files have no secret. A search for one literal character, with a long word after it, costs a tenth of a search
 for each anchor.
 """
 
 SHORT_FAMILIES: tuple[Family, ...] = ((lambda text: "@" in text and "://" in text, url_shapes),)
-"""Families whose secrets may be short words: they come behind the others in order of preference."""
+"""Families whose secrets may be short words: they come after the others in order of preference."""
 
 
 def _shapes_to_search(text: str) -> list[Shape]:

@@ -1,7 +1,7 @@
-"""The table of secrets that stand in one line: their shapes, by families.
+"""The table of secrets that are in one line: their shapes, by families.
 
 A shape is *common* or *wider*. Everything of a common shape is a secret, and a placeholder among them is marked. A
-wider shape also fits other texts, so placeholders of it are no secrets.
+wider shape also fits other texts, so placeholders of it are not secrets.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _NAME = r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+|_?[A-Za-z]+(?:_[A-Za-z]+)+_?"
 """A path, or a name of a program's code: words without a digit between them."""
 
 _IDENTIFIER = r"(?a)[A-Za-z_]\w*(?:\.\w+)*"
-"""What stands before the bracket of a call."""
+"""What is before the bracket of a call."""
 
 _PATH = r"(?:~|\.{0,2})/[A-Za-z][a-z]{1,9}(?:/[\w.~+-]+)+/?"
-"""An absolute or relative path. Keys that begin with a slash have no short word behind it."""
+"""An absolute or relative path. Keys that begin with a slash have no short word after it."""
 
 _NUMBERED_WORDS = r"(?:[a-z]{2,14}|[a-z][0-9]{1,3}[a-z]?)(?:[-_.][a-z]{2,14})+(?:[-_.]v?[0-9]{1,4}){1,3}"
-"""Words in small letters with a year, a date or a version behind them, as names of things have."""
+"""Words in small letters with a year, a date or a version after them, as names of things have."""
 
 _HASH = r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}"
 _NAME_OF_HASH = r"(?i)hash|digest|checksum|commit|rev|sha"
@@ -68,7 +68,7 @@ def always(_: re.Match[str]) -> bool:
 
 
 def has_random_body(match: re.Match[str]) -> bool:
-    """Whether the group `body` is no placeholder."""
+    """Whether the group `body` is not a placeholder."""
     return not is_stand_in(match["body"])
 
 
@@ -80,7 +80,7 @@ def is_password_of_real_host(match: re.Match[str]) -> bool:
 
 
 def is_random_value(match: re.Match[str]) -> bool:
-    """Whether the characters of the group `secret` differ as much as those of a key, and are no name of something."""
+    """Whether the characters of the group `secret` differ as much as a key has them, and are not a name."""
     value, groups = match["secret"], match.groupdict("")
     if re.fullmatch(_NAME, value) or (match["call"] and re.fullmatch(_IDENTIFIER, value)):
         return False
@@ -88,7 +88,7 @@ def is_random_value(match: re.Match[str]) -> bool:
         return False
     if re.fullmatch(_HASH, value) and re.search(_NAME_OF_HASH, groups.get("rest", "")):
         return False
-    # Behind a name that also stands before other things, words without a digit say nothing.
+    # After a name that other things follow, too, words without a digit say nothing.
     certain = groups.get("strong") and not groups.get("other")
     if not certain and not re.search(r"[0-9][^0-9]*[A-Za-z]|[A-Za-z][^0-9]*[0-9]", value):
         return False
@@ -96,7 +96,7 @@ def is_random_value(match: re.Match[str]) -> bool:
 
 
 def is_real_value(match: re.Match[str]) -> bool:
-    """Whether an assigned value is no placeholder."""
+    """Whether an assigned value is not a placeholder."""
     return not re.search(_STAND_IN, match["secret"])
 
 
@@ -106,13 +106,13 @@ def is_jwt(match: re.Match[str]) -> bool:
 
 
 def is_real_jwt(match: re.Match[str]) -> bool:
-    """Whether the header names an algorithm, and the claims are not those of manuals."""
+    """Whether the header names an algorithm, and the claims are not from manuals."""
     header = _decode_json(match["head"])
     return isinstance(header, dict) and "alg" in header and b"John Doe" not in _decode_base64url(match["claims"])
 
 
 def _decode_json(part: str) -> object:
-    # None for a part that is no JSON.
+    # None for a part that is not JSON.
     import json
 
     try:
@@ -122,7 +122,7 @@ def _decode_json(part: str) -> object:
 
 
 def _decode_base64url(part: str) -> bytes:
-    """The bytes of a part, which comes without padding; empty where it is no base64url."""
+    """The bytes of a part, which comes without padding; empty if it is not base64url."""
     from base64 import urlsafe_b64decode
 
     try:
@@ -136,7 +136,7 @@ class SecretSpan(NamedTuple):
 
     start: int
     end: int
-    """Offset behind the last character."""
+    """Offset after the last character."""
     kind: str
     prefix: str
     """Public beginning of the secret, four characters at most."""
@@ -154,13 +154,13 @@ class Shape(NamedTuple):
     is_secret: Callable[[re.Match[str]], bool]
     """Whether a match is a secret at all."""
     is_real: Callable[[re.Match[str]], bool]
-    """Whether a secret is no placeholder."""
+    """Whether a secret is not a placeholder."""
     wider: bool = False
-    """Placeholders are no secrets."""
+    """Placeholders are not secrets."""
     folded: bool = False
     """Anchors are in small letters and stand for any case."""
     long: bool = False
-    """The secret goes on behind the bound of the pattern, to the end of the word."""
+    """The secret goes on after the bound of the pattern, to the end of the word."""
     clue: re.Pattern[str] | None = None
     """A part of every match that begins with one certain character, which is found faster."""
 
@@ -171,17 +171,17 @@ ESCAPE = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A
 """The end of a character that JSON, a URL or a program's code writes with letters."""
 
 EDGE = rf"(?:(?<![A-Za-z])|{ESCAPE})"
-"""What may stand before a prefix that says enough: anything but a letter."""
+"""What may be before a prefix that says enough: anything but a letter."""
 
 WORD_EDGE = rf"(?:(?<!\w)|(?<=(?<!\w)_)|(?<=(?<!\w)__)|{ESCAPE})"
 """The start of a word, in the emphasis of Markdown as may be."""
 
 TAIL = r"(?![A-Za-z0-9])"
-"""The end of a secret of fixed length: an underscore or hyphen behind it is none of it."""
+"""The end of a secret of fixed length: an underscore or hyphen after it is not part of it."""
 
 
 def common(kind: str, anchors: str, pattern: str, clue: str = "", edge: str = EDGE) -> Shape:
-    """A common shape; `anchors` are set apart by blanks, and `pattern` begins with one of them, behind `edge`."""
+    """A common shape; `anchors` are set apart by blanks, and `pattern` begins with one of them, after `edge`."""
 
     def is_real(match: re.Match[str]) -> bool:
         prefix = next((anchor for anchor in anchors.split() if match[0].startswith(anchor)), "")
@@ -207,7 +207,7 @@ _LABEL = (
     r"(?i:(?P<strong>secret|token|passw(?:or)?d|passphrase|api_?key|access_?key|credential)"
     r"|(?:api|access|private)[-_ ]?key|(?<![a-z])(?:pwd|pass)(?![a-z]))"
 )
-"""A name of a secret. Those that are no `strong` one stand before other things, too."""
+"""A name of a secret. Other things, too, follow names that are not `strong`."""
 
 _ANCHORS = (
     *("secret", "token", "pass", "pwd", "credential"),
@@ -221,14 +221,14 @@ _SIGN = (
     r"|(?P<other>>(?=[^\s<>]{16,256}</)|['\"],\s{0,3}['\"]"
     r"|['\"]?[ \t]{0,3}\r?\n[ \t]{0,20}['\"]?value['\"]?:[ \t]{0,3}['\"]?)"
 )
-"""What stands between name and value; other than an assignment: a tag, a default value, a variable of a container."""
+"""What is between name and value; other than an assignment: a tag, a default value, a variable of a container."""
 
 _LETTERS = r"(?P<secret>(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-])){16,256}+)"
 
 
 @cache
 def assigned_shapes() -> tuple[Shape, ...]:
-    """Values behind a sign that assigns them to a name."""
+    """Values after a sign that assigns them to a name."""
     return (
         Shape(
             "azure-storage-key",
@@ -263,7 +263,7 @@ def assigned_shapes() -> tuple[Shape, ...]:
 
 @cache
 def argument_shapes() -> tuple[Shape, ...]:
-    """Values behind an option or word of a command, set apart by a blank."""
+    """Values after an option or word of a command, set apart by a blank."""
     return (
         _argument(
             ("--",),
@@ -412,7 +412,7 @@ def webhook_shapes() -> tuple[Shape, ...]:
 
 @cache
 def aws_secret_shapes() -> tuple[Shape, ...]:
-    """Secret keys behind a name of AWS."""
+    """Secret keys after a name of AWS."""
     return (
         Shape(
             "aws-secret-key",
