@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.config.input.options import ProcessEnvironment
     from contextasm.model import Profile
-    from contextasm.workspace.git.revision import GitWorkspace
+    from contextasm.workspace.folder import Folder
     from contextasm.workspace.outputs import OutputFile
 
 
@@ -26,7 +26,7 @@ class BuildOptions(NamedTuple):
     targets: tuple[OutputFile, ...] = ()
     """Files that the build goes to."""
 
-    def prepare(self, process: ProcessEnvironment, workspace: GitWorkspace | None = None) -> PreparedBuild:
+    def prepare(self, process: ProcessEnvironment, workspace: Folder | None = None) -> PreparedBuild:
         """The build in the workspace of the options, or in this one. Raises `ContextasmError`."""
         from contextasm.config.resolve import prepare_build
 

@@ -65,7 +65,7 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
         *_rule_patterns(prepared),
     )
     return InputFiles(
-        folder=workspace if isinstance(workspace, Folder) else Folder(root),
+        folder=workspace if workspace.is_on_disk else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
         others=tuple(_others(root, names, settings_file)),
         outputs=tuple(f"{root}/{output.file}" for output in outputs),

@@ -18,7 +18,7 @@ from contextasm.model import (
     weighted_total,
 )
 from contextasm.text.cleaning.secrets.scanner import count_masks
-from contextasm.text.names.archived_paths import is_named
+from contextasm.text.names.places import is_named
 from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
 
 

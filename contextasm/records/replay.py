@@ -38,7 +38,7 @@ from contextasm.records.record import (
 )
 from contextasm.rendering.formats import format_context
 from contextasm.selection.tokens import ENCODINGS
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes

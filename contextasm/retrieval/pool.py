@@ -33,8 +33,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.cleaning.clean import hidden_problems
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
 
 if TYPE_CHECKING:

@@ -34,10 +34,9 @@ from contextasm.model import (
 )
 from contextasm.retrieval.sources.documents import additional, daily_logs, documents, first_document, threads
 from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
-from contextasm.text.cleaning.clean import HIDDEN_TEXT, hidden_problems
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.names.archived_paths import is_named
+from contextasm.text.cleaning.clean import HIDDEN_TEXT, decode_document, hidden_problems
 from contextasm.text.names.matching import nearest
+from contextasm.text.names.places import is_named
 from contextasm.text.names.templates import placeholders
 
 Source = Callable[[SourceQuery], RetrievalResult]

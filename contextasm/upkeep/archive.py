@@ -16,9 +16,9 @@ from contextasm.retrieval.pool import read_pool
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 from contextasm.retrieval.sources.log_search import line_entry, log_day, log_lines
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.archived_paths import archived_path
+from contextasm.text.names.places import archived_path
 
 ARCHIVE_SUFFIX = ".txt"
 

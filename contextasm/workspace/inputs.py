@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError
-from contextasm.text.names.glob import TreeEntry, glob_matches, list_matching
+from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import BLOCK_SUFFIXES, FileIdentity, OutputFile, file_identity
 
@@ -117,16 +117,6 @@ def _is_same_or_below(target: OutputFile, path: str) -> bool:
     return os.path.isdir(path) and target.real.startswith(os.path.realpath(path).rstrip("/") + "/")
 
 
-class _MissingFile(NamedTuple):
-    """A file that a target would make (`text.glob.TreeEntry`)."""
-
-    name: str
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as the protocol has it
-        """False."""
-        return False
-
-
 class _TreeWithTargets:
     """The workspace as if all targets existed already (`text.glob.Tree`)."""
 
@@ -154,4 +144,4 @@ class _TreeWithTargets:
             yield entry
         for name in self._names.get(file_identity(f"{self._folder.root}/{folder}"), ()):
             if name not in names and not name.startswith("."):
-                yield _MissingFile(name)
+                yield NamedEntry(name)

@@ -20,7 +20,7 @@ from contextasm.config.profiles.layers import LAYER_KEYS
 from contextasm.config.profiles.loader import KEYS
 from contextasm.rendering.metrics import ContextMetrics
 from contextasm.rules.evaluate import ALIASES
-from contextasm.text.memories.fields import FIELDS
+from contextasm.text.memories.parser import FIELDS
 from tests.command import ROOT
 
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")

@@ -20,7 +20,7 @@ from tests.checks.test_checks import DAY, KNOWN, MEMORY, TOKEN
 from tests.command import SMALL, Result, ctxasm, fill, inside, refused
 
 WARNING = "See [it](GONE.md).\n"
-NOTE = "\u65e5\u672c\u8a9e\u306e\u6587" * 9
+NOTE = "日本語の文" * 9 + "\n"
 
 
 def check(folder: Path, *words: str | Path, **env: str) -> Result:
@@ -177,10 +177,8 @@ def test_no_workspace_is_refused(tmp_path: Path) -> None:
 
 
 def test_check_writes_nothing(tmp_path: Path) -> None:
-    fill(
-        tmp_path,
-        {**SMALL, "ctxasm.yaml": f"{DAY['ctxasm.yaml']}outputs:\n  - file: OUT.md\n    agent: a\n", "OUT.md": "old\n"},
-    )
+    outputs = "outputs:\n  - file: OUT.md\n    agent: a\n"
+    fill(tmp_path, {"ctxasm.yaml": f"{DAY['ctxasm.yaml']}{outputs}", "OUT.md": "old\n"})
     before = {path: (path.stat().st_mtime_ns, path.is_file() and path.read_bytes()) for path in tmp_path.rglob("*")}
     assert check(tmp_path).code == 1
     assert before == {
@@ -232,7 +230,7 @@ def test_only_what_a_named_path_concerns_is_built(tmp_path: Path, monkeypatch: p
         built.append((build.request.agent, build.request.team))
         return assemble(build)
 
-    monkeypatch.setattr(PreparedBuild, "run", run)
+    monkeypatch.setattr("contextasm.checks.inspection.run", run)
     whole = inside("check", "-w", root).out.split("\n")[0]
     assert len(built) == 9
     built.clear()

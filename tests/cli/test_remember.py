@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import LONGEST_TEXT
 from tests.command import fill, inside, refused

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 import contextasm
 from contextasm.model import Document
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.upkeep.stats import workspace_stats
+from contextasm.upkeep.stats import WorkspaceStats
 from tests.command import COMMAND, LUNA, clean, fill, inside
 from tests.workspaces import DAY, Content, Files, workspaces
 
@@ -179,8 +179,8 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     workspace = Files(files)
     reads = [workspace.read(path) for path in files]
     documents = [read for read in reads if isinstance(read, Document)]
-    stats = workspace_stats(documents, DAY, ESTIMATE, weeks)
-    growth = stats.growth
+    stats = WorkspaceStats(documents, ESTIMATE)
+    growth = stats.growth(DAY, weeks)
     memories = sum(owner.memories for owner in stats.owners)
     assert sum(owner.files for owner in stats.owners) == len(stats.files) == len(documents)
     assert sum(owner.tokens for owner in stats.owners) == sum(each.tokens for each in stats.files)
@@ -189,7 +189,7 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     assert dated + growth.undated == memories + sum(owner.logs for owner in stats.owners)
     assert len(growth.weeks) == weeks
     assert len(stats.duplicates) <= sum(owner.active_memories for owner in stats.owners)
-    assert workspace_stats(documents[::-1], DAY, ESTIMATE, weeks).growth == growth
+    assert WorkspaceStats(documents[::-1], ESTIMATE).growth(DAY, weeks) == growth
 
 
 @pytest.mark.parametrize("words", [("--weeks", "0"), ("--top", "0"), ("--weeks", "521"), ("--date", "never")])

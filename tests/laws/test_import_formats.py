@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import ContextasmError, Document
-from contextasm.text.exchange.checked import CheckedEntries, checked_entries
-from contextasm.text.exchange.entry import SourceFile
+from contextasm.text.exchange.entry import CheckedEntries, SourceFile, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import parse_memories

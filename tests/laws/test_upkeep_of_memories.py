@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.model import Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_actions

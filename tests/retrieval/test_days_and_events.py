@@ -18,7 +18,7 @@ from contextasm.pipeline import assemble
 from contextasm.retrieval.pool import MANY
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.memories.fields import unique_ids
+from contextasm.text.memories.parser import unique_ids
 from tests.command import fill, inside
 from tests.workspaces import DAY, Content, Files, agent, build, codes, limited, log, request, team
 

@@ -17,7 +17,7 @@ from contextasm.pipeline import assemble
 from contextasm.retrieval.reading.query_signals import boosted, half_life, intent, keywords
 from contextasm.retrieval.retrieve import SOURCES
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.data.session_events import Event, event_text
+from contextasm.text.data.events import Event, event_text
 from contextasm.text.data.task_stack import TaskStack, block, pop, push
 from contextasm.text.names.dates import moment
 from contextasm.workspace.editing.tasks import changed_task_text

@@ -139,9 +139,7 @@ def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
     from contextasm.cli.owner import recover_first
     from contextasm.cli.progress import progress_line
-    from contextasm.workspace.folder import Folder
 
-    assert isinstance(job.workspace, Folder)
     with progress_line(lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
         recover_first(job.workspace, edits=flags.touch)
 
@@ -163,10 +161,7 @@ class _Built(NamedTuple):
 
 def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
     """Write the record, the files and standard output, and touch the memories; returns the exit code, 0."""
-    from contextasm.workspace.folder import Folder
-
     workspace = built.job.workspace
-    assert isinstance(workspace, Folder)
     if flags.touch:
         from contextasm.memories.storage import touch_shown
 

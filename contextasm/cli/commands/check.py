@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from contextasm.checks.inspection import Inspection
     from contextasm.config.input.options import ProcessEnvironment
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
 
     FormatName = str
 else:
@@ -133,7 +132,12 @@ def _inspect(
     from contextasm.config.workspace_folder import open_workspace
 
     folder = open_workspace(options, process)
-    with _open_index(folder, process) if flags.staged else nullcontext(folder) as workspace:
+    opened: AbstractContextManager[Folder] = nullcontext(folder)
+    if flags.staged:
+        from contextasm.workspace.git.folder import open_index
+
+        opened = open_index(folder.root, process.environment, process.folder)
+    with opened as workspace:
         selected = [_workspace_path(workspace, path) for path in paths]
         inspection = _inspection(options, process, workspace, selected, whole=bool(flags.baseline))
         if flags.baseline and flags.update_baseline:
@@ -152,22 +156,10 @@ def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags:
     return [_as_error(finding) for finding in findings] if flags.strict else findings
 
 
-@contextmanager
-def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
-    """The workspace as it is in git's index. Raises `ContextasmError` where it is in no repository."""
-    from contextasm.workspace.git.index import IndexWorkspace
-
-    workspace = IndexWorkspace(folder.root, process.environment, process.folder)
-    try:
-        yield workspace
-    finally:
-        workspace.close()
-
-
 def _inspection(
     options: Options,
     process: ProcessEnvironment,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     selected: Sequence[str],
     *,
     whole: bool,
@@ -208,7 +200,7 @@ def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> 
     return FORMATS[form](findings, __version__)
 
 
-def _workspace_path(workspace: Folder | GitWorkspace, typed: str) -> str:
+def _workspace_path(workspace: Folder, typed: str) -> str:
     """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.config.input.options import ProcessEnvironment
     from contextasm.records.diff import Difference, Side
-    from contextasm.workspace.git.revision import GitWorkspace
+    from contextasm.workspace.folder import Folder
+    from contextasm.workspace.git.folder import GitFolder
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -146,20 +147,17 @@ def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
-    from contextasm.workspace.git.revision import GitWorkspace
+    from contextasm.workspace.git.folder import open_revision
 
-    revision = GitWorkspace(open_workspace(base.options, process).root, name, process.environment)
-    try:
+    with open_revision(open_workspace(base.options, process).root, name, process.environment) as revision:
         if revision.is_empty:
             hint = "name a revision in which it was committed"
             raise ContextasmError(name, f"holds no file of the workspace {revision.root}", hint)
-        options = _with_names_of_then(base.options, revision, process)
+        options = _with_names_of_then(base.options, name, revision, process)
         return _built_side(name, base._replace(options=options), process, revision)
-    finally:
-        revision.close()
 
 
-def _with_names_of_then(options: Options, revision: GitWorkspace, process: ProcessEnvironment) -> Options:
+def _with_names_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
     """The options with the names that agent and team had in a revision, where git saw their folders renamed since."""
     from contextasm.cli.output import write_stderr
 
@@ -168,13 +166,13 @@ def _with_names_of_then(options: Options, revision: GitWorkspace, process: Proce
         if name and not revision.exists(f"{kind}s/{name}"):
             old = revision.name_of_then(f"{kind}s", name)
             if old:
-                write_stderr(f"ctxasm: note: {revision.revision}: {kind} {name} was {old} then")
+                write_stderr(f"ctxasm: note: {label}: {kind} {name} was {old} then")
                 options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
     return options
 
 
 def _built_side(
-    label: str, base: BuildOptions, process: ProcessEnvironment, revision: GitWorkspace | None = None
+    label: str, base: BuildOptions, process: ProcessEnvironment, revision: Folder | None = None
 ) -> _BuiltSide:
     """The context of a build. Raises `ContextasmError`, which names the side."""
     from contextasm.model import ContextasmError

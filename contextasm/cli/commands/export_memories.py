@@ -62,7 +62,7 @@ run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
 
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
-    from contextasm.text.exchange.json_lines import write_json_lines
+    from contextasm.text.exchange.json_formats import write_json_lines
     from contextasm.workspace.atomic import as_bytes, write
 
     text = write_json_lines(memories)

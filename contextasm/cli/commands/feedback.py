@@ -12,7 +12,7 @@ from contextasm.cli.output import format_json, require_stdout, write_receipt
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Options
 from contextasm.rendering.json_codec import INLINE, Positive
-from contextasm.text.data.feedback import Feedback
+from contextasm.text.data.events import Feedback
 
 
 class FeedbackDocument(TypedDict):
@@ -57,7 +57,7 @@ def add_feedback(
     from contextasm.config.resolve import process_environment
     from contextasm.memories.owner import find_owner
     from contextasm.records.feedback import feedback_on
-    from contextasm.text.data.feedback import feedback_line
+    from contextasm.text.data.events import feedback_line
     from contextasm.workspace.editing.files import append_line
 
     if flags.json or not flags.quiet:

@@ -18,8 +18,7 @@ from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 
 if TYPE_CHECKING:
-    from contextasm.text.exchange.checked import CheckedEntries
-    from contextasm.text.exchange.entry import LeftOutPart
+    from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart
     from contextasm.workspace.editing.import_memories import ImportOutcome
 
 MAX_LISTED = 20
@@ -150,7 +149,7 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
     from contextasm.config.input.values import require_known
     from contextasm.config.input.yaml_loader import load_yaml
     from contextasm.model import ContextasmError
-    from contextasm.text.exchange.checked import checked_entries
+    from contextasm.text.exchange.entry import checked_entries
     from contextasm.workspace.exchange_files import read_import_files, source_file
 
     form = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]

@@ -112,7 +112,7 @@ def _resulting_stack(options: Options, action: str, text: str | None) -> TaskSta
     from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import Document
-    from contextasm.text.cleaning.decode import parse_data
+    from contextasm.text.cleaning.clean import parse_data
     from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
     folder = open_workspace(options, process_environment())

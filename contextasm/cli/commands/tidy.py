@@ -112,11 +112,11 @@ def _write_metrics(
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
     from contextasm.upkeep.apply import named_actions
-    from contextasm.upkeep.plan import make_plan
+    from contextasm.upkeep.plan import make_plan, plan_problems
 
     recover_first(upkeep.workspace, PATIENCE)
-    plan = make_plan(upkeep)
-    actions = named_actions(plan.actions, [*names]) if names else plan.actions
+    actions = make_plan(upkeep)
+    actions = named_actions(actions, [*names]) if names else actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if flags.json:
         document = {"date": str(upkeep.today), "actions": [*map(_action_data, actions)]}
@@ -124,7 +124,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     elif actions:
         write_stdout(_plan_table(actions))
     _write_metrics(target, upkeep, actions)
-    show_problems(plan.problems)
+    show_problems(plan_problems(upkeep))
     if not (flags.json or flags.quiet):
         write_stderr(_advice(actions))
     return 0

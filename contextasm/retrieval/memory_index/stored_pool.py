@@ -18,8 +18,7 @@ from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlock
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
-from contextasm.text.memories.fields import duplicate_id_problem, is_given_by_hand, unique_ids
-from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.parser import ACTIVE_STATUSES, duplicate_id_problem, is_given_by_hand, unique_ids
 
 _BATCH = 1 << 15
 """Entries after which the index is stored as far as it is made: a build that is interrupted goes on from there."""

@@ -10,8 +10,8 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Data, Document, Problem, Request, SourceQuery, Workspace
-from contextasm.text.cleaning.decode import parse_data
-from contextasm.text.names.dates import dated_name
+from contextasm.text.cleaning.clean import parse_data
+from contextasm.text.names.dates import dated_name, read_form, split_dated_path
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
 
@@ -120,8 +120,6 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
 def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
     """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
     if forms:
-        from contextasm.text.names.date_forms import split_dated_path  # here: most names are YYYY-MM-DD
-
         return split_dated_path(path, forms) or ("", None, "")
     return dated_name(path) or ("", None, "")
 
@@ -129,8 +127,6 @@ def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:
     """The forms that a program's settings have, and that no date can be read by."""
     for form in query.layer.query.dates:
-        from contextasm.text.names.date_forms import read_form
-
         if isinstance(fault := read_form(form), str):
             message = f"its dates are written as {form}, which {fault}: no log is read"
             yield Problem("bad-date-form", query.layer.id, 0, message)

@@ -45,9 +45,9 @@ from contextasm.retrieval.pool import (
 )
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.markdown.blocks import heading
-from contextasm.text.names.archived_paths import known_paths
 from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
+from contextasm.text.names.places import known_paths
 from contextasm.text.names.templates import fill_item, fill_template
 from contextasm.text.similarity import identities, text_fingerprint
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder

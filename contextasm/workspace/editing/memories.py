@@ -12,9 +12,8 @@ from functools import cached_property
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
 from contextasm.retrieval.pool import MANY
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
 from contextasm.text.memories.writer import field_text
 from contextasm.text.similarity import SAME, find_candidates, fold_text, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from contextasm.model import AS_WRITTEN, Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.blocks import bullet_end, without_block_comments
 from contextasm.text.memories.parser import is_one_memory, parse_memories
 from contextasm.text.memories.writer import append_bullets, bullet_with_fields, front_matter_with_fields

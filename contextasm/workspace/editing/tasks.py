@@ -11,7 +11,7 @@ import yaml
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Document, Parse, Problem
-from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.cleaning.clean import decode_document, parse_data
 from contextasm.text.data.task_stack import Task, TaskStack, parse_task_stack
 from contextasm.workspace.editing.files import locked, open_file, save_file
 from contextasm.workspace.folder import Folder
