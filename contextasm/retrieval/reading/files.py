@@ -17,7 +17,7 @@ from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, 
 
 
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
-    """The files that a layer's path names; none where the path needs a name that the request does not give.
+    """The files that a layer's path names; none if the path needs a name that the request does not give.
 
     `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
     back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
@@ -100,7 +100,7 @@ class DatedLog(NamedTuple):
 
 
 def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[Problem]]:
-    """The logs of a layer's paths, the newest day first, and the problems of files whose names are no dates."""
+    """The logs of a layer's paths, the newest day first, and the problems of files whose names are not dates."""
     logs: list[DatedLog] = []
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
     own, today = query.layer.query, query.build.request.date.toordinal()
@@ -135,5 +135,5 @@ def _form_problems(query: SourceQuery) -> Iterator[Problem]:
 def _name_problem(path: str, written: str, forms: Sequence[str]) -> Problem:
     name = path.rpartition("/")[2]
     form = " or ".join(forms) or "YYYY-MM-DD"
-    what = f"{name} is no date" if not written else f"there is no day {written}"
+    what = f"{name} is not a date" if not written else f"{written} is not a day"
     return Problem("bad-log-name", path, 0, f"{what}, so it is not read as a log; name it {form}.md")
