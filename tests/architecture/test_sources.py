@@ -15,12 +15,10 @@ UNMISTAKABLE = {name for name in SOURCE_TRAITS if "-" in name} | {"daily", "weig
 
 
 def names(node: ast.AST) -> set[str]:
-    """The names of sources that code spells as constants."""
     return SOURCE_TRAITS.keys() & {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
 
 
 def asks_for_source(node: ast.AST) -> bool:
-    """Whether a comparison has the sources of a layer on one side."""
     sources = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.attr == "sources"]
     return isinstance(node, ast.Compare | ast.BinOp | ast.Call) and bool(sources)
 

@@ -16,7 +16,6 @@ OUT_OF_REACH = 0.69**3
 
 
 def scored(similarity: float, importance: float) -> Score:
-    """Two parts of a score."""
     return (("similarity", similarity), ("importance", importance))
 
 

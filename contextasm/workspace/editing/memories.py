@@ -218,7 +218,7 @@ class MemoryEditor:
         edits = [file.set_fields(line, fields) for line, fields in self._fields.get(path, {}).items()]
         edits += [file.replace(line, bullet) for line, bullet in self._replaced.get(path, {}).items()]
         data = edited(file.data, edits)
-        return with_bullets(path, data, self._appended[path]) if path in self._appended else data
+        return with_bullets(data, self._appended[path]) if path in self._appended else data
 
     def _current(self, path: str) -> MemoryFile | None:
         """A file with its changes; None for one that can't be read."""

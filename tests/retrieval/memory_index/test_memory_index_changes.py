@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -222,9 +222,7 @@ class ChangingPool(RuleBasedStateMachine):
 
 
 TestChangingPool = ChangingPool.TestCase
-TestChangingPool.settings = settings(
-    max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[*HealthCheck]
-)
+TestChangingPool.settings = settings(stateful_step_count=12)
 
 
 def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
