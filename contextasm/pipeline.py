@@ -39,8 +39,7 @@ from contextasm.text.cleaning.clean import hidden_problems
 def assemble(build: Build) -> Context:
     """The context for the build's request, with a decision for every fragment that was retrieved.
 
-    Raises `ContextasmError` where a file of a required layer can't be read, and where the workspace or the system
-    fails.
+    Raises `ContextasmError` if a file of a required layer can't be read, or if the workspace or the system fails.
     """
     try:
         return _assemble(build)
@@ -116,7 +115,7 @@ def _searched(build: Build) -> Build:
 def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
     """The context without duplicates, with the problems of ranking and selection.
 
-    If a copy that stands for others is not shown, the next one stands in.
+    If a copy that stands for others is not shown, the next one takes its place.
     """
     unshown: set[Copy] = set()
     while True:

@@ -191,7 +191,7 @@ def semantic_similarity(
     settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), settings_file.where("embedder"))
     if not trusted:
         advice = trust_advice(workspace.root)
-        message = f"the embedder is not used; memories are ranked by their words alone; {advice}"
+        message = f"the embedder is not used; memories are ranked only by their words; {advice}"
         refusal = Problem("embedder", FILE, embedder.line, message)
         return lambda _topic, _texts: refusal
     if not topic.strip():

@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     """Line of the file, counted from 1; 0 for no line."""
     message: str
     hint: str = ""
-    """What to do; empty where the message says all."""
+    """What to do; empty if the message says all."""
 
     @property
     def advice(self) -> str:
@@ -94,7 +94,7 @@ class Hidden(NamedTuple):
     length: int
     """Code points in the run."""
     payload: str
-    """The message of the run, in printable characters, of any length; empty where it can't be decoded."""
+    """The message of the run, in printable characters, of any length; empty if it can't be decoded."""
     codes: str
     """The first few different characters of the run, as `U+202E U+2066`."""
 
@@ -141,7 +141,7 @@ class Document(NamedTuple):
     front: Mapping[str, str | tuple[str, ...]]
     """Values of the front matter as written; a list is a tuple."""
     data: bytes
-    """Bytes of the file as they lie on the disk."""
+    """Bytes of the file as they are on the disk."""
     head: str = ""
     """The lines above `text`, front matter with its rules; empty for none."""
     gaps: tuple[Gap, ...] = ()
@@ -153,7 +153,7 @@ class Document(NamedTuple):
     cleaning: Cleaning = CLEAN
     withheld: str = ""
     """How it is read for a shared context: `rows` without the private parts of its text and values, if it has any;
-    `file` with nothing of it, since all is private. Empty where it is read for a personal one."""
+    `file` with nothing of it, since all is private. Empty if it is read for a personal one."""
 
     @property
     def whole(self) -> str:
@@ -195,7 +195,7 @@ class Workspace(Protocol):
         """The paths that match, in code point order. `*` stands for any name, `**` for any folders (`text/glob`)."""
 
     def read(self, path: str) -> Document | Problem | None:
-        """The document at a path; a problem where it can't be read; None where no such file exists."""
+        """The document at a path; a problem if it can't be read; None if no such file exists."""
 
 
 class FileStamp(NamedTuple):
@@ -215,7 +215,7 @@ class StampedWorkspace(Workspace, Protocol):
         """Path of the folder, without links in it."""
 
     def stamp(self, path: str) -> FileStamp | None:
-        """Metadata of a file; None for a link, and for a path that is no regular file of the workspace."""
+        """Metadata of a file; None for a link, and for a path that is not a regular file of the workspace."""
 
 
 class Memory(NamedTuple):

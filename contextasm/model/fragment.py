@@ -74,7 +74,7 @@ Fact = str | int | float
 
 
 class Reason(NamedTuple):
-    """Reason of a decision: a code of `OUTCOME` and the figures behind it."""
+    """Reason of a decision: a code of `OUTCOME` and its figures."""
 
     code: str
     facts: tuple[tuple[str, Fact], ...] = ()
@@ -139,7 +139,7 @@ class Location(NamedTuple):
 
     path: str
     line: int
-    """Line of the file at which the fragment's text begins, counted from 1; 0 where the file was not opened."""
+    """Line of the file at which the fragment's text begins, counted from 1; 0 if the file was not opened."""
     rows: int = 0
     """Number of the file's lines that the fragment stands for, where its text is not those lines; else 0."""
     gaps: tuple[Span, ...] = ()
@@ -168,7 +168,7 @@ class FragmentDisplay(NamedTuple):
     keep: str = "start"
     """End that is spared when the fragment is truncated: `start` or `end`."""
     nesting: tuple[int, bool] | None = None
-    """Level that all its headings stand below, and whether only those at that level or above it move, and not all of
+    """Level that all its headings are below, and whether only those at that level or above it move, and not all of
     them together; None for headings as written."""
 
 
@@ -178,7 +178,7 @@ class Labels(NamedTuple):
     day: str = ""
     """Date that it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
     kind: str = ""
-    """Type of memory, event or entity; empty where the source has no types."""
+    """Type of memory, event or entity; empty if the source has no types."""
     key: str = ""
     """Subject, in a word of the user's; empty for none."""
     claim: str = ""
@@ -198,7 +198,7 @@ class Verdict(NamedTuple):
     """Decisions that the steps before selection made about a fragment."""
 
     excluded: Reason | None = None
-    """Reason given by the first step that excludes it; None where no step does."""
+    """Reason given by the first step that excludes it; None if no step does."""
     pinned_by: str = ""
     """Rule that includes it whole, whatever its layer's limit, or `PIN_FIELD`; empty for none."""
     pin_rank: int = 0
@@ -206,7 +206,7 @@ class Verdict(NamedTuple):
     boost: float = 1.0
     """Factor by which rules multiply its score."""
     boosted_by: tuple[str, ...] = ()
-    """Rules behind that factor, in order of precedence."""
+    """Rules that set that factor, in order of precedence."""
     note: str = "fits"
     """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing, and
     `beside` where another line matches the topic and this one does not."""
@@ -226,7 +226,7 @@ class Fragment(NamedTuple):
     part_of: str = ""
     """Id of the fragment that it is a part of, where paragraphs of that one are left out; else empty."""
     score: Score = ()
-    """Parts of its score by name, each from 0 to 1, and `total`; empty where it was not scored."""
+    """Parts of its score by name, each from 0 to 1, and `total`; empty if it was not scored."""
     verdict: Verdict = Verdict()
 
     def exclude(self, reason: Reason) -> Self:
@@ -235,7 +235,7 @@ class Fragment(NamedTuple):
 
 
 class RetrievalResult(NamedTuple):
-    """Fragments that a source retrieved for a layer, with the files behind them."""
+    """Fragments that a source retrieved for a layer, with the files that were opened."""
 
     fragments: tuple[Fragment, ...] = ()
     documents: tuple[Document, ...] = ()

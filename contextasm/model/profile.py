@@ -78,7 +78,7 @@ class Limits(NamedTuple):
     """Limits of a layer's room in the budget."""
 
     required: bool = False
-    """Whether the layer is always shown whole, whatever the budget."""
+    """Whether the layer is always shown whole, within the budget or not."""
     max_tokens: int | None = None
     """Tokens that the layer may take; None for no limit."""
     share: float | None = None
@@ -171,7 +171,7 @@ class Profile(NamedTuple):
     merge: tuple[str, ...] = ()
     """Methods that find fragments that say the same, in the order of use; empty to show all."""
     conflicts: Conflicts | None = None
-    """Treatment of fragments of one key that say different things; None where that is no conflict."""
+    """Treatment of fragments of one key that say different things; None if that is not a conflict."""
     fill: float = 0
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     min_coherence: float = 0
@@ -179,7 +179,7 @@ class Profile(NamedTuple):
     strategies: tuple[tuple[str, "Profile"], ...] = ()
     """The profile under each strategy, by the strategy's name."""
     private_paths: tuple[str, ...] = ()
-    """Paths of private layers, those that are switched off or out of scope included."""
+    """Paths of private layers, also of layers that are switched off or out of scope."""
 
 
 class RuleTrace(NamedTuple):
@@ -253,7 +253,7 @@ class Effect(NamedTuple):
     value: float
     """The weight, the tokens or the rank; 1 for an inclusion or exclusion."""
     rules: tuple[str, ...]
-    """Names of the rules that set the effect: several where boosts multiply, none where all lost."""
+    """Names of the rules that set the effect: several where boosts multiply, none if all lost."""
     lost: tuple[tuple[str, Reason], ...] = ()
     """Rules that lost, with the reason `shadowed` or `protected`."""
 

@@ -1,9 +1,9 @@
-"""Fragments of several layers that say the same are shown once; of those that contradict each other, one may win.
+"""Fragments of several layers that say the same are shown once; of fragments that contradict each other, one may win.
 
 By content, by a declared hint, or by similarity, as the profile sets; paragraphs only by content. Two texts that
 differ in a number or in a negation are never the same; by similarity, nor are two that differ in another word that
 turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document, else the
-surest. If it is not shown in the end, the next one stands in.
+surest. If it is not shown in the end, the next one takes its place.
 
 Fragments that declare the same key and say different things are in conflict; nothing is guessed from meaning. The
 profile's table gives the severity of a conflict by type. Precedence of layers settles a minor one; any other is shown
@@ -180,7 +180,7 @@ def deduplicate(
 
 
 class _Search:
-    """The copies that stay so far, by text and by hint, and those that are left out."""
+    """The copies that stay so far, by text and by hint, and the copies that are left out."""
 
     def __init__(self, methods: Sequence[str], unshown: Collection[Copy]) -> None:
         """`methods` are the profile's, of `METHODS`."""
@@ -217,7 +217,7 @@ class _Search:
     def _leave_out(self, copy: Copy, keys: Mapping[str, tuple[str, ...]]) -> bool:
         for method, key in keys.items():
             other = self._by_identity.get(key)
-            # One memory in two layers is no duplicate: a headline in one, all of it in the other.
+            # One memory in two layers is not a duplicate: a headline in one, all of it in the other.
             if other and (other.path, other.line) != (copy.path, copy.line):
                 self._twins[copy] = other, method
                 return True
@@ -345,7 +345,7 @@ def resolve_conflicts(
 ) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
     """The ranked fragments in `pools` (by layer id), without those that another one of their key overrules.
 
-    `prefer` are ids of fragments that win whatever the table says.
+    `prefer` are ids of fragments that win against the table.
     """
     if profile.conflicts is None:
         return pools, ()

@@ -97,7 +97,7 @@ def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Frag
     A fragment's coherence is the mean share of common words (`text.coherence.common_share`) with the other candidates
     of the layer, as a share of the largest such mean: 1 for the most coherent one and for an only candidate, 0 for all
     where no two share a word. It is compared with the 60 candidates whose other parts weigh most. Fragments that are
-    excluded or have no score are no candidates and stay as they are. Linear in the number of candidates.
+    excluded or have no score are not candidates and stay as they are. Linear in the number of candidates.
     """
     numbers = [
         number for number, fragment in enumerate(fragments) if fragment.score and fragment.verdict.excluded is None

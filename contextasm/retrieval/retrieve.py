@@ -87,8 +87,8 @@ FALLBACK = "fallback"
 def retrieve(build: Build) -> dict[str, RetrievalResult]:
     """Fragments that each layer's sources find, by layer id.
 
-    Layers that need nothing but the request are searched together; those that start from others' results, after them.
-    Required layers are waited for. Raises `ContextasmError` where a file of a required layer can't be read.
+    Layers that need nothing but the request are searched together; layers that start from others' results, after them.
+    Required layers are waited for. Raises `ContextasmError` if a file of a required layer can't be read.
     """
     results: dict[str, RetrievalResult] = {}
     ids = {layer.id for layer in build.profile.layers}
@@ -149,7 +149,7 @@ def _late_result(query: SourceQuery) -> RetrievalResult:
 
 
 def _is_found(fragment: Fragment) -> bool:
-    # A memory that pins itself is there whatever the topic: without a score it answers nothing.
+    # A memory that pins itself is shown for any topic: without a score it answers nothing.
     return fragment.verdict.excluded is None and bool(fragment.score or not fragment.verdict.pinned_by)
 
 

@@ -342,9 +342,9 @@ def _name_entity(boosts: Iterable[Effect]) -> bool:
 
 
 def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
-    """The facts of a fragment that targets of rules are compared with; an archived one has those of before, too.
+    """The facts of a fragment that targets of rules are compared with; an archived one has its earlier ones, too.
 
-    What counts entries that are not shown is none of them, and has no facts.
+    A fragment that counts entries that are not shown has no facts.
     """
     if fragment.verdict.excluded and fragment.verdict.excluded.is_count:
         return {}
@@ -385,7 +385,7 @@ def _effects_without_target(
 def _protected_problems(
     evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult]
 ) -> Iterator[Problem]:
-    """A problem for each effect that only required layers have a target for: they are whole whatever a rule says."""
+    """A problem for each effect that only required layers have a target for: they are always whole."""
     rules = {rule.name: rule for rule in evaluation.rules}
     for effect in evaluation.effects:
         if effect.action not in {"exclude", "cap", "set_priority"}:

@@ -1,7 +1,7 @@
 """Evaluation of rules: which ones fire for a request, their effects, and the winner where two effects disagree.
 
 Values in, values out: all facts are given, and rule files are read elsewhere. A rule that does not fire and an effect
-that is overridden keep their reason, as data. Each test of a condition ends in bounded time, whatever a rule file says.
+that is overridden keep their reason, as data. Each test of a condition ends in bounded time for any rule file.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
 
 
 def winning_claim(effects: Iterable[Effect]) -> Effect | None:
-    """The inclusion or exclusion that holds among the effects on one item; None where neither does."""
+    """The inclusion or exclusion that holds among the effects on one item; None if neither does."""
     return next((effect for effect in effects if effect.action != "boost" and effect.rules), None)
 
 

@@ -31,12 +31,12 @@ class FieldDomain(NamedTuple):
     """The values that a field can have, in any build of a workspace."""
 
     values: Collection[str] | None
-    """All of them; None where there is no end of them."""
+    """All of them; None if any text is possible."""
     may_be_missing: bool = True
     is_list: bool = False
     """Whether it may have several values at once."""
     is_value: Callable[[str], bool] = bool
-    """Whether a text has the form of a value, where there is no end of them."""
+    """Whether a text has the form of a value, if any text is possible."""
 
 
 def values_out_of_reach(condition: Condition, domain: FieldDomain) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _equivalents(op: str) -> set[str]:
 
 
 def _sizes_near(limits: Sequence[str]) -> Iterator[str]:
-    """Numbers and days at, between and beside the limits, as texts: if none passes comparisons with them, none does."""
+    """Numbers and days at, between and around the limits, as texts: if none passes comparisons with them, none does."""
     numbers: set[float] = set()
     days: set[int] = set()
     for kind, size in filter(None, map(number_or_day, limits)):
@@ -110,6 +110,6 @@ def _sizes_near(limits: Sequence[str]) -> Iterator[str]:
             days.add(int(size))
         else:
             numbers.add(size)
-    beside = {number for day in days for number in (day - 1, day, day + 1)}
-    yield from (date.fromordinal(day).isoformat() for day in beside if 0 < day <= date.max.toordinal())
+    near = {number for day in days for number in (day - 1, day, day + 1)}
+    yield from (date.fromordinal(day).isoformat() for day in near if 0 < day <= date.max.toordinal())
     yield from (repr(size) for number in numbers for size in (nextafter(number, -inf), number, nextafter(number, inf)))

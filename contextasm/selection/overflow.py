@@ -28,7 +28,7 @@ from contextasm.text.markdown.blocks import list_lead
 from contextasm.text.markdown.outline import nest
 
 LEAST_PART = 25
-"""Tokens of a cut fragment that is shown beside whole ones; fewer say too little."""
+"""Tokens of a cut fragment that is shown with whole ones; fewer say too little."""
 
 Expansion = Callable[[Demand, LaidOutSection, Excerpt, int], LaidOutSection | None]
 """Takes a section, one of its excerpts and the section's room in units; gives the section with more of the excerpt."""
@@ -45,19 +45,19 @@ def truncated_section(
     heading: str,
     fragments: Sequence[Fragment],
     room: int,
-    beside: Sequence[Excerpt] = (),
+    others: Sequence[Excerpt] = (),
 ) -> LaidOutSection:
-    """The most of some fragments of a section that fits, `beside` other excerpts; each tried state is laid out once."""
+    """The most of some fragments of a section that fits, with `others` in it; each tried state is laid out once."""
     tried: dict[tuple[Excerpt, ...], LaidOutSection] = {}
 
     def cost(excerpts: Sequence[Excerpt]) -> int:
         key = tuple(excerpts)
         if key not in tried:
-            tried[key] = demand.lay_out(heading, (*beside, *key))
+            tried[key] = demand.lay_out(heading, (*others, *key))
         return tried[key].units
 
     excerpts = truncate(fragments, room, demand.counter, cost)
-    return tried.get(excerpts) or demand.lay_out(heading, (*beside, *excerpts))
+    return tried.get(excerpts) or demand.lay_out(heading, (*others, *excerpts))
 
 
 def with_more_detail(demand: Demand, selected: Selected, room: int) -> Selected:
@@ -170,7 +170,7 @@ def _spare_below_goal(
 
 
 def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
-    """The shortened excerpts of all layers with the layer's id, those of the highest score first."""
+    """The shortened excerpts of all layers with the layer's id, the highest score first."""
     shortened = [
         (layer, excerpt)
         for layer, sections in selected.items()
@@ -268,7 +268,7 @@ def _summarize(demand: Demand, room: int, attempt: Attempt) -> Attempt:
 
 
 def _summary(demand: Demand, excerpt: Excerpt, problems: list[Problem]) -> str:
-    """A fragment in the summarizer's words; empty where it has none, or none that are fewer."""
+    """A fragment in the summarizer's words; empty if it has none, or none that are fewer."""
     if excerpt.form == "summary" or excerpt.fragment.verdict.pinned_by or demand.summarizer is None:
         return ""
     text = excerpt.fragment.text
@@ -287,8 +287,8 @@ def _summary(demand: Demand, excerpt: Excerpt, problems: list[Problem]) -> str:
 def _truncate(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     """Section by section as long as they fit whole, and the beginning of the next; of dropped fragments the best.
 
-    Where earlier steps shorten fragments, as much of these as there is room for, and the best of those that they could
-    not shorten.
+    If earlier steps shorten fragments, as much of these as there is room for, and the best of the fragments that they
+    could not shorten.
     """
     selected = attempt.selected
     if selected is None and any(excerpt.form for excerpt in attempt.excerpts):
@@ -316,7 +316,7 @@ def _whole_sections(demand: Demand, room: int) -> Selected:
 
 
 def _best_fragment(demand: Demand, room: int) -> Selected:
-    """The first fragment, whole or cut; nothing where not even its beginning fits."""
+    """The first fragment, whole or cut; nothing if not even its beginning fits."""
     for heading, fragments in demand.sections.items():
         section = demand.lay_out(heading, [whole_excerpt(fragments[0])])
         if section.units > room:

@@ -1,6 +1,6 @@
 """Sections: the text under one heading, put together from the excerpts of its fragments, and a layer's sections.
 
-A marker stands wherever text is omitted, and it ends a section that lacks anything or shows a fragment in a shorter
+A marker is shown wherever text is omitted, and it ends a section that lacks anything or shows a fragment in a shorter
 form. Levels of detail are a Markdown text in fewer of its own words: `atomic` is the full text, `micro` its headings
 and the first sentence of each paragraph and list item, `macro` its title and first paragraph. No level is longer than
 the one before it, and none is empty (digest 003-3). Amounts are in the counter's units, which add up.
@@ -33,7 +33,7 @@ LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
 
 _STOP = (
-    r"`[^`\n]*`"  # what stands in code ends no sentence
+    r"`[^`\n]*`"  # code does not end a sentence
     r"|(?P<wide>[。！？]+[」』）”’]*)"
     r"|(?P<end>[.!?…]+[*_)\"'”’\]]*(?=\s|$))"
 )
@@ -81,7 +81,7 @@ def _shorter(fuller: DetailForm, level: str, shown: Sequence[tuple[int, str]]) -
 
 
 def _apart(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The lines with a blank one above each that would make a heading of a line that stood elsewhere."""
+    """The lines with a blank one above each that would make a heading of a line from elsewhere."""
     own: list[tuple[int, str]] = []
     for number, line in shown:
         if own and own[-1][1].strip() and own[-1][0] != number - 1 and is_underline(line):
@@ -120,7 +120,7 @@ def _sentence(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str
 
 
 def _sentence_end(line: str, start: int) -> int:
-    """Where the first sentence of a line ends; 0 where it goes on in the next line."""
+    """Where the first sentence of a line ends; 0 if it goes on in the next line."""
     for found in re.compile(_STOP).finditer(line, start):
         if found["wide"]:
             return found.end()
@@ -169,7 +169,7 @@ class Excerpt(NamedTuple):
     ranges: tuple[LineRange, ...]
     """Ascending, with something omitted between each two."""
     form: str = ""
-    """A level of detail, or `summary`; empty where the lines are shown as they stand."""
+    """A level of detail, or `summary`; empty if the lines are shown as they stand."""
     text: str = ""
     """The text shown in place of the lines, where there is a form."""
 
@@ -241,9 +241,9 @@ def shown_text(excerpt: Excerpt) -> str:
 
 
 def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint: str, marker: Marker) -> str:
-    """The text under a section's heading; empty where there are no excerpts.
+    """The text under a section's heading; empty without excerpts.
 
-    `joint` stands between two fragments of one group. The excerpts may come in any order: each fragment has its place.
+    `joint` separates two fragments of one group. The excerpts may come in any order: each fragment has its place.
     `omitted` are the section's fragments of which nothing is shown, in keep order.
     """
     parts: list[str | Omission] = []
@@ -264,7 +264,7 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
 
 
 def _fenced(excerpt: Excerpt) -> list[str | Omission]:
-    """The pieces of an excerpt inside the fence that it is shown in; an omission at its end stands below the fence."""
+    """The pieces of an excerpt inside the fence that it is shown in; an omission at its end comes after the fence."""
     pieces = _pieces(excerpt)
     fence = excerpt.fragment.display.fence
     if not fence:
@@ -288,7 +288,7 @@ def _closed(text: str) -> str:
 
 
 def _must_stand_apart(above: str | Omission, below: str | Omission) -> bool:
-    """Whether a blank line must stand between two pieces, or the first line of the second would be another thing."""
+    """Whether a blank line must separate two pieces: else the first line of the second would be another thing."""
     if isinstance(below, Omission):
         return False
     is_open = isinstance(above, str) and open_literal(above) is not None
@@ -378,7 +378,7 @@ class Demand(NamedTuple):
     """The fragments that rules include, whole; none for a required layer, which is whole anyway."""
     pinned_units: int = 0
     reserve: int = 0
-    """Units held for it against the layers before it, or against those that `reserve_against` names."""
+    """Units held for it against the layers before it, or against the ones in `reserve_against`."""
 
     def with_candidates(self, candidates: Sequence[Fragment]) -> Self:
         """The same layer with these candidates."""

@@ -204,7 +204,7 @@ def growth_allowance(
 
 
 OWN_PART = 3
-"""Part of its room that a layer keeps beside one within it: a third."""
+"""Part of its room that a layer keeps if another layer is within it: a third."""
 
 
 def own_part(demand: Demand, whole: Allowance) -> Allowance:
@@ -465,7 +465,7 @@ def select(
 
     With the limit, demand and use of each layer, and the problems of selection.
 
-    Required layers are whole whatever the budget says; all others share the room that they leave. `spare` are the
+    Required layers are whole even above the budget; all others share the room that they leave. `spare` are the
     tokens of the budget that must stay free: exact counts of the parts may add up to less than the whole's.
     """
     demands = []

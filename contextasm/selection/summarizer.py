@@ -64,7 +64,7 @@ class CommandSummarizer:
         self._problem: Problem | None = None
 
     def __call__(self, text: str) -> str | Problem:
-        """The text in the command's words; a problem where there are none."""
+        """The text in the command's words; a problem if it gives none."""
         if self._problem:
             return self._problem
         key = _digest(_VERSION, self._root, *self._words, text)

@@ -17,7 +17,7 @@ class Counts(Protocol):
     """Counts remembered from earlier builds, of one encoding."""
 
     def get(self, text: str) -> int | None:
-        """The tokens of a text; None where it was never counted."""
+        """The tokens of a text; None if it was never counted."""
 
     def put(self, text: str, count: int) -> None:
         """Remember the tokens of a text."""

@@ -40,7 +40,7 @@ class _Piece(NamedTuple):
 
 
 def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost) -> tuple[Excerpt, ...]:
-    """The excerpts that fit of fragments that do not fit whole, given in keep order; none where no line fits."""
+    """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits."""
     size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
@@ -117,7 +117,7 @@ def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[St
 
 
 def _furthest_by_doubling(states: Iterable[State], fits: Callable[[State], bool]) -> State | None:
-    """A state that fits, found without the sizes of the steps: tokens of single letters are more than those of a word.
+    """A state that fits, found without the sizes of the steps: single letters take more tokens than a word.
 
     The states looked at are the first, second, fourth and so on, then halves between the last that fits and the first
     that does not. More room never leads to an earlier state, even where a state costs less than the one before it.

@@ -85,7 +85,7 @@ class EmbeddingSimilarity:
                 vectors = self._vectors([topic, *texts])
                 return [_cosine(vectors[topic], vectors[text]) - self._embedder.near for text in texts]
             except EmbeddingFailed as error:
-                message = f"the embedder {error}; memories are ranked by their words alone"
+                message = f"the embedder {error}; memories are ranked only by their words"
                 self._problem = Problem("embedder", SETTINGS_FILE, self._embedder.line, message)
         return self._problem or ()
 
@@ -124,7 +124,7 @@ class EmbeddingSimilarity:
 def _collect(answers: Iterator[Vector], texts: Sequence[str], vectors: dict[str, PackedVector]) -> None:
     """Put the vector of each text into `vectors`, as the answers come.
 
-    Raises `EmbeddingFailed` for answers that are no vectors, differ in length, or are not one for each text.
+    Raises `EmbeddingFailed` for answers that are not vectors, differ in length, or are not one for each text.
     """
     for answer in answers:
         if len(vectors) == len(texts):
@@ -157,7 +157,7 @@ def _file_version(folder: str, root: str) -> str:
 def _normalize(values: Vector) -> PackedVector:
     """The vector at length one; zeros stay zeros. Raises `EmbeddingFailed` for anything but finite numbers."""
     if not isinstance(values, list) or not values or any(type(value) not in {float, int} for value in values):
-        raise EmbeddingFailed("gave something that is no list of numbers")
+        raise EmbeddingFailed("gave something that is not a list of numbers")
     try:
         norm = math.hypot(*values)
     except OverflowError:

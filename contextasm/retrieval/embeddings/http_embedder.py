@@ -32,7 +32,7 @@ _MAX_ANSWER = 64 << 20
 
 
 def embed_by_url(job: EmbeddingRequest) -> Iterator[Vector]:
-    """The vectors of one request after the other. Raises `EmbeddingFailed` where the server gives none."""
+    """The vectors of one request after the other. Raises `EmbeddingFailed` if the server gives none."""
     for start in range(0, len(job.texts), _BATCH):
         texts = job.texts[start : start + _BATCH]
         yield from _vectors(_answer(job, texts), len(texts))
@@ -79,7 +79,7 @@ def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise EmbeddingFailed("gave an answer that is no JSON") from error
+        raise EmbeddingFailed("gave an answer that is not JSON") from error
 
 
 def _read(job: EmbeddingRequest, answer: Any) -> bytes:
@@ -120,7 +120,7 @@ def _opener(url: str) -> request.OpenerDirector:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by its name or address alone: nothing is looked up."""
+    """Whether a host is this machine, by its name or address; nothing is looked up."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -130,7 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _vectors(answer: Any, count: int) -> list[Vector]:
-    """The vectors of an answer, in the order of the texts. Raises `EmbeddingFailed` where one is missing."""
+    """The vectors of an answer, in the order of the texts. Raises `EmbeddingFailed` if one is missing."""
     try:
         by_index = {int(row["index"]): row["embedding"] for row in answer["data"]}
     except (TypeError, KeyError, ValueError) as error:

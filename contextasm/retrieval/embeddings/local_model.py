@@ -1,7 +1,7 @@
 """Vectors by a sentence-transformers model in a folder: its ONNX file, run by onnxruntime, and its tokenizer.json.
 
 Nothing is downloaded or sent. No code of the folder is run: onnxruntime refuses operators that are not its own, and
-weights that lie outside of the folder.
+weights outside of the folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_LIMIT = 1 << 20
 
 
 def model_path(folder: str, root: str) -> str:
-    """Path of the ONNX file of a configured folder; where there is none, the path that it should have."""
+    """Path of the ONNX file of a configured folder; without one, the path that it should have."""
     paths = [os.path.join(root, os.path.expanduser(folder), name) for name in _MODEL_FILES]
     return next(filter(os.path.isfile, paths), paths[0])
 
@@ -37,7 +37,7 @@ def model_path(folder: str, root: str) -> str:
 def embed_by_folder(job: EmbeddingRequest) -> Iterator[Vector]:
     """The vector of each text, in order.
 
-    Raises `EmbeddingFailed` where the model can't be used, `EmbeddingUnfinished` after the deadline.
+    Raises `EmbeddingFailed` if the model can't be used, `EmbeddingUnfinished` after the deadline.
     """
     embed = _load_model(os.path.join(job.root, os.path.expanduser(job.embedder.folder)))
     for text in job.texts:

@@ -26,7 +26,7 @@ class EmbeddingFailed(Exception):  # noqa: N818 - it is no error of the build
 
 
 class EmbeddingUnfinished(EmbeddingFailed):
-    """Reason why vectors are missing, where those that came before are sound: a deadline, a connection that broke."""
+    """Reason why vectors are missing, although the earlier ones are sound: a deadline, a connection that broke."""
 
 
 class EmbeddingRequest(NamedTuple):
@@ -70,4 +70,4 @@ def _vector(line: bytes) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         shown = line[:40].decode("utf-8", "replace")
-        raise EmbeddingFailed(f"gave a line that is no JSON: {shown}") from error
+        raise EmbeddingFailed(f"gave a line that is not JSON: {shown}") from error

@@ -90,7 +90,7 @@ class VectorCache:
                 for start in range(0, len(keys), _BATCH):
                     part = keys[start : start + _BATCH]
                     marks = ",".join("?" * len(part))
-                    statement = f"SELECT text, vector FROM vectors WHERE text IN ({marks})"  # noqa: S608 - marks alone
+                    statement = f"SELECT text, vector FROM vectors WHERE text IN ({marks})"  # noqa: S608 - only marks
                     for key, data in store.execute(statement, part):
                         if (vector := _unpack(data)) is not None:
                             vectors[texts[key]] = vector

@@ -55,7 +55,7 @@ SCHEMA = (
     # another id in the pool or is excluded; problems; problems of ids; reasons with counts.
     """CREATE TABLE files (id INTEGER PRIMARY KEY, pool INTEGER, path TEXT, stamp TEXT, digest TEXT, size INTEGER,
     ids TEXT, states TEXT, decided TEXT, problems TEXT, duplicates TEXT, excluded TEXT, UNIQUE (pool, path))""",
-    # Active entries of a file that stand together have the rows from `first` on; `digest` is that of the entries.
+    # Active entries of a file in one place have the rows from `first` on; `digest` is that of the entries.
     "CREATE TABLE units (pool INTEGER, first INTEGER, file INTEGER, rows INTEGER, digest BLOB, UNIQUE (pool, first))",
     "CREATE INDEX units_of_files ON units (file)",
     # The values of each active entry; the other columns are what the newest and the ones of a line are found by.
@@ -103,7 +103,7 @@ class IndexConnection(sqlite3.Connection):
 
 
 def use_database(path: Path, now: float, use: Callable[[IndexConnection], T], *, new: bool) -> T | None:
-    """Result of `use` on the database at `path`; None if there is none that can be used.
+    """Result of `use` on the database at `path`; None if it can't be used.
 
     `new` makes it if it is missing. `now` is in seconds since 1970.
     """

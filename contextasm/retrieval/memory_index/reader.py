@@ -170,8 +170,8 @@ class DayIndex(StoredIndex):
     """The stored postings of a pool on a day: the entries of later days have no part in it.
 
     Entries of a file may be in any order of days. Two entries with only later ones between them become neighbours, so
-    all rows of such a file are moved behind the others, in the order of the file: a search finds them at their new
-    places. Terms that later entries alone hold are still listed, and no row holds them.
+    all rows of such a file are moved after the others, in the order of the file: a search finds them at their new
+    places. Terms that only later entries hold are still listed, and no row holds them.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]
 def _moved_columns(
     columns: Mapping[str, Numbers], files: Sequence[Sequence[int]], later: Iterable[int]
 ) -> dict[str, Numbers]:
-    """The columns of a search, with the rows of these files moved behind all others, and without later ones."""
+    """The columns of a search, with the rows of these files moved after all others, and without later ones."""
     created = columns["created"]
     sections: dict[tuple[int, int], int] = {}
     end = len(created)

@@ -30,7 +30,7 @@ _LEAST_UNIT = 32
 """Rows that a unit has at least, but for the last one of a file."""
 
 Decided = dict[int, tuple[str, Reason | None]]
-"""Final id of entries of a file, and the reason that excludes each; those that are active under their own ids lack."""
+"""Final id of entries of a file, and the reason that excludes each; not of entries active under their own ids."""
 
 
 _ActiveEntry = tuple[Any, IndexEntry, str]

@@ -1,6 +1,6 @@
 """Audience: the workspace as a shared context may see it, and a receipt for each private part that it lacks.
 
-Private parts are removed when files are read, whatever the name they are read by: no source sees them.
+Private parts are removed when files are read, under any name: no source sees them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SharedWorkspace:
         self._texts = {_comparable(read) for read in reads if isinstance(read, Document)} - {""}
 
     def list(self, pattern: str) -> Sequence[str]:
-        """The paths that match, those of private files included."""
+        """The paths that match, also of private files."""
         return self._workspace.list(pattern)
 
     def read(self, path: str) -> Document | Problem | None:
@@ -108,7 +108,7 @@ def for_audience(build: Build) -> Build:
 
 
 def with_receipts(build: Build, results: Results) -> Results:
-    """The results, those of a shared context with an excluded fragment for each private part that is left out."""
+    """The results; of a shared context, with an excluded fragment for each private part that is left out."""
     if build.request.audience != SHARED:
         return results
     return {layer.id: _with_receipts(results[layer.id], layer) for layer in build.profile.layers}

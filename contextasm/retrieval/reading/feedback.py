@@ -15,7 +15,7 @@ from contextasm.text.names.places import FEEDBACK_FILES
 
 
 class WorkspaceFeedback(NamedTuple):
-    """The feedback of a workspace, with the files behind it."""
+    """The feedback of a workspace, with its files."""
 
     lines: Sequence[Feedback]
     """One for each record."""
@@ -23,7 +23,7 @@ class WorkspaceFeedback(NamedTuple):
     """How often each judged fragment was useful, and how often wrong, by its id."""
     documents: Sequence[Document]
     problems: Sequence[Problem]
-    """Of files that can't be read, and of lines that are no feedback."""
+    """Of files that can't be read, and of lines that are not feedback."""
 
     def credibility(self, memory: Memory) -> float:
         """The credibility of a memory, 0 to 1: its `confidence` (0.5 if it states none), moved by judgements."""

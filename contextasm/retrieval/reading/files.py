@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from contextasm.model import Data, Document, Problem, Request, SourceQuery, Workspace
 from contextasm.text.cleaning.clean import parse_data
-from contextasm.text.names.dates import dated_name
+from contextasm.text.names.dates import dated_name, read_form, split_dated_path
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
 
 
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
-    """The files that a layer's path names; none where the path needs a name that the request does not give.
+    """The files that a layer's path names; none if the path needs a name that the request does not give.
 
     `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
     back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
@@ -100,7 +100,7 @@ class DatedLog(NamedTuple):
 
 
 def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[Problem]]:
-    """The logs of a layer's paths, the newest day first, and the problems of files whose names are no dates."""
+    """The logs of a layer's paths, the newest day first, and the problems of files whose names are not dates."""
     logs: list[DatedLog] = []
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
     own, today = query.layer.query, query.build.request.date.toordinal()
@@ -120,8 +120,6 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
 def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
     """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
     if forms:
-        from contextasm.text.names.dates import split_dated_path  # here: most names are YYYY-MM-DD
-
         return split_dated_path(path, forms) or ("", None, "")
     return dated_name(path) or ("", None, "")
 
@@ -129,8 +127,6 @@ def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:
     """The forms that a program's settings have, and that no date can be read by."""
     for form in query.layer.query.dates:
-        from contextasm.text.names.dates import read_form
-
         if isinstance(fault := read_form(form), str):
             message = f"its dates are written as {form}, which {fault}: no log is read"
             yield Problem("bad-date-form", query.layer.id, 0, message)
@@ -139,5 +135,5 @@ def _form_problems(query: SourceQuery) -> Iterator[Problem]:
 def _name_problem(path: str, written: str, forms: Sequence[str]) -> Problem:
     name = path.rpartition("/")[2]
     form = " or ".join(forms) or "YYYY-MM-DD"
-    what = f"{name} is no date" if not written else f"there is no day {written}"
+    what = f"{name} is not a date" if not written else f"{written} is not a day"
     return Problem("bad-log-name", path, 0, f"{what}, so it is not read as a log; name it {form}.md")

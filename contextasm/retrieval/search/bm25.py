@@ -1,7 +1,7 @@
 """BM25: similarity of each entry to a query by its words, from 0 to 1.
 
 BM25 over word stems; an entry's neighbours add a share, and a day or an author that the query names adds a cue.
-Reads no file, clock or environment, and knows no meaning: an entry that has no word and no day of the query is no hit.
+Reads no file, clock or environment, and knows no meaning: an entry that has no word and no day of it is not a hit.
 Any `Index` of the same entries, in memory or in a file, gives the same figures. `fuse` joins them with similarity by
 embeddings, in equal shares.
 """
@@ -100,7 +100,7 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH) -> dict
 
 
 def _totals(terms: Sequence[str], index: Index) -> dict[int, float]:
-    """Sum of the values of each row that holds one of the terms, or that stands beside such a row."""
+    """Sum of the values of each row that holds one of the terms, or that is next to such a row."""
     corrected = {*[word for word in terms if _can_be_corrected(word, index)][:MAX_CORRECTED]}
     totals: dict[int, float] = {}
     for query_term in terms:
@@ -181,7 +181,7 @@ def _share_with_neighbours(
     for row, row_value in zip(rows, values, strict=True):
         section, value = sections[row], row_value * kernels[row] / 100
         for distance, share in _SHARES:
-            # Before the first row the place is negative: Python then looks into the padding, which is no section.
+            # Before the first row the place is negative: Python then looks into the padding, which is not a section.
             neighbour = row + distance
             if sections[neighbour] == section and value * share > values_of.get(neighbour, 0.0):
                 values_of[neighbour] = value * share

@@ -115,7 +115,7 @@ _DENSE: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Vowel signs of Indic scripts are no letters for `re`, but they do not end a word.
+# Vowel signs of Indic scripts are not letters for `re`, but they do not end a word.
 _SIGNS: Final = "\u0900-\u0963\u0966-\u0dff"
 _LETTER: Final = rf"(?:[^\W_]|[{_SIGNS}])"
 _ASCII_WORD: Final = re.compile("[a-z0-9]+(?:'[a-z]+)?")
@@ -145,7 +145,7 @@ _WORD_OF_QUERY: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def leading_name(text: str) -> str:
-    """The first word of a text, folded, where it may be a name: it has a capital and is no stop word; else empty.
+    """The first word of a text, folded, where it may be a name: it has a capital and is not a stop word; else empty.
 
     With `SPEAKER_MARK` after it if a colon follows it.
     """

@@ -1,4 +1,4 @@
-"""Words of a query: those of an index that are spelled like one or are a part of it, and the dates that it names.
+"""Words of a query: words of an index that are spelled like one or are a part of it, and the dates that it names.
 
 Only spelling decides: no grammar, no dictionary and no clock is known here. `yesterday` stays a word.
 """
@@ -53,7 +53,7 @@ def _common_letters(length: int, places: dict[str, int], other: str) -> int:
 # --- Compounds -------------------------------------------------------------------------------------------------------
 
 
-# Letters of the shortest word that is looked for in others, and of the shortest that may stand in the middle of one.
+# Letters of the shortest word that is looked for in others, and of the shortest that may be in the middle of one.
 _LEAST_LENGTH: Final = 4
 _LEAST_LENGTH_WITHIN: Final = 5
 # Letters that a compound has more than its part, at least.
@@ -125,7 +125,7 @@ _FORMS: Final = (
     r"(?P<y{0}>(?:19|20)\d\d)\s*年",
 )
 _DATE: Final = re.compile("|".join(form.format(number) for number, form in enumerate(_FORMS)), re.IGNORECASE)
-# Month names that are other words, too, where no number stands beside them.
+# Month names that are other words, too, if no number is next to them.
 _DOUBTFUL: Final = frozenset(("may", "march", "mar"))
 
 
@@ -161,7 +161,7 @@ def _named_date(match: re.Match[str], query: str) -> NamedDate | None:
 
 
 def _is_month(name: str, start: int, query: str) -> bool:
-    # Without a number beside it, `in May` names the month; `may I` does not, and nor does `Mar` at the start.
+    # Without a number next to it, `in May` names the month; `may I` does not, and nor does `Mar` at the start.
     if name.lower() not in _DOUBTFUL:
         return True
     return name[0].isupper() and not query.isupper() and query[:start].strip() != ""

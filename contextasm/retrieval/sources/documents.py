@@ -1,7 +1,7 @@
 """Sources of whole texts: `document`, `first-document`, `daily`, `threads` and `additional`.
 
 The name of a dated log has its day, so a log outside the window is never opened. Threads are stories that go on, one
-file each, with a `status` in its front matter; those that are not active are excluded.
+file each, with a `status` in its front matter; threads that are not active are excluded.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _document_fragment(document: Document, heading: str, layer: Layer, place: tu
 def daily_logs(query: SourceQuery) -> RetrievalResult:
     """Logs of up to `max_age_days` days, the newest day first, in a day the last file first; else of `fallback_days`.
 
-    A log outside the window is an excluded fragment without text, and a file whose name is no date is a problem.
+    A log outside the window is an excluded fragment without text, and a file whose name is not a date is a problem.
     """
     logs, problems = logs_in_display_order(query)
     oldest = query.layer.query.max_age_days
@@ -138,7 +138,7 @@ def additional(query: SourceQuery) -> RetrievalResult:
 
 
 def threads(query: SourceQuery) -> RetrievalResult:
-    """Threads of the layer's files as fragments, the last updated first; those that are not active are excluded."""
+    """Threads of the layer's files as fragments, the last updated first; threads that are not active are excluded."""
     documents, problems = read_documents(query)
     fragments = sorted(
         (_thread_fragment(document, query) for document in documents), key=lambda fragment: fragment.location.path

@@ -69,7 +69,7 @@ def events(query: SourceQuery) -> RetrievalResult:
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
         problems.append(
-            Problem("no-session", where, 0, f"there is no session {named}; the others show their highlights")
+            Problem("no-session", where, 0, f"no session is called {named}; the others show their highlights")
         )
     if not named and sessions:
         current = sessions[0]

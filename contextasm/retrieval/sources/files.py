@@ -68,7 +68,7 @@ def files(query: SourceQuery) -> RetrievalResult:
         elif read:
             problems.append(read)
         elif path in query.build.request.open:
-            problems.append(Problem("no-file", path, 0, "is open, but there is no such file in the workspace"))
+            problems.append(Problem("no-file", path, 0, "is open, but the workspace has no such file"))
     fragments.sort(key=lambda fragment: -sum(value for _, value in fragment.score))
     placed = (
         tuple(

@@ -1,4 +1,4 @@
-"""Sources `entities` and `relations` of the files of a graph: those that the topic names first, and how they relate.
+"""Sources `entities` and `relations` of the files of a graph: the ones that the topic names first, and how they relate.
 
 Relations are followed step by step from the entities that earlier layers found: `start_from` names those layers.
 """
@@ -49,7 +49,7 @@ class Entity(NamedTuple):
 
 
 def entities(query: SourceQuery) -> RetrievalResult:
-    """Entities of the layer's files as fragments, those that the topic names first, then the most salient.
+    """Entities of the layer's files as fragments, the ones that the topic names first, then the most salient.
 
     Besides those, `max_candidates` may enter; the others are excluded.
     """
@@ -75,7 +75,7 @@ def _distinct_entities(query: SourceQuery) -> tuple[list[Entity], list[Document]
     by_id: dict[str, Entity] = {}
     for entity in (entity for data in files for entity in _entities(data, problems)):
         if entity.id in by_id:
-            message = f"{entity.id} stands in line {by_id[entity.id].line} already"
+            message = f"{entity.id} is already in line {by_id[entity.id].line}"
             problems.append(Problem("duplicate-id", entity.path, entity.line, message, "keep one of them"))
         else:
             by_id[entity.id] = entity

@@ -55,25 +55,25 @@ class InstructionFile(NamedTuple):
 InstructionFiles = tuple[Sequence[InstructionFile], Sequence[Problem], Sequence[str]]
 """Instruction files, their problems, and every path that was looked at, whether there is a file or not.
 
-The root's files come first, and an imported file after the importing one. Problems are those of files that can't be
+The root's files come first, and an imported file after the importing one. Problems are of files that can't be
 read, and of imports that lead nowhere, in a circle, too deep or out.
 """
 
 
 def read_instruction_files(workspace: Workspace, layer: Layer, request: Request) -> InstructionFiles:
-    """The files of the layer's paths, taken from each folder from the root down to those of the open files."""
+    """The files of the layer's paths, taken from each folder from the root down to the open files' folders."""
     return _Reading(workspace, request.open).read(_paths(workspace, layer, request, _folders_to_open(request)))
 
 
 def read_all_instruction_files(workspace: Workspace, templates: Iterable[str]) -> InstructionFiles:
-    """The files that these paths name in any folder, with their imports, whatever files are open."""
+    """The files that these paths name in any folder, with their imports, not only for the open files."""
     patterns = [any_owner_pattern(template) for template in templates]
     paths = (path for pattern in patterns for path in workspace.list(f"**/{pattern}"))
     return read_with_imports(workspace, dict.fromkeys(paths))
 
 
 def read_with_imports(workspace: Workspace, paths: Iterable[str]) -> InstructionFiles:
-    """The files at these paths, with all that they import, whatever files are open."""
+    """The files at these paths, with all that they import, not only for the open files."""
     return _Reading(workspace, None).read(paths)
 
 
@@ -128,7 +128,7 @@ class _Reading:
         return [*self._files.values()], tuple(self._problems.values()), tuple(self._paths)
 
     def _add(self, path: str, importing: tuple[str, ...]) -> bool:
-        """Add a file and what it imports; False where there is no such file. `importing` leads to it."""
+        """Add a file and what it imports; False if the file does not exist. `importing` leads to it."""
         if path not in self._paths:
             read = self._workspace.read(path)
             self._paths[path] = read is not None
@@ -161,7 +161,7 @@ class _Reading:
         return Reason.of("not-open", globs=shown) if shown else Reason("on-request")
 
     def _front_fault(self, document: Document) -> int:
-        """The line of a Cursor rule's front matter that is no YAML, as a problem, too; 0 for none, and for other files.
+        """The line of a Cursor rule's front matter that is not YAML, also as a problem; 0 for none or other files.
 
         Cursor skips such a rule and says nothing.
         """
@@ -191,7 +191,7 @@ class _Reading:
                 break
 
     def _import_fault(self, place: _Import, trail: tuple[str, ...]) -> str:
-        """Read an imported file; gives the reason why it is not there, empty where it is, or is no file's name."""
+        """Read an imported file; gives the reason why it is missing; empty if it is there, or not a file's name."""
         written = place[2]
         path = imported_path(trail[-1], written)
         if path is None:

@@ -82,11 +82,11 @@ def log_day(path: str) -> str:
 
 
 BESIDE = "beside"
-"""Note of a line that was found by a line beside it."""
+"""Note of a line that was found by a line next to it."""
 
 
 _Logs = Mapping[str, tuple[DatedLog, int]]
-"""Logs by path, each with its place among those that are shown."""
+"""Logs by path, each with its place among the logs that are shown."""
 
 _Candidates = tuple[Mapping[int, float], Mapping[int, int]]
 """Similarity of each row that may be shown, the best of its copies, and for other rows the one that stands for each."""
@@ -96,11 +96,11 @@ _MORE = 8
 
 
 def log_search(query: SourceQuery) -> RetrievalResult:
-    """Lines of the layer's logs as fragments, those that match the topic with their similarity; none without a topic.
+    """Lines of the layer's logs as fragments, matches of the topic with their similarity; none without a topic.
 
-    Of lines of one day that say the same, one is a candidate. Of more than `MANY` lines, those that are no candidates
+    Of lines of one day that say the same, one is a candidate. Of more than `MANY` lines, lines that are not candidates
     are counted by reason. A log of a later day is an excluded
-    fragment without text, and a file whose name is no date is a problem.
+    fragment without text, and a file whose name is not a date is a problem.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
@@ -128,11 +128,11 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
     fragments: list[Fragment] = []
     rows = [*scores, *others]
     lines = dict(zip(rows, pool.entries(rows), strict=True))
-    beside = _without_own_match(query.build.request.topic, {row: lines[row] for row in scores}, logs)
+    found_by_others = _without_own_match(query.build.request.topic, {row: lines[row] for row in scores}, logs)
     for row, line in lines.items():
         fragment = _line_fragment(line, logs[line.path], query.layer)
         if row in scores:
-            verdict = Verdict(note=BESIDE) if row in beside else Verdict()
+            verdict = Verdict(note=BESIDE) if row in found_by_others else Verdict()
             fragments.append(fragment._replace(score=(("similarity", scores[row]),), verdict=verdict))
         elif row in merged:
             into = lines[merged[row]]
@@ -154,7 +154,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
 
 
 def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) -> frozenset[int]:
-    """The rows of lines that do not match the topic themselves: they were found by what stands beside them."""
+    """The rows of lines that do not match the topic themselves: they were found by the lines next to them."""
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import build_index
 

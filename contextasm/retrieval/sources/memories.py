@@ -106,7 +106,7 @@ def memory_tier(memory: Memory, layer: Layer) -> str:
 def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
     tiers = dict.fromkeys(tier for _, tier in layer.memories.tier_of_key)
     if memory.tier and tiers and memory.tier not in tiers:
-        message = f"tier {memory.tier} is none of {', '.join(tiers)}, so no layer shows it"
+        message = f"tier {memory.tier} is not one of {', '.join(tiers)}, so no layer shows it"
         yield Problem("unknown-tier", memory.path, memory.line, message)
     if not layer.memories.field_limits:
         return
@@ -134,7 +134,7 @@ def _form_problems(memory: Memory) -> Iterator[Problem]:
 
 
 def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:
-    """The memories that a quota may take, without those that say the same as a surer one of them."""
+    """The memories that a quota may take, without the ones that say the same as a surer one."""
     patterns = [pattern for pattern, _ in layer.memories.key_quota]
     candidates = [
         memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
@@ -183,7 +183,7 @@ def recent_memories(query: SourceQuery) -> RetrievalResult:
 
 
 def search_memories(query: SourceQuery) -> RetrievalResult:
-    """Memories of the layer's files as fragments, those that match the topic with scores; none without a topic."""
+    """Memories of the layer's files as fragments, matches of the topic with scores; none without a topic."""
     if not query.build.request.topic.strip():
         return RetrievalResult()
     return use_memories(query, _topic_fragments)

@@ -1,4 +1,4 @@
-"""Source `patterns`: ways of working, with their rates of success; those that fit the topic.
+"""Source `patterns`: ways of working, with their rates of success; the ones that fit the topic.
 
 A pattern fits by its keywords, intents and entities; its text is not searched.
 """
@@ -44,12 +44,12 @@ class Pattern(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Rate of success, from 0 to 1, nearer to a half the fewer the tries; 0 where it was never tried (001-16)."""
+        """Rate of success, from 0 to 1, nearer to a half the fewer the tries; 0 if it was never tried (001-16)."""
         return (self.succeeded + 1) / (self.applied + 2) if self.applied else 0.0
 
 
 def patterns(query: SourceQuery) -> RetrievalResult:
-    """Patterns of the layer's files as fragments, those that fit the topic first, by rate of success.
+    """Patterns of the layer's files as fragments, matches of the topic first, by rate of success.
 
     One fits by a keyword, by the intent, or by the type of an entity that the topic names (`start_from`).
     """

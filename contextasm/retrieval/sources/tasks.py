@@ -13,7 +13,7 @@ from contextasm.text.data.task_stack import Task, TaskStack, parse_task_stack, t
 
 
 def root_goal(query: SourceQuery) -> RetrievalResult:
-    """The task that all others serve; none where it is the current one."""
+    """The task that all others serve; none if it is the current one."""
     return _task_fragments(query, lambda stack: stack.path()[:-1][:1])
 
 
@@ -23,7 +23,7 @@ def ancestor_goals(query: SourceQuery) -> RetrievalResult:
 
 
 def sibling_results(query: SourceQuery) -> RetrievalResult:
-    """The completed tasks beside the current one with their results, and the blocked ones, the latest first."""
+    """The completed siblings of the current task with their results, and the blocked ones, the latest first."""
     return _task_fragments(query, TaskStack.siblings)
 
 

@@ -43,7 +43,7 @@ class Tool(NamedTuple):
 
 
 def tools(query: SourceQuery) -> RetrievalResult:
-    """Tools of the layer's files as fragments; those that do not match the topic are excluded, if any matches.
+    """Tools of the layer's files as fragments; tools that do not match the topic are excluded, if any matches.
 
     Matching ones have their similarity, the most similar first.
     """
@@ -83,7 +83,7 @@ def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
     if isinstance(value, Mapping):
         value = value.get("tools", [value])
     if not isinstance(value, list):
-        problems.append(Problem("bad-data", data.document.path, 1, "is no list of tools"))
+        problems.append(Problem("bad-data", data.document.path, 1, "is not a list of tools"))
         return
     lines = _lines_of_names(data.document)
     for number, item in enumerate(value, 1):

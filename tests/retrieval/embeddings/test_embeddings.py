@@ -217,10 +217,10 @@ FAILING = {
     "exit code": ("import sys; sys.exit('no model here')", "ended with exit code 1 (no model here)"),
     "nothing": ("pass", "gave another number of vectors than there were texts"),
     "one too many": ("for n in range(6): print('[1, 2]')", "gave another number of vectors"),
-    "garbage": ("print('loading model...')", "gave a line that is no JSON: loading model"),
-    "no vector": ("print('{}')", "gave something that is no list of numbers"),
-    "words": ("print('[\"a\"]')", "gave something that is no list of numbers"),
-    "empty vector": ("print('[]')", "gave something that is no list of numbers"),
+    "garbage": ("print('loading model...')", "gave a line that is not JSON: loading model"),
+    "no vector": ("print('{}')", "gave something that is not a list of numbers"),
+    "words": ("print('[\"a\"]')", "gave something that is not a list of numbers"),
+    "empty vector": ("print('[]')", "gave something that is not a list of numbers"),
     "not finite": ("print('[NaN, 1]')", "gave a number that is not finite"),
     "too large": ("print('[' + '9' * 400 + ']')", "gave a number that is not finite"),
     "different lengths": ("print('[1]'); print('[1, 2]')", "gave vectors of different lengths"),
@@ -238,7 +238,7 @@ def test_without_vectors_the_build_goes_on_and_says_so(tmp_path: Path, case: str
     result = build(root, "harbor")
     assert result.out == build(workspace(tmp_path / "plain", None), "harbor").out
     assert f"warning: ctxasm.yaml:2: the embedder {message}" in result.err
-    assert "; memories are ranked by their words alone [embedder]" in result.err
+    assert "; memories are ranked only by their words [embedder]" in result.err
     assert "/embedder" not in result.err
 
 
