@@ -118,7 +118,7 @@ def show_hits(
         write_stdout(shown(_hit_table(hits)))
     show_problems(found.problems)
     if not hits:
-        what = f"none of {found.searched:,} memories matches" if found.searched else "no memories were found to search"
+        what = f"none of {found.searched:,} memories matches" if found.searched else "there is no memory to search"
         write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 
