@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem, Workspace
-from contextasm.retrieval.pools.entries import read_pool
-from contextasm.retrieval.pools.log_pool import line_entry, log_day, log_lines
+from contextasm.retrieval.pool import read_pool
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+from contextasm.retrieval.sources.log_search import line_entry, log_day, log_lines
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.places import archived_path

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, Document
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.workspace.atomic import write
+from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.state import STATE_FOLDER, make_state_folder
 
 LOCK = f"{STATE_FOLDER}/lock"
 

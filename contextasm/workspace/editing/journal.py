@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError
 from contextasm.text.json_reader import load_json
-from contextasm.workspace.atomic import make_folders, write
+from contextasm.workspace.atomic import make_folders, make_state_folder, write, write_private
 from contextasm.workspace.reading import MISSING, file_bytes
-from contextasm.workspace.state import make_state_folder, write_private
 
 
 def refuse_path(root: str, path: str) -> None:

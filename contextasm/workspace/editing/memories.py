@@ -11,7 +11,7 @@ from datetime import date
 from functools import cached_property
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
-from contextasm.retrieval.pools.entries import MANY
+from contextasm.retrieval.pool import MANY
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
 from contextasm.text.memories.writer import field_text
