@@ -16,7 +16,7 @@ _KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 
 
 class NewMemoryReader:
-    """Makes memories of texts and of JSON. `shared` has the fields that each of them gets where it names no other."""
+    """Makes memories of texts and of JSON. `shared` has the fields that each of them gets if it names no other."""
 
     def __init__(self, shared: NewMemory) -> None:
         self._shared = shared

@@ -46,7 +46,7 @@ def exported_memories(
     for path in visible.list(f"{owner}/memories/*.md"):
         document = visible.read(path)
         if isinstance(document, Problem):
-            raise ContextasmError(path, document.message, "put that right, and nothing has been written")
+            raise ContextasmError(path, document.message, "correct the file; nothing has been written")
         if document:
             parsed, own_problems = parse_memories(document)
             memories += parsed
@@ -57,7 +57,7 @@ def exported_memories(
 
 
 def _private_count(workspace: Folder, visible: Document, count: int) -> int:
-    """The number of memories that a file holds beside the `count` ones that are visible."""
+    """The number of memories that a file holds besides the `count` visible ones."""
     if not visible.lacks_private:
         return 0
     document = workspace.read(visible.path)
@@ -67,8 +67,8 @@ def _private_count(workspace: Folder, visible: Document, count: int) -> int:
 def private_line_finder(workspace: Folder, home: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
     """A function that gives the private lines of an owner's files, for memories that become pages of a store.
 
-    They are those that a shared context lacks, but for files of a private layer that reads the pages, too: this layer
-    keeps them private where they are read.
+    They are the ones that a shared context lacks, except in files of a private layer that reads the pages, too: this
+    layer keeps them private when they are read.
     """
     profile = _resolve_profile(workspace, options, process)
 

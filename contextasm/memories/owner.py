@@ -1,4 +1,4 @@
-"""The agent or team whose files a person or a program changes, and the files that memories of it may lie in."""
+"""The agent or team whose files a person or a program changes, and the files that its memories may be in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Owner(NamedTuple):
 
     workspace: Folder
     path: str
-    """Such as `agents/luna`; empty where no owner is named and none is needed."""
+    """Such as `agents/luna`; empty if no owner is named or needed."""
     day: date
     problems: Sequence[Problem] = ()
     """Of the shared store, for who reads memories."""
@@ -39,10 +39,10 @@ class Owner(NamedTuple):
 def find_owner(
     options: Options, process: ProcessEnvironment, *, needed: bool = True, reads_memories: bool = False
 ) -> Owner:
-    """The agent, or the team where the options name a team only.
+    """The agent, or the team if the options name only a team.
 
     For who reads memories, the mirror of a shared store is brought up to date.
-    The agent is the one that an option, a variable or the settings name, else the only one of the workspace. Where none
+    The agent is the one that an option, a variable or the settings name, else the only one of the workspace. If none
     is needed, only the options count. Raises `ContextasmError` for an unknown name.
     """
     workspace = open_workspace(options, process)
@@ -94,7 +94,7 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
 
 
 def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
-    """Gives the ids of a folder's memories from earlier runs; None where nothing may be stored."""
+    """Gives the ids of a folder's memories from earlier runs; None if nothing may be stored."""
 
     def stored_ids(folder: str) -> StoredFacts[FileIds] | None:
         facts = _folder_facts(owner, folder, process)
@@ -104,7 +104,7 @@ def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
 
 
 def _folder_facts(owner: Owner, folder: str, process: ProcessEnvironment) -> FolderFacts | None:
-    """Facts that earlier runs found in the files of a folder; None where nothing may be stored."""
+    """Facts that earlier runs found in the files of a folder; None if nothing may be stored."""
     database = index_database(owner.workspace.root, process.environment)
     if database is None:
         return None

@@ -27,7 +27,7 @@ class SearchResult(NamedTuple):
     problems: tuple[Problem, ...]
     """Of the request, of files that can't be read, and of memories that are not as they should be."""
     taken: str = ""
-    """Why this profile was taken, in a folder without settings; empty where the settings or the options name it."""
+    """Why this profile was taken, in a folder without settings; empty if the settings or the options name it."""
 
 
 def best_memories(
@@ -41,9 +41,9 @@ def best_memories(
 ) -> SearchResult:
     """The `top` best memories for a text, ranked as a build with this topic ranks them.
 
-    They are those of the agent or team that the options name, or of both; without a name, those that a build would
-    search; with `everywhere`, those of every agent, every team and the project. The search runs inside of what `watch`
-    makes of it, such as to show its progress. Raises `ContextasmError`.
+    They are the memories of the agent or team that the options name, or of both; without a name, the ones that a build
+    would search; with `everywhere`, those of every agent, every team and the project. The search runs inside of what
+    `watch` makes of it, such as to show its progress. Raises `ContextasmError`.
     """
     topic = searched_topic(options, text, everywhere=everywhere)
     narrow = _narrowing(options, everywhere=everywhere, top=top)
@@ -55,7 +55,7 @@ def best_memories(
 def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:
     """The text without blanks around it.
 
-    Raises `ContextasmError` for a blank text, for an owner beside `everywhere`, and for an option without an effect.
+    Raises `ContextasmError` for a blank text, for an owner with `everywhere`, and for an option without an effect.
     """
     if not (topic := text.strip()):
         raise ContextasmError("search", "the text is blank", "give some words to search for")
@@ -67,9 +67,9 @@ def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:
 
 
 def memory_of_id(options: Options, name: str, process: ProcessEnvironment, *, everywhere: bool) -> Memory:
-    """The memory with this id among those that a search of the same options would search, active or not.
+    """The memory with this id among the ones that a search of the same options would search, active or not.
 
-    Raises `ContextasmError` where there is none that the audience may see.
+    Raises `ContextasmError` if the audience may see no such memory.
     """
     narrow = _narrowing(options, everywhere=everywhere, top=1)
     build = for_audience(prepare_build(options, process, restrict_profile=narrow).build)
@@ -99,7 +99,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
             if all(name in kinds for path in layer.query.paths for name in placeholders(path))
         ]
         if not layers:
-            what = f"searches no memories of the {' and '.join(kinds)} alone" if searching else "searches no memories"
+            what = f"searches no memories of the {' and '.join(kinds)} only" if searching else "searches no memories"
             hint = "name another profile with -p, or use --all" if searching else _other_search(profile)
             raise ContextasmError(f"profile {profile.name}", what, hint)
         return profile._replace(layers=tuple(layers))

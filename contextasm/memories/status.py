@@ -36,9 +36,9 @@ class StatusChange(NamedTuple):
     """Result of one step of a memory."""
 
     memory: Memory
-    """As it stands now."""
+    """As it is now."""
     before: str
-    """Its status before; the same where nothing has changed."""
+    """Its status before; the same if nothing has changed."""
 
 
 def change_status(

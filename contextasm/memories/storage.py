@@ -34,7 +34,7 @@ class MemoryStorage(Protocol):
     ) -> list[RememberOutcome]:
         """Add the entries, or reinforce memories that say the same; with `force`, add all.
 
-        Memories that begin in `private_lines`, which gives those of a document, are as if they were not.
+        Memories that begin in `private_lines`, which gives the private lines of a document, are ignored.
         """
 
     def import_entries(
@@ -54,7 +54,7 @@ class MemoryStorage(Protocol):
     def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
         """Set `accessed` of the memories of these decisions to a day, unless it is later; the problem with that.
 
-        With `dry_run` nothing is written, and `ContextasmError` is raised where that is known to fail.
+        With `dry_run` nothing is written, and `ContextasmError` is raised if that is known to fail.
         """
 
 
@@ -96,7 +96,7 @@ class FileMemories:
         return pairs
 
     def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
-        """Set `accessed` of memories in their files; there is no problem with that but errors."""
+        """Set `accessed` of memories in their files; it gives no problems, and errors are raised."""
         (refuse_untouchable if dry_run else touch_memories)(self._workspace, shown, day)
         return None
 

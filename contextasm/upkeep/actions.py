@@ -20,11 +20,11 @@ class Move(NamedTuple):
 
     path: str
     target: str
-    """Path of the file afterwards; it must not exist. It ends in `.gz` where the content is to be compressed."""
+    """Path of the file afterwards; it must not exist. It ends in `.gz` if the content is to be compressed."""
 
 
 class Action(NamedTuple):
-    """One thing to do, whole or not at all. One that has neither edits nor moves only tells a person something."""
+    """One thing to do, whole or not at all. An action without edits and moves is a message for a person."""
 
     verb: str
     """What is done, as a command says it: `archive`, `complete`, `reinforce`."""
@@ -33,11 +33,11 @@ class Action(NamedTuple):
     reason: str
     """Why, in words for a person, without the period."""
     needs_approval: bool
-    """Whether it is left out unless a person names it: it changes what an agent is told."""
+    """Whether it is left out unless a person names it: it changes what an agent reads."""
     edits: tuple[Edit, ...] = ()
     moves: tuple[Move, ...] = ()
     tokens_saved: int = 0
-    """Tokens by which what builds may show gets smaller, by the estimate; negative where it grows."""
+    """Tokens that builds may save, by the estimate; negative if it grows."""
 
     @property
     def id(self) -> str:
@@ -47,7 +47,7 @@ class Action(NamedTuple):
 
     @property
     def changes_files(self) -> bool:
-        """Whether there is anything to do; else it only tells a person something."""
+        """Whether it has edits or moves; else it is a message for a person."""
         return bool(self.edits or self.moves)
 
     @property

@@ -1,6 +1,6 @@
 """Application of a plan: the selected actions of one round become changes of files, and these are made as one.
 
-An action is done whole or not at all. One is left out if the bytes that it is about are no longer there, or if an
+An action is done whole or not at all. It is left out if the bytes that it changes are not there any more, or if an
 earlier action changes the same bytes. What one action changes may make another one possible: rounds of a new plan and
 its application go on until nothing is left to do, and `--undo` takes them back as one.
 """
@@ -45,14 +45,14 @@ class Applied(NamedTuple):
     left_out: tuple[tuple[Action, str], ...] = ()
     """Each with the reason, in words for a person, without the period."""
     journal: Journal | None = None
-    """By which everything is taken back; None where nothing was changed."""
+    """By which everything is taken back; None if nothing was changed."""
 
 
 def apply_actions(root: str, actions: Sequence[Action], today: date, earlier: Journal | None = None) -> Applied:
-    """Carry out actions in their order, and file what leaves a file in the archive beside it.
+    """Carry out actions in their order, and put what leaves a file into its archive.
 
     The caller holds the workspace's lock. `earlier` is the journal of earlier rounds of this application: they are
-    taken back together. Raises `ContextasmError` where a file can't be written; then nothing is changed.
+    taken back together. Raises `ContextasmError` if a file can't be written; then nothing is changed.
     """
     composition = _Composition(root, today)
     applied: list[Action] = []
@@ -76,7 +76,7 @@ class _Composition:
         self._today = today
         self._contents: dict[str, bytes | None] = {}
         self._edits: dict[str, list[tuple[Edit, Action]]] = {}
-        """Those of each file in the order of their places, with their actions."""
+        """The edits of each file in the order of their places, with their actions."""
         self._moves: dict[str, str] = {}
         self._targets: set[str] = set()
         self._archive_sizes: dict[str, int] = {}
@@ -102,11 +102,11 @@ class _Composition:
         return ""
 
     def _objection(self, action: Action, accepted: list[Edit]) -> str:
-        """Why an action can't be carried out; its `accepted` edits are among those of their files."""
+        """Why an action can't be carried out; its `accepted` edits are among the edits of their files."""
         for edit in action.edits:
             content = self._content(edit.path) or b""
             if edit.is_archived:
-                self._content(archive_path(edit.path))  # raises where it can't be written to
+                self._content(archive_path(edit.path))  # raises if it can't be written to
             if edit.start > len(content) or content[edit.start : edit.stop] != edit.removed:
                 return f"{edit.path} has changed since"
             placed = self._edits.setdefault(edit.path, [])
@@ -150,7 +150,7 @@ class _Composition:
         return ""
 
     def _content(self, path: str) -> bytes | None:
-        """The bytes of a file that is to change; None for no file. Raises `ContextasmError` where it can't change."""
+        """The bytes of a file that is to change; None for no file. Raises `ContextasmError` if it can't change."""
         if path not in self._contents:
             content = current_content(self._root, path)
             refuse_unwritable_path(self._root, path)
@@ -222,7 +222,7 @@ def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied
     """Apply every action that `selects` takes. The caller holds the workspace's lock.
 
     What policies of retention shorten and evict comes after everything else: what leaves by itself makes room.
-    Raises `ContextasmError` where a file can't be written; nothing is changed then, unless the error says so.
+    Raises `ContextasmError` if a file can't be written; nothing is changed then, unless the error says so.
     """
     done = Applied()
     is_last = False

@@ -1,4 +1,4 @@
-"""Archives: text files in which stands what left a file, with the place it stood at, the day and the reason.
+"""Archives: text files that have what left a file, with its place, the day and the reason.
 
 The archive of `agents/luna/memories/2025-03.md` is `agents/luna/memories/archive/2025-03.md.txt`. No build reads such a
 file as memories; `ctxasm search --archive` does.
@@ -24,7 +24,7 @@ ARCHIVE_SUFFIX = ".txt"
 
 _HEADING = re.compile(r"## (\S.*):([0-9]+), ([0-9]{4}-[0-9]{2}-[0-9]{2}), ([^:\n]*): (.*?)( \{private=true\})?")
 _PRIVATE = " {private=true}"
-"""Behind the heading of a private text: for a shared context, this hides all that stands below it, too."""
+"""After the heading of a private text: in a shared context, this hides all that is below it, too."""
 
 _QUOTE = ">"
 
@@ -34,18 +34,18 @@ class ArchivedText(NamedTuple):
 
     path: str
     line: int
-    """The first line that they stood at, counted from 1."""
+    """The first of their lines in that file, counted from 1."""
     day: str
     """The day on which they left it, YYYY-MM-DD."""
     verb: str
     """The verb of the action that took them away."""
     reason: str
     text: str
-    """As it stood there, with LF line ends and none at its end."""
+    """As it was there, with LF line ends, without one at its end."""
     is_private: bool = False
     """Whether it was private, or in a private part of its file."""
     place: int = 0
-    """Line of the archive at which the text begins, counted from 1; 0 where it is not in one yet."""
+    """Line of the archive at which the text begins, counted from 1; 0 if it is not in one yet."""
 
 
 def archive_path(path: str) -> str:
@@ -54,13 +54,13 @@ def archive_path(path: str) -> str:
 
 
 def line_ends(data: bytes, encoding: str) -> Sequence[int]:
-    """The offset behind each line feed of a file, in order; `encoding` is UTF-8 or UTF-16, in one of its orders."""
+    """The offset after each line feed of a file, in order; `encoding` is UTF-8 or UTF-16, in one of its orders."""
     feed = "\n".encode(encoding)
     return [found.end() for found in re.finditer(re.escape(feed), data) if not found.start() % len(feed)]
 
 
 def archived_text(ends: Sequence[int], start: int, removed: bytes, encoding: str) -> tuple[int, str]:
-    """The line at which removed bytes begin, counted from 1, and their text; a byte that is no text is spelled out.
+    """The line at which removed bytes begin, counted from 1, and their text; a byte that is not text becomes an escape.
 
     `ends` are the `line_ends` of the file, and `start` is an offset in it.
     """
@@ -81,7 +81,7 @@ def format_archive(old: bytes, texts: Iterable[ArchivedText]) -> bytes:
 
 
 def parse_archive(text: str) -> Iterator[ArchivedText]:
-    """The texts of an archive in their order; what stands there in another form is left out."""
+    """The texts of an archive in their order; text in another form is left out."""
     heading: re.Match[str] | None = None
     lines: list[str] = []
     place = 0
@@ -143,14 +143,14 @@ class ArchiveHit(NamedTuple):
     day: str
     """The day of the log, or that on which the text was archived, YYYY-MM-DD; empty for none."""
     source: str
-    """The file and line that the text stood at before; empty for a line of a log, whose file moved as a whole."""
+    """The file and line of the text before; empty for a line of a log, whose file moved as a whole."""
     text: str
     similarity: float
     """1 for the best hit."""
 
 
 _Entry = tuple[IndexEntry, ArchiveHit | None]
-"""The words of a text in an archive, and the hit that it is; a heading is none."""
+"""The words of a text in an archive, and the hit that it is; a heading is not a hit."""
 
 
 def search_archives(

@@ -1,7 +1,7 @@
 """Planner of feedback: what people said of recent builds, as figures, and the changes of settings that these call for.
 
 Each change is proposed and never made: it is an action without edits, for a person to write into the settings. The
-limits and the changes are those of the digest (4.1, Feedback; 003-8).
+limits and the changes come from the digest (4.1, Feedback; 003-8).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def mean_coherence(judged: Sequence[Feedback]) -> float | None:
 def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     """A proposal for each figure of the last 30 days that is beyond its limit, unless the settings have that change.
 
-    Raises `ContextasmError` for a profile or a rule that can't be loaded, where there is something to propose.
+    Raises `ContextasmError` for a profile or a rule that can't be loaded, if there is something to propose.
     """
     first = max(1, upkeep.today.toordinal() - FEEDBACK_DAYS)  # no calendar goes further back
     first_day = date.fromordinal(first).isoformat()
@@ -87,7 +87,7 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
 
 
 def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
-    """Problems of files of feedback that can't be read, and of lines that are none: no figure counts them."""
+    """Problems of files of feedback that can't be read, and of lines that are not feedback: no figure counts them."""
     return read_feedback(upkeep.workspace, upkeep.today).problems
 
 

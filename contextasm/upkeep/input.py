@@ -39,9 +39,9 @@ class TidyFiles:
         return tuple(self._problems[name] for name in sorted(self._problems))
 
     def list(self, pattern: str) -> Sequence[str]:
-        """Paths as the workspace lists them, but for names that builds refuse and files behind linked folders.
+        """Paths as the workspace lists them, without names that builds refuse and files in linked folders.
 
-        A file behind a link to another folder of the workspace is listed at its own place, where a pattern fits it.
+        A file in a link to another folder of the workspace is listed at its own place, if a pattern fits it.
         """
         paths = [path for path in self._workspace.list(pattern) if not self._is_left_out(path)]
         together = "/".join(paths)
@@ -55,7 +55,7 @@ class TidyFiles:
         owner = self._workspace.kept_elsewhere(path)
         if owner is None:
             return self._is_behind_link(path)
-        what = f"the memories of {owner} lie in the shared store, and are not tidied"
+        what = f"the memories of {owner} are in the shared store, and are not tidied"
         hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
         self._problems[f"{owner}/memories"] = Problem("store-untidied", f"{owner}/memories", 0, what, hint)
         return True
@@ -177,7 +177,7 @@ class UpkeepInput:
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Problems of files of memories that can't be read; a plan leaves these files alone."""
+        """Problems of files of memories that can't be read; a plan does not change these files."""
         return self._read[1]
 
     @cached_property
@@ -199,7 +199,7 @@ class UpkeepInput:
 
 
 def _memories(document: Document, shared: SharedWorkspace) -> Iterator[Memory]:
-    """The memories of a file, those that a shared context lacks as private ones."""
+    """The memories of a file; the ones that a shared context lacks are private."""
     seen = shared.read(document.path)
     parts = withheld_lines(seen) if isinstance(seen, Document) else frozenset()
     for memory in parse_memories(document)[0]:

@@ -1,4 +1,4 @@
-"""Planner of logs: those of a greater age than 30 days move to the archive beside them, where a topic finds them.
+"""Planner of logs: logs that are older than 30 days move to the archive, in which a topic finds them.
 
 The age is a setting, `upkeep: logs: archive`. The day of a log is that of its name, and it is never moved back.
 """
@@ -51,7 +51,7 @@ def _archived_copy(upkeep: UpkeepInput, target: str) -> str:
 
 
 def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:
-    """An action that tells of a log which stands in its folder and in the archive: a topic finds it twice."""
+    """A message about a log that is in its folder and in the archive: a topic finds it twice."""
     log, other = upkeep.workspace.read(path), upkeep.workspace.read(archived)
     if isinstance(log, Document) and isinstance(other, Document) and log.whole == other.whole:
         reason = f"the archived copy is enough, for both have one text: delete {path}"

@@ -53,7 +53,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
     """
     workspace = open_workspace(options, process)
     settings_file = load_settings_file(workspace)
-    attach_store(workspace, settings_file, process, offline=True)  # its memories are left alone: no server is asked
+    attach_store(workspace, settings_file, process, offline=True)  # its memories are not changed: no server is asked
     settings = resolve_settings({"date": options.date, "tz": options.tz}, process.environment, settings_file)
     today = resolve_date(settings, process).value
     assert isinstance(today, date)
@@ -84,7 +84,7 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
         for chosen in (actions, done)
         for name in ("tokens_saved", "bytes_saved")
     ]
-    approvals = "by verb, and by whether a person has to approve them, or to decide alone"
+    approvals = "by verb, and by whether a person has to approve or to decide"
     for name, text, samples in (
         (
             "planned_actions",

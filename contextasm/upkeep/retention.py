@@ -1,8 +1,8 @@
 """Planner of retention: what is little used is shortened and what is too much is evicted, by policies (digest 4).
 
 An item is a file, or a memory in a file of memories; it belongs to the first policy that fits it. Archives, hidden
-files and links are no items. An item is hot as a file, warm as a shortened one, cold in the archive beside the file and
-frozen there compressed. Nothing is deleted, and what is pinned never moves. Without policies there is no action.
+files and links are not items. An item is hot as a file, warm as a shortened one, cold in the archive of the file and
+frozen there compressed. Nothing is deleted, and what is pinned never moves. Without policies nothing is done.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RetainedItem(NamedTuple):
     quality: float
     """0 to 1."""
     is_fixed: bool = False
-    """Whether it is pinned whatever the policy says: it instructs an agent, or is a memory that may not leave."""
+    """Whether it is pinned by any policy: it instructs an agent, or is a memory that may not leave."""
     followers: tuple[str, ...] = ()
     """Ids of the memories that leave with it: the older ones that would be shown again without it."""
     memory: Memory | None = None
@@ -86,7 +86,7 @@ def pinned_ids(items: Sequence[RetainedItem], pin: PinPolicy | None) -> frozense
 def is_little_used(item: RetainedItem, compress: CompressPolicy) -> bool:
     """Whether an item is old and has few uses: both must hold (digest 003-13).
 
-    Few are known only where as many builds could have shown it as uses would be enough.
+    Few uses are known only if enough recorded builds could have shown the item.
     """
     is_old = item.age > compress.after_days
     return is_old and item.uses.times < compress.uses_below <= item.uses.builds
@@ -96,7 +96,7 @@ def eviction_scores(items: Sequence[RetainedItem], evict: EvictPolicy) -> Mappin
     """The score of each item by id, 0 to 1: the higher, the sooner it is evicted (digest 003-15).
 
     It is `lru x idle / longest idle + quality_weight x (1 - quality)`: idle days are divided by the most that any of
-    the items has, and the quotient is 0 where all were used today. The source system names the weights and no formula.
+    the items has, and the quotient is 0 if all were used today. The source system names the weights and no formula.
     """
     longest = max((item.idle for item in items), default=0) or 1
     return {item.id: evict.lru * item.idle / longest + evict.quality * (1 - item.quality) for item in items}
@@ -109,7 +109,7 @@ def choose_evictions(
 
     The highest score goes first, equal ones by id.
     `sizes` has the bytes of items that are to be shortened, by id. Candidates are not pinned, and their uses are known;
-    a policy that weighs no uses (`lru: 0`) needs to know none. Where they do not suffice, all of them are evicted. What
+    a policy that weighs no uses (`lru: 0`) needs no uses. If they do not suffice, all of them are evicted. What
     leaves with one that was chosen is not chosen itself.
     """
     kept = {item.id: sizes.get(item.id, item.size) for item in items}
@@ -132,7 +132,7 @@ SHORTENED_MARK = "<!-- Shortened by ctxasm tidy; the archive beside this file ha
 
 
 def shortened_data(document: Document, compress: CompressPolicy, summarizer: Summarizer | None) -> bytes | None:
-    """The bytes of a file in a shorter form; None where no form keeps to the ratio of the policy.
+    """The bytes of a file in a shorter form; None if no form keeps to the ratio of the policy.
 
     With `summarize`, the summarizer's words go first, if there are any. Else the form is the fullest level of detail
     that is short enough. Front matter stays. No file is shortened twice, and none with a managed block or with private
@@ -180,7 +180,7 @@ class _Items:
     """The items of policies; the memories are taken apart once."""
 
     def __init__(self, upkeep: UpkeepInput, uses: RecordedUses, earlier: Sequence[Action]) -> None:
-        """What the `earlier` actions of the plan archive is no item."""
+        """Texts that the `earlier` actions of the plan archive are not items."""
         self._upkeep = upkeep
         self._uses = uses
         instructing = instructing_files(upkeep.workspace, Options(), without_variables(upkeep.workspace))[0]
@@ -266,14 +266,14 @@ def _item_id(owner: OwnerMemories, memory: Memory) -> str:
 
 
 def _may_leave(owner: OwnerMemories, memory: Memory, followers: Iterable[Memory]) -> bool:
-    """Whether a memory may and can leave its place, and with it those that would be shown again."""
+    """Whether a memory may and can leave its place, and with it the memories that would be shown again."""
     is_file = owner.file(memory).is_one_memory  # whose place in the archive has a name that is free
     can_leave = not memory.pin and owner.can_change(memory) if is_file else owner.can_archive(memory)
     return can_leave and all(map(owner.can_archive, followers))
 
 
 def may_be_item(path: str) -> bool:
-    """Whether a file of this path may be an item: hidden files and those of archives are none."""
+    """Whether a file of this path may be an item: hidden files and files of archives may not."""
     names = path.split("/")
     return ARCHIVE not in names[:-1] and not any(name.startswith(".") for name in names)
 
@@ -284,7 +284,7 @@ def may_be_item(path: str) -> bool:
 def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Iterator[Action]:
     """The actions of all policies, in their order: first what is shortened, then what is evicted, by score.
 
-    What leaves its place by the actions `earlier` in the plan is no item any more, and makes room for the others.
+    What leaves its place by the actions `earlier` in the plan is not an item any more, and makes room for other items.
     A record that can't be read has an action that changes nothing and says so. Raises `ContextasmError` for settings
     and profiles that can't be used.
     """
@@ -303,7 +303,7 @@ def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Itera
 def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy, targets: set[str]) -> Iterator[Action]:
     """The files to shorten and not to evict, by id; then the items to evict, the highest score first.
 
-    `targets` gets those of the moves.
+    The targets of the moves are added to `targets`.
     """
     items = items_of.of_policy(policy)
     pinned = pinned_ids(items, policy.pin)
@@ -330,7 +330,7 @@ def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy,
 def _shortened(
     upkeep: UpkeepInput, items: Sequence[RetainedItem], compress: CompressPolicy | None
 ) -> dict[str, tuple[bytes, bytes]]:
-    """The bytes of the files that are little used, full and shorter, by id, of those that have a shorter form."""
+    """The bytes of the files that are little used, full and shorter, by id, if they have a shorter form."""
     shortened: dict[str, tuple[bytes, bytes]] = {}
     # Memories have fields that a shorter text would lose.
     of_memories = {path for owner in upkeep.owners for path in owner.paths}
@@ -369,7 +369,7 @@ def _evict(upkeep: UpkeepInput, item: RetainedItem, reason: str, targets: set[st
 
 
 def _archive_target(upkeep: UpkeepInput, path: str, targets: set[str], *, is_compressed: bool) -> str:
-    """A path in the archive beside a file that nothing has, compressed or not; logs are archived by year."""
+    """A free path in the archive of a file, compressed or not; logs are archived by year."""
     archive, _, name = archived_path(path, dated_log_day(path)).rpartition("/")
     stem, dot, ending = name.partition(".") if not name.startswith(".") else (name, "", "")
     number = 1
@@ -382,7 +382,7 @@ def _archive_target(upkeep: UpkeepInput, path: str, targets: set[str], *, is_com
 
 
 def _without_followers(choices: Sequence[tuple[RetainedItem, float]]) -> list[tuple[RetainedItem, float]]:
-    """The choices but for those that leave with another one; of two that lead each other, the first stays."""
+    """The choices except items that leave with another one; of two that lead each other, the first stays."""
     led: set[str] = set()
     heads: set[str] = set()
     for item, _ in sorted(choices, key=lambda choice: -len(choice[0].followers)):
@@ -393,6 +393,6 @@ def _without_followers(choices: Sequence[tuple[RetainedItem, float]]) -> list[tu
 
 
 def _tokens(path: str, data: bytes) -> int:
-    """Tokens of the text in these bytes, by the estimate; 0 where they are no text."""
+    """Tokens of the text in these bytes, by the estimate; 0 if they are not text."""
     read = decode_document(path, data)
     return ESTIMATE.count(read.whole) if isinstance(read, Document) else 0

@@ -22,7 +22,7 @@ from contextasm.text.similarity import SAME, fold_text
 from contextasm.upkeep.memories.merging import similar_pairs
 
 PROJECT = "project"
-"""Owner of the files that are no agent's and no team's."""
+"""Owner of the files that belong to neither an agent nor a team."""
 
 
 class OwnerSize(NamedTuple):
@@ -66,7 +66,7 @@ class Growth(NamedTuple):
     earlier: int
     """Logs and memories that are older."""
     later: int
-    """Those of a day that is still to come."""
+    """Logs and memories of a later day."""
     undated: int
     """Memories without a date."""
 
@@ -338,7 +338,7 @@ class StatsDocument(TypedDict):
     duplicates: DuplicatesData
     """Memories that `remember` would have merged."""
     context: BuildData | None
-    """The layers of a build; null where several agents could be meant."""
+    """The layers of a build; null if several agents could be meant."""
     problems: list[Problem]
     """The files that can't be read."""
 

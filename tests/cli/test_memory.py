@@ -71,7 +71,7 @@ def test_a_memory_that_is_in_that_state_already_is_told(tmp_path: Path) -> None:
 def test_an_unknown_id_is_refused_with_the_nearest(tmp_path: Path) -> None:
     fill(tmp_path, {FILE: TEXT})
     refused(
-        inside("memory", "deprecate", "two", "onne", "-w", tmp_path), "there is no memory onne", "did you mean one?"
+        inside("memory", "deprecate", "two", "onne", "-w", tmp_path), "no memory has the id onne", "did you mean one?"
     )
     assert status_of(tmp_path, "two") == "active"
     refused(inside("memory", "retire", "one", "-w", tmp_path), "unknown action retire")

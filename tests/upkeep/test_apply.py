@@ -175,7 +175,7 @@ def test_undo_of_any_application_is_the_identity_on_bytes(drawn: tuple[dict[str,
         if journal:
             take_back(root_of(root))
         assert tree(root) == before
-        with pytest.raises(ContextasmError, match="no application to take back"):
+        with pytest.raises(ContextasmError, match="nothing was applied"):
             take_back(root_of(root))
 
 

@@ -132,7 +132,7 @@ def test_an_undo_that_finds_a_file_saved_meanwhile_says_so_and_keeps_the_journal
 
 def test_a_journal_whose_mark_was_touched_is_told_from_none(tmp_path: Path) -> None:
     fill(tmp_path / "none", {FILE: "- One\n"})
-    assert "there is no application to take back" in inside("tidy", "-w", tmp_path / "none", "--undo").err
+    assert "nothing was applied that can be taken back" in inside("tidy", "-w", tmp_path / "none", "--undo").err
     root = interrupted(tmp_path / "a")
     os.chmod(root / ".tidy/.gitignore", 0o600)
     kept = (root / ".tidy/unfinished").read_bytes()
@@ -150,7 +150,7 @@ def test_nothing_is_changed_where_no_journal_would_be_believed(tmp_path: Path) -
     (tmp_path / ".tidy/.gitignore").mkdir(parents=True)
     before = tree(tmp_path)
     done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
-    assert (done.code, ".tidy/.gitignore: is missing, or no regular file" in done.err) == (2, True)
+    assert (done.code, ".tidy/.gitignore: is missing or not a regular file" in done.err) == (2, True)
     assert tree(tmp_path) == before
 
 
@@ -208,7 +208,7 @@ def test_a_journal_that_cant_be_saved_in_a_later_round_takes_back_the_earlier_on
         apply_actions(root, [second], DAY, earlier)
     assert tree(tmp_path) == before
     monkeypatch.undo()
-    with pytest.raises(ContextasmError, match="no application to take back"):
+    with pytest.raises(ContextasmError, match="nothing was applied"):
         take_back(root)
 
 

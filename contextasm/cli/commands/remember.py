@@ -30,7 +30,7 @@ class RememberedData(TypedDict):
     importance: Share
     """The importance it has now."""
     alike: Share
-    """The similarity to the memory that it reinforced; 1 where it was stored."""
+    """The similarity to the memory that it reinforced; 1 if it was stored."""
     left_out: list[str]
     """Fields, as name=value, that the reinforced memory has another value for."""
 
@@ -44,7 +44,7 @@ class RememberedDocument(TypedDict):
 
 
 class MemoryFlags(NamedTuple):
-    """The flags of `remember` beside its owner and its day, as typed."""
+    """The flags of `remember` other than its owner and its day, as typed."""
 
     kind: Annotated[
         str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
@@ -82,7 +82,7 @@ def add_memories(
     """Add a memory to the owner's file of the month.
 
     If an active memory says the same in nearly the same words, that memory is reinforced instead: its importance goes
-    up by 0.1, and it gets the new tags, key and type where it has none of its own. Standard output gets one line for
+    up by 0.1, and it gets the new tags, key and type if it has none. Standard output gets one line for
     each memory.
     """
     from contextasm.config.resolve import process_environment

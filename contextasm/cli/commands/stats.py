@@ -46,7 +46,7 @@ def stats(
 ) -> int:
     """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what each layer needs.
 
-    The layers are those of a build with the same options. Growth goes by the dates in names of logs and in memories.
+    The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
     """
     from contextasm.config.input.settings import load_settings_file
     from contextasm.config.resolve import process_environment
@@ -82,7 +82,7 @@ run = takes_options(stats, all_but("format"))
 
 
 def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild | None, str]:
-    """The build whose layers are shown; None, with what to do, where it is not said for which agent."""
+    """The build whose layers are shown; None, with advice, if the agent is not known."""
     from contextasm.config.resolve import prepare_build
     from contextasm.model import ContextasmError
 
@@ -112,7 +112,7 @@ def _day_and_counter(
 
 
 def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
-    """The files of the workspace in path order, and the problems of those that can't be read."""
+    """The files of the workspace in path order, and the problems of files that can't be read."""
     from contextasm.model import Document, Problem
     from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 
@@ -136,7 +136,7 @@ _BAR = 20
 """Columns of the longest bar."""
 
 _LEAST_COLUMNS = 60
-"""Columns of a terminal below which there are no bars: the figures need the room."""
+"""Columns of a terminal below which no bars are drawn: the figures need the room."""
 
 _LONGEST_TEXT = 60
 """Characters of a memory's text in a table."""
@@ -150,7 +150,7 @@ class _Bars(NamedTuple):
     rest: str
 
     def draw(self, value: int, most: int, whole: int | None = None) -> str:
-        """A bar for `value` where `most` has the whole width; `whole` draws the rest of the bar up to it, fainter."""
+        """A bar for `value` if `most` has the whole width; `whole` draws the rest of the bar up to it, fainter."""
         longest = max(most, 1)
         full = _columns(value, longest, self.width)
         rest = max(0, _columns(whole, longest, self.width) - full) if whole is not None else 0
@@ -321,7 +321,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
 
 
 def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], columns: int) -> str:
-    """Plain columns that are no wider than a terminal: the longest cells are shortened."""
+    """Plain columns that fit a terminal: the longest cells are shortened."""
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(len(row[number]) for row in (header, *rows)) for number in range(len(header))]

@@ -46,7 +46,7 @@ class TaskData(TypedDict):
     result: str
     """Its result; empty until it is complete."""
     reason: str
-    """Why it is blocked or parked; empty where it is not."""
+    """Why it is blocked or parked; empty if it is not."""
     line: Positive
     """Its line of tasks.yaml."""
 
@@ -132,7 +132,7 @@ def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
 
 
 def _argument(action: str, text: str | None) -> str:
-    """The text of an action, in one line. Raises `ContextasmError` where it is missing."""
+    """The text of an action, in one line. Raises `ContextasmError` if it is missing."""
     from contextasm.model import ContextasmError
 
     missing = {"push": "the goal", "pop": "the result", "block": "the reason", "resume": "the id of a task"}
@@ -145,7 +145,7 @@ def _argument(action: str, text: str | None) -> str:
 
 
 def _task_stack(data: object) -> TaskStack:
-    """The stack that the file holds; empty where there is no file. Raises `ContextasmError` for an unreadable file."""
+    """The stack that the file holds; empty without a file. Raises `ContextasmError` for an unreadable file."""
     from contextasm.model import ContextasmError, Data, Problem
     from contextasm.text.data.task_stack import TaskStack, parse_task_stack
 
@@ -160,7 +160,7 @@ def _task_stack(data: object) -> TaskStack:
 
 
 def _stack_text(stack: TaskStack) -> str:
-    """One line for each task, those that serve it below it; an unfinished task that is not current has its id."""
+    """One line for each task, the tasks that serve it below it; an unfinished task that is not current has its id."""
     from contextasm.text.data.task_stack import list_tasks, task_line
     from contextasm.text.names.templates import one_line
 

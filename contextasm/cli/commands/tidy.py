@@ -42,7 +42,7 @@ class TidyFlags(NamedTuple):
         bool, typer.Option("--apply", help="Do it: the actions of the ids, or with --safe or --all many of them.")
     ] = False
     safe: Annotated[bool, typer.Option("--safe", help="Only the actions that need no approval.")] = False
-    every: Annotated[bool, typer.Option("--all", help="All actions, those that need approval, too.")] = False
+    every: Annotated[bool, typer.Option("--all", help="All actions, including the ones that need approval.")] = False
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
     metrics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write metrics of the plan to this Prometheus text file.")
@@ -61,7 +61,7 @@ def tidy(
 ) -> int:
     """Show what would keep memories and logs worth reading: a plan. Nothing changes without --apply.
 
-    An action that needs approval changes what an agent is told. What leaves a file goes to the folder archive/ beside
+    An action that needs approval changes what an agent reads. What leaves a file goes to the folder archive/ next to
     it. Exits 1 if an action that was named could not be done.
     """
     from contextasm.config.resolve import process_environment
@@ -91,7 +91,7 @@ def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
     if flags.undo and flags.metrics is not None:
         raise ContextasmError("--metrics", "--undo makes no plan", "leave one of the two out")
     if flags.undo and (flags.apply or chosen):
-        raise ContextasmError("--undo", "takes back the whole last application", "give it alone")
+        raise ContextasmError("--undo", "takes back the whole last application", "give no other option with it")
     if chosen[1:]:
         raise ContextasmError("tidy", f"{chosen[0]} and {chosen[1]} contradict each other", "give one of them")
     if flags.apply and not chosen:
@@ -102,7 +102,7 @@ def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
 def _write_metrics(
     target: OutputFile | None, upkeep: UpkeepInput, actions: Sequence[Action], applied: Sequence[Action] = ()
 ) -> None:
-    """Write the metrics of a plan, if there is a file for them, and of those of its actions that were applied."""
+    """Write the metrics of a plan, if there is a file for them, and of its actions that were applied."""
     if not target:
         return
     from contextasm.upkeep.plan import upkeep_series
@@ -201,9 +201,8 @@ def _done(action: Action) -> str:
 def _advice(actions: Sequence[Action]) -> str:
     todo = [action for action in actions if action.changes_files]
     if not todo:
-        return (
-            f"ctxasm: {_count(len(actions), 'action')} for you alone" if actions else "ctxasm: there is nothing to do"
-        )
+        count = _count(len(actions), "action")
+        return f"ctxasm: {count} for you to decide" if actions else "ctxasm: there is nothing to do"
     safe = sum(not action.needs_approval for action in todo)
     return (
         f"ctxasm: {_count(len(todo), 'action')}, {len(todo) - safe} to be approved; nothing has changed; "
@@ -231,9 +230,9 @@ class ActionData(TypedDict):
     for_you: bool
     """Whether only a person can do it."""
     tokens_saved: int
-    """Tokens by which builds may get smaller; negative where they grow."""
+    """Tokens by which builds may get smaller; negative if they grow."""
     bytes_saved: int
-    """Bytes by which the files get smaller; negative where they grow."""
+    """Bytes by which the files get smaller; negative if they grow."""
 
 
 class TidyPlan(TypedDict):
@@ -331,7 +330,7 @@ def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folde
 
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
-    """The files that builds and checks could read; those of checks alone where nothing can be built."""
+    """The files that builds and checks could read; only files of checks if nothing can be built."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.owners import owner_names
     from contextasm.config.resolve import prepare_build
@@ -347,7 +346,7 @@ def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) ->
     try:
         agent = next(iter(owner_names(workspace, "agent")), None)
         files = build_inputs(prepare_build(options._replace(agent=agent), process, workspace), process.folder)
-    except ContextasmError:  # the settings are wrong, or there is no agent: the patterns below hold all the same
+    except ContextasmError:  # the settings are wrong, or no agent was found: the patterns below hold all the same
         pass
     read = tuple(InputPattern(pattern, "ctxasm reads this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *read), others=(*files.others, *own))

@@ -1,8 +1,8 @@
-"""Memories of one owner that are alike: those that say the same are merged into one, and clusters are consolidated.
+"""Memories of one owner that are alike: memories that say the same are merged into one, and clusters are consolidated.
 
 Two say the same by the measure of `remember`: at least 92 per cent alike, with the same numbers and negations. Of an
-owner with many memories, three or more that are alike become one new memory. They name it as their successor, and none
-is taken out: they stay in their files with the status `consolidated`.
+owner with many memories, three or more that are alike become one new memory. They name it as their successor, and they
+stay in their files with the status `consolidated`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from contextasm.upkeep.memories.states import (
 from contextasm.workspace.editing.remember import raised_importance
 
 MAX_COMPARED = 500
-"""Number of texts that are all compared with each other; of more, those alone that share a rare part."""
+"""Number of texts that are all compared with each other; of more, only texts that share a rare part."""
 
 MAX_LENGTH = 10_000
 """Characters of the longest text that is compared by its letters; a longer one must be equal."""
@@ -43,7 +43,7 @@ _MAX_POSTINGS = 64
 """Texts, the earliest, that are found by one part."""
 
 _MAX_CANDIDATES = 32
-"""Texts that one is compared with: those that share the most of its rarest parts."""
+"""Texts that one is compared with: the ones that share the most of its rarest parts."""
 
 _LONG_WORD = 5
 _FEW_WORDS = 8
@@ -77,7 +77,7 @@ class _RareParts:
     """Candidates among many texts, by their parts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """Find the rarest parts of each text, but for those that no other has."""
+        """Find the rarest parts of each text, except parts that no other text has."""
         all_parts = [_parts(text) for text in texts]
         counts = Counter(chain.from_iterable(all_parts))
         shared = {part for part, count in counts.items() if count > 1}
@@ -113,7 +113,7 @@ MAX_EQUAL = 64
 
 
 class SimilarMemories:
-    """Which memories of an owner are alike; only those of one audience are compared.
+    """Which memories of an owner are alike; only memories of one audience are compared.
 
     Memories of equal text are one class, named by the id of its first one. A class is compared as one, so that any
     number of equal memories takes a time that grows with it.
@@ -154,7 +154,7 @@ class SimilarMemories:
 
 
 class DuplicateGroup(NamedTuple):
-    """A memory with those that say the same."""
+    """A memory with the memories that say the same."""
 
     kept: Memory
     """The one that stays: a pinned one, else the oldest."""
@@ -171,9 +171,9 @@ class DuplicateGroup(NamedTuple):
 def group_duplicates(
     owner: OwnerMemories, memories: Sequence[Memory], similar: SimilarMemories, today: date
 ) -> list[DuplicateGroup]:
-    """The memories in groups, each memory in one; the first of a group is the first in order, and most are alone.
+    """The memories in groups, each memory in one, and many groups of one; the first of a group is the first in order.
 
-    Only a memory that can be archived joins another one, and none whose fields contradict those of the group.
+    A memory joins another one only if it can be archived, and if its fields do not contradict the fields of the group.
     """
     groups: dict[str, DuplicateGroup] = {}
     firsts: dict[str, list[str]] = {}
@@ -295,7 +295,7 @@ def consolidate(
     summarizer: Summarizer | None,
     today: date,
 ) -> Action | None:
-    """The action that makes one memory of a cluster, with the fields of `merged`; None if there is no text for it.
+    """The action that makes one memory of a cluster, with the fields of `merged`; None without a text for it.
 
     `written` has the memories as they stand. A text that says the same as a memory which is like a member would be a
     duplicate.
@@ -340,7 +340,7 @@ def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str,
 
 
 def _bullet_fields(new: Memory, front: Mapping[str, object]) -> Mapping[str, str]:
-    """The fields of the new memory; those that the front matter sets for other memories are stated, too."""
+    """The fields of the new memory, including the ones that the front matter sets for other memories."""
     names = ["id", "importance", "created", "supersedes"]
     names += (name for name in FIELDS if name in front or getattr(new, name) != DEFAULTS.get(name))
     fields = {name: field_text(getattr(new, name)) for name in dict.fromkeys(names)}

@@ -1,6 +1,6 @@
 """Memories whose time is over: retired ones leave their file, stale tasks are completed, and others expire.
 
-Nothing comes back by it: a memory that another one supersedes goes together with it.
+No memory is shown again because of this: a memory that another one supersedes goes together with it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Supersession:
     """Which memories of an owner supersede which."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
-        """Of all memories of the owner, whatever their status."""
+        """Take all memories of the owner, of any status."""
         self._naming = {old: memory for memory in memories for old in memory.supersedes}
         self._by_id = {memory.id: memory for memory in memories}
         self._successors = {

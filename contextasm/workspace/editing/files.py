@@ -57,9 +57,9 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
     """Wait for the workspace's lock and hold it. The system releases it however the process ends.
 
     What an interrupted application of upkeep has changed is taken back first (`workspace/editing/journal.py`), and the
-    value of the context says what became of it: a command tells a person (`cli/owner.py`). Without
-    `edits`, for who writes into files that may lie outside of the workspace, it is not held where the workspace can't
-    be written to: nobody can edit there. Raises `ContextasmError` where it can't be held, or not after waiting for
+    value of the context says what became of it, for a person (`cli/owner.py`). Without
+    `edits`, for a command that may write outside of the workspace, it is not held if the workspace can't
+    be written to: nobody can edit there. Raises `ContextasmError` if it can't be held, or not after waiting for
     `patience` seconds; None is for any time.
     """
     with hold_lock_file(writable_path(workspace, LOCK), patience=patience, needed=edits) as is_held:
@@ -71,7 +71,7 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
 def hold_lock_file(path: Path, *, patience: float | None, needed: bool = True) -> Iterator[bool]:
     """Wait for a lock file below the state of a workspace and hold it, as `locked` does with the workspace's.
 
-    The value of the context is whether it is held: not where it is not `needed` and can't be made. Raises as `locked`.
+    The value of the context is whether it is held: False if it is not `needed` and can't be made. Raises as `locked`.
     """
     handle = _open_lock_file(path, needed=needed)
     try:
@@ -86,7 +86,7 @@ def hold_lock_file(path: Path, *, patience: float | None, needed: bool = True) -
 
 
 def _open_lock_file(path: Path, *, needed: bool) -> int | None:
-    """The lock file, open; None where it is not `needed` and can't be made in a workspace that is read-only."""
+    """The lock file, open; None if it is not `needed` and can't be made in a workspace that is read-only."""
     try:
         make_state_folder(path.parent.parent)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -127,18 +127,18 @@ def _take_lock(handle: int, path: Path, patience: float | None) -> bool:
 
 
 def _holder(path: Path) -> str:
-    """The number of the process that holds the lock, as it signed; empty where it did not."""
+    """The number of the process that holds the lock, as it signed; empty if it did not."""
     signed = file_bytes(str(path), limit=20)
     number = signed.strip().decode("ascii", "replace") if isinstance(signed, bytes) else ""
     return number if number.isdecimal() else ""
 
 
 def writable_path(workspace: Folder, path: str) -> Path:
-    """The path on disk of a path of the workspace. Raises `ContextasmError` where links lead out of it."""
+    """The path on disk of a path of the workspace. Raises `ContextasmError` if links lead out of it."""
     full = Path(workspace.root, path)
     real = os.path.realpath(full)
     if not real.startswith(workspace.root.rstrip("/") + "/"):
-        raise ContextasmError(path, f"leads out of the workspace, to {real}", "take the link away")
+        raise ContextasmError(path, f"leads out of the workspace, to {real}", "remove the link")
     return full
 
 
@@ -148,7 +148,7 @@ def open_document(workspace: Folder, path: str) -> Document:
     read = workspace.read(path) or decode_document(path, b"")
     if isinstance(read, Document):
         return read
-    raise ContextasmError(path, read.message, "put that right, and nothing has been written")
+    raise ContextasmError(path, read.message, "correct the file; nothing has been written")
 
 
 def open_file(workspace: Folder, path: str) -> EditableFile:
@@ -157,9 +157,9 @@ def open_file(workspace: Folder, path: str) -> EditableFile:
 
 
 def save_file(workspace: Folder, path: str, data: bytes) -> None:
-    """Make `data` the content of a file, and make its folder where it is missing. The caller holds the lock.
+    """Make `data` the content of a file, and make its folder if it is missing. The caller holds the lock.
 
-    Raises `ContextasmError` where it can't be written, and for a file of a shared store.
+    Raises `ContextasmError` if it can't be written, and for a file of a shared store.
     """
     refuse_store(workspace, path)
     full = writable_path(workspace, path)
@@ -175,16 +175,16 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
 
 
 def refuse_store(workspace: Folder, path: str) -> None:
-    """Raise `ContextasmError` for a file of memories that lie in a shared store."""
+    """Raise `ContextasmError` for a file of memories of a shared store."""
     if workspace.kept_elsewhere(path):
         hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
-        raise ContextasmError(path, "lies in the shared store, and its mirror is not edited", hint)
+        raise ContextasmError(path, "is in the shared store, and its mirror is not edited", hint)
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:
-    """Add a text of LF lines to the end of a log; True where the log is new. Raises `ContextasmError`.
+    """Add a text of LF lines to the end of a log; True if the log is new. Raises `ContextasmError`.
 
-    A text that begins with `---` stands below a blank line: as the first lines of a file it would be front matter.
+    A text that begins with `---` is put below a blank line: as the first lines of a file it would be front matter.
     """
     with locked(workspace):
         old = open_file(workspace, path)
@@ -207,7 +207,7 @@ def append_line(workspace: Folder, path: str, line: str) -> int:
 
 
 def _missing_line_ends(old: str) -> str:
-    """Line ends that are missing at the end of a text before a blank line stands there; of an empty text none are."""
+    """Line ends to add to a text so that it ends in a blank line; empty for an empty text."""
     if not old.strip():
         return "" if not old or old.endswith("\n") else "\n"
     lines = old.replace("\r\n", "\n").split("\n")

@@ -1,6 +1,6 @@
 """Memories of another program are added to an owner's, by their ids; every entry is decided before the first byte.
 
-An entry whose id no memory has is added. One whose memory has all that it states is left. Where the two differ, a
+An entry whose id no memory has is added. One whose memory has all that it states is left. If the two differ, a
 person may have changed the memory since, so it stays as well, unless the entries are to win.
 """
 
@@ -45,7 +45,7 @@ def store_entries(
     """Add the entries to the file `place.path`, and tell what became of each, in their order.
 
     With `update`, memories in any file of the owner take over what their entries state otherwise. With `dry_run`,
-    nothing is written. Raises `ContextasmError` where a memory would not be read back as its entry; nothing is written.
+    nothing is written. Raises `ContextasmError` if a memory would not be read back as its entry; nothing is written.
     """
     with nullcontext() if dry_run else locked(workspace):
         editor = MemoryEditor(workspace, place.path, place.folder)

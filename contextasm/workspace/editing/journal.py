@@ -3,8 +3,8 @@
 The journal in `.tidy/` holds the content that each file had before, and the digests of every content that the changes
 give it. It is on the disk before the first file changes. Whoever takes the workspace's lock next takes back what an
 interrupted process has changed. The caller holds that lock. A journal that can't be followed, because somebody else has
-changed one of the files, stays where it is, and no application begins until it is gone. No file that is hidden, outside
-of the workspace or behind a link is read or written.
+changed one of the files, stays, and no application begins until it is removed. No file that is hidden, outside
+of the workspace or reached through a link is read or written.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from contextasm.workspace.reading import MISSING, file_bytes
 
 
 def refuse_path(root: str, path: str) -> None:
-    """Raise `ContextasmError` for a path that upkeep does not write: hidden, no inner path, or behind a link."""
+    """Raise `ContextasmError` for a path that upkeep does not write: hidden, outside, or through a link."""
     parts = path.split("/")
     if any(part.startswith(".") or not part for part in parts) or "\0" in path:
-        raise ContextasmError(path, "is no file that upkeep writes", "leave it as it is")
+        raise ContextasmError(path, "is not a file that upkeep writes", "leave it as it is")
     if os.path.realpath(f"{root}/{path}") != f"{root}/{path}":
-        raise ContextasmError(path, "leads elsewhere through a link", "take the link away")
+        raise ContextasmError(path, "leads elsewhere through a link", "remove the link")
 
 
 def current_content(root: str, path: str) -> bytes | None:
-    """The bytes of a file; None for no file. Raises `ContextasmError` for a link, and where it can't be read."""
+    """The bytes of a file; None without a file. Raises `ContextasmError` for a link, and if it can't be read."""
     refuse_path(root, path)
     read = file_bytes(f"{root}/{path}")
     if isinstance(read, bytes):
@@ -48,7 +48,7 @@ def current_content(root: str, path: str) -> bytes | None:
 def refuse_unwritable_path(root: str, path: str) -> None:
     """Raise `ContextasmError` for a file that `make_changes` could not write, as far as can be said without trying.
 
-    Folders that are missing are no hindrance: they are made.
+    Missing folders are made.
     """
     folder = f"{root}/{path}".rpartition("/")[0]
     while not os.path.lexists(folder):
@@ -138,7 +138,7 @@ def save_journal(root: str, journal: Journal) -> None:
     mark = _mark(root)
     if mark is None:
         hint = "make it a regular file: the journal, by which changes are taken back, names it"
-        raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing, or no regular file", hint)
+        raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing or not a regular file", hint)
     entries = [
         {
             "path": entry.path,
@@ -163,7 +163,7 @@ def load_journal(root: str, name: str) -> Journal | None:
     if not os.path.lexists(path):
         return None
     if os.path.islink(f"{root}/{FOLDER}") or os.path.islink(path):
-        raise _disbelieved(where, "lies behind a link")
+        raise _disbelieved(where, "is reached through a link")
     data = file_bytes(path, limit=_ANY_SIZE)
     if not isinstance(data, bytes):
         raise _disbelieved(where, data.message)
@@ -230,7 +230,7 @@ class FileChange(NamedTuple):
 def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | None = None) -> Journal:
     """Change all the files, or none, and keep the journal by which `take_back` restores them.
 
-    What grows changes first, and what goes comes last, so that each text stands in a file at every moment. `earlier` is
+    What grows changes first, and what goes comes last, so that each text is in a file at every moment. `earlier` is
     the journal of the same application; both are then taken back as one. Raises `ContextasmError`; nothing is changed
     then, changes of `earlier` included, unless the error says so.
     """
@@ -261,9 +261,9 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
 
 
 def withdraw(root: str, journal: Journal, error: BaseException) -> None:
-    """Take back what an application that can't go on because of `error` has done; nothing where that was done before.
+    """Take back what an application that can't go on because of `error` has done; nothing if that was done before.
 
-    Raises `ContextasmError` where its changes stay, because a file was changed since.
+    Raises `ContextasmError` if its changes stay, because a file was changed since.
     """
     try:
         last = load_journal(root, LAST)
@@ -277,7 +277,7 @@ def withdraw(root: str, journal: Journal, error: BaseException) -> None:
 def _half_done(error: ContextasmError) -> ContextasmError:
     """The error of an application whose changes could not be taken back."""
     what = f"{error.what}, and what was changed before it can't be taken back now"
-    hint = "`ctxasm tidy --undo` takes it back, or names what stands in the way"
+    hint = "`ctxasm tidy --undo` takes it back, or says why it can't"
     return ContextasmError(error.where, what, hint, code=error.code)
 
 
@@ -290,7 +290,7 @@ def recover(root: str) -> Recovery:
     """Take back an interrupted application.
 
     If somebody else has changed one of its files since, or its journal is not believed, everything stays as it is. Each
-    of its files is old or new, and each text stands in one of them. Raises `ContextasmError` where a file can't be
+    of its files is old or new, and each text is in one of them. Raises `ContextasmError` if a file can't be
     written.
     """
     try:
@@ -313,12 +313,13 @@ def recover(root: str) -> Recovery:
 def take_back(root: str) -> Journal:
     """Restore every file that the last application changed, byte for byte.
 
-    Raises `ContextasmError` where there is none, and, with code 1, where a file was changed since, or where the journal
+    Raises `ContextasmError` if none was applied, and, with code 1, if a file was changed since, or if the journal
     is not believed. No application is unfinished: the lock was taken.
     """
     journal = load_journal(root, LAST)
     if journal is None:
-        raise ContextasmError("--undo", "there is no application to take back", "`ctxasm tidy` shows what it would do")
+        hint = "`ctxasm tidy` shows what it would do"
+        raise ContextasmError("--undo", "nothing was applied that can be taken back", hint)
     changed = _changed_since(root, journal)
     if not changed:
         os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
@@ -371,7 +372,7 @@ def _change_file(root: str, change: FileChange) -> None:
 
 
 def _changed_since(root: str, journal: Journal) -> tuple[str, ...]:
-    """The files whose content is none that the changes gave them."""
+    """The files whose content is not one that the changes gave them."""
     return tuple(
         entry.path for entry in journal.entries if content_digest(current_content(root, entry.path)) not in entry.states
     )

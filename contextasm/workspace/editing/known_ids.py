@@ -15,7 +15,7 @@ from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
 FolderOfIds = Callable[[str], StoredFacts[FileIds] | None]
-"""Gives the stored ids of a folder; None where nothing may be stored."""
+"""Gives the stored ids of a folder; None if nothing may be stored."""
 
 
 class FolderIds:
@@ -27,7 +27,7 @@ class FolderIds:
         memories: Callable[[str], Sequence[Memory]],
         stored: StoredFacts[FileIds] | None,
     ) -> None:
-        """The files at `paths`; `memories` gives those of one as it alone names them, and `stored` spares that."""
+        """Take the files at `paths`; `memories` gives the ones of a file, with its ids, and `stored` spares that."""
         self._paths = sorted(paths)
         self._memories = memories
         self._stored = stored
@@ -40,7 +40,7 @@ class FolderIds:
         return unique_ids(name for file in self._known().values() for name in file.ids)
 
     def find(self, name: str) -> Memory | None:
-        """The memory with an id, under that id; None where there is none."""
+        """The memory with an id, under that id; None if no memory has it."""
         try:
             return self._find(name)
         except LookupError:  # a file has changed since its ids were looked at
@@ -48,7 +48,7 @@ class FolderIds:
             return self._find(name)
 
     def _find(self, name: str) -> Memory | None:
-        """As `find`. Raises `LookupError` where a file is not as it was when its ids were stored."""
+        """As `find`. Raises `LookupError` if a file is not as it was when its ids were stored."""
         self._known()
         namesakes = self._places.get(id_root(name), [])
         for unique, (path, place, own) in zip(unique_ids([each[2] for each in namesakes]), namesakes, strict=True):
@@ -96,7 +96,7 @@ class WorkspaceIds:
     def find(self, name: str) -> list[Memory]:
         """The memories with an id, in path order: one for each owner that has one.
 
-        Raises `ContextasmError`, with the nearest id, where there is none.
+        Raises `ContextasmError`, with the nearest id, if no memory has it.
         """
         found = [memory for folder in self._folders if (memory := folder.find(name))]
         if not found:
@@ -111,7 +111,7 @@ class WorkspaceIds:
 
 
 def unknown_id(name: str, ids: Collection[str], where: str) -> ContextasmError:
-    """The error of an id that no memory has, with the nearest one that there is."""
+    """The error of an id that no memory has, with the nearest one that a memory has."""
     near = nearest(name, ids)
     hint = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
-    return ContextasmError(where, f"there is no memory {name}", hint)
+    return ContextasmError(where, f"no memory has the id {name}", hint)

@@ -51,7 +51,7 @@ class MemoryEditor:
             if other.endswith("/"):
                 open_document(workspace, other)
         self._paths = (path, *(other for other in listed if other != path))
-        """Paths of all files, those that can't be read included."""
+        """Paths of all files, including files that can't be read."""
         self._fields: dict[str, dict[int, dict[str, str]]] = {}
         """By the path of a file and the line of a memory, counted from 1."""
         self._replaced: dict[str, dict[int, str]] = {}
@@ -89,7 +89,7 @@ class MemoryEditor:
         return self._memories[path]
 
     def _parsed_memories(self, file: MemoryFile) -> tuple[Memory, ...]:
-        """The memories as written, under the ids that they have where they are read: those of their cleaned texts."""
+        """The memories as written, under the ids with which builds read them: the ids of their cleaned texts."""
         memories = distinct_memories(self._visible_memories(file))[0]
         if not (file.document.hidden or file.document.secrets):
             return memories
@@ -109,9 +109,9 @@ class MemoryEditor:
         return bool(file and file.is_one_memory)
 
     def find(self, name: str, where: str) -> Memory:
-        """The memory with an id, as `show` finds it. Raises `ContextasmError` at `where` for an id that none has.
+        """The memory with an id, as `show` finds it. Raises `ContextasmError` at `where` for an id that no memory has.
 
-        It is given under the id that its file alone gives it. To be asked before anything is changed.
+        It has the id that its file gives it. Call this before anything is changed.
         """
         if self._ids is None:
             # What may be stored is of all memories, and here some may be hidden.
@@ -129,7 +129,7 @@ class MemoryEditor:
     def find_same(self, text: str, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
         """The active memory that says the same as a folded text, with its similarity to the text, 0 to 1.
 
-        Of several, the most similar; None if there is none.
+        Of several, the most similar; None without such a memory.
         """
         if self._texts is None:
             self._texts = self._load_texts()
@@ -193,7 +193,7 @@ class MemoryEditor:
         self._memories.pop(memory.path, None)
 
     def append(self, path: str, bullets: Sequence[str]) -> Sequence[Memory]:
-        """Have list items at the end of a file, instead of those of an earlier call; gives its last memories then.
+        """Have list items at the end of a file, instead of the items of an earlier call; gives its last memories then.
 
         They are as many as the list items at most. Whoever appends compares them with what they should be: a heading
         may be in a fence, a file may end in one, and front matter may archive all memories of the file.

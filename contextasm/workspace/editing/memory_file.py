@@ -19,20 +19,20 @@ from contextasm.workspace.editing.files import EditableFile
 
 
 class Edit(NamedTuple):
-    """Bytes in a file of the workspace, and those that take their place."""
+    """Bytes in a file of the workspace, and the bytes that replace them."""
 
     path: str
     start: int
     """Offset in the file as it was read; that of the end, with nothing removed, appends."""
     removed: bytes
-    """The bytes that stand there; an application that finds others there changes nothing in the file."""
+    """The bytes at that place; an application that finds other bytes there changes nothing in the file."""
     added: bytes
     is_archived: bool = False
-    """Whether what is removed goes to the archive beside the file, with the place it stood at."""
+    """Whether what is removed goes to the archive of the file, with its place."""
 
     @property
     def stop(self) -> int:
-        """Offset of the first byte after those that are removed."""
+        """Offset of the first byte after the removed ones."""
         return self.start + len(self.removed)
 
 
@@ -132,7 +132,7 @@ class MemoryFile:
         return Edit(self.document.path, start, self.data[start:end], b"", is_archived=True)
 
     def size(self, memory: Memory) -> int:
-        """The bytes of the memory: those of its lines, of its file if it is one, and of its text if no edit fits it."""
+        """Bytes of the memory: of its lines, of its file if it is one, or of its text if no edit fits it."""
         if self.is_one_memory:
             return len(self.data)
         if not self.can_change(memory.line):
@@ -179,7 +179,7 @@ class MemoryFile:
         return self._offsets[first], min(self._offsets[stop], len(self.data))
 
     def _line_end(self, stop: int) -> str:
-        """What ends the lines before line `stop` beside the line feed."""
+        """A carriage return if the lines before line `stop` end in CRLF, else empty."""
         return "\r" if self._lines[0 if stop == len(self._lines) else stop - 1].endswith("\r") else ""
 
     def _bullet_lines(self, bullet: str, stop: int) -> list[str]:
@@ -223,5 +223,5 @@ class _View:
         return (0, len(self._lines)) if self.is_one_memory else (line - 1, bullet_end(self._lines, line - 1))
 
     def has_comment(self, first: int, stop: int) -> bool:
-        """Whether a comment of several lines stands among these lines."""
+        """Whether a comment of several lines is among these lines."""
         return self._lines[first:stop] != self._with_comments[first:stop]

@@ -39,18 +39,18 @@ class NewMemory(NamedTuple):
     accessed: str = ""
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
     writer: str = ""
-    """Who writes it, where that is no person, such as `mcp`."""
+    """Who writes it, if that is not a person, such as `mcp`."""
 
 
 class MemoryPlace(NamedTuple):
     """The file for new memories, and the folder of all memories of the owner."""
 
     folder: str
-    """Folder of the owner's memories; an entry is compared with those of all its files."""
+    """Folder of the owner's memories; an entry is compared with the memories of all its files."""
     path: str
     """File that new memories are written to."""
     stored: FolderFacts | None = None
-    """What earlier runs found in the files of the folder; None where nothing may be stored."""
+    """What earlier runs found in the files of the folder; None if nothing may be stored."""
 
 
 class RememberOutcome(NamedTuple):
@@ -59,9 +59,9 @@ class RememberOutcome(NamedTuple):
     what: str
     """`stored` or `reinforced`."""
     memory: Memory
-    """The memory as it now stands in its file."""
+    """The memory as it is now in its file."""
     alike: float
-    """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 where it was stored."""
+    """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 if it was stored."""
     unmerged: tuple[str, ...] = ()
     """Fields of the entry, as `name=value`, that the reinforced memory has another value for."""
     problems: tuple[Problem, ...] = ()
@@ -88,8 +88,8 @@ def store_memories(
 ) -> list[RememberOutcome]:
     """Store the entries, or reinforce memories that say the same; with `force`, store all.
 
-    A superseded memory gets the status `superseded`. With `private_lines`, which gives those of a document, memories
-    that begin there are as if they were not: for one who may not see them.
+    A superseded memory gets the status `superseded`. Memories that begin in `private_lines`, for
+    one who may not see them, are ignored.
 
     Raises `ContextasmError` for an id in `supersedes` that no memory has, and for a file with an end that can't hold a
     list; nothing is written then.

@@ -69,7 +69,7 @@ def _holds(data: bytes, stack: TaskStack, old_value: object, parse_yaml: Parse) 
 
 
 def _unknown_content(value: object) -> list[object]:
-    """The content that is no part of a stack: of the file, then of each task."""
+    """The content that does not belong to a stack: of the file, then of each task."""
     top = (
         {key: item for key, item in value.items() if key not in {"tasks", "current"}} if isinstance(value, dict) else {}
     )
@@ -79,7 +79,7 @@ def _unknown_content(value: object) -> list[object]:
 
 
 def changed_task_text(text: str, old: TaskStack, new: TaskStack) -> str:
-    """The YAML text of a file with the old stack, changed where the new one differs from it."""
+    """The YAML text of a file with the old stack, changed if the new one differs from it."""
     if new == old:
         return text
     text = _with_tasks_key(text)
@@ -188,7 +188,7 @@ def _with_value(text: str, pair: tuple[Node, Node], value: str, *, is_flow: bool
 
 
 def _with_lines(text: str, at: int, lines: str, indent: int = 0) -> str:
-    """The text with LF lines behind the line that holds the character before `at`."""
+    """The text with LF lines after the line that holds the character before `at`."""
     end = _line_end(text)
     stop = at if not at or text[at - 1] == "\n" else text.find("\n", at) + 1 or len(text)
     lead = end if stop and text[stop - 1] != "\n" else ""
@@ -197,14 +197,14 @@ def _with_lines(text: str, at: int, lines: str, indent: int = 0) -> str:
 
 
 def _end_of_content(node: Node) -> int:
-    # A block collection ends at the next token: comments and blank lines behind it are no part of it.
+    # A block collection ends at the next token: comments and blank lines after it do not belong to it.
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         node = node.value[-1][1] if isinstance(node, MappingNode) else node.value[-1]
     return node.end_mark.index
 
 
 def _end_of_comments(text: str, at: int, column: int) -> int:
-    """The end of the comments behind a row that are indented as its keys are."""
+    """The end of the comments after a row that are indented as its keys are."""
     stop = at if text[at - 1] == "\n" else text.find("\n", at) + 1 or len(text)
     end = stop
     for line in text[stop:].splitlines(keepends=True):

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from contextasm.model import ContextasmError
 
 STORE_KEYS = ("host", "port", "dbname", "user", "sslmode")
-"""Parts of an address that settings may give; whatever else libpq knows is the person's environment's to say."""
+"""Parts of an address that settings may give; libpq takes all others from the environment of the person."""
 
 
 class StoreConfig(NamedTuple):
@@ -81,7 +81,7 @@ class TransactionLostError(StoreBusyError):
 
 
 class CommitUnknownError(StoreError):
-    """The connection broke in the moment of storing, and whether that worked can't be told."""
+    """The connection broke while storing, and it is not known whether that worked."""
 
     problem = StoreUnreachableError.problem
 
@@ -146,15 +146,15 @@ CONNECT_SECONDS = 5
 
 _LIMITS = "-c lock_timeout=5s -c statement_timeout=60s"
 """The longest waits of a statement: for what another transaction holds, and in all. The parts of a first pull and of an
-import take a second. PGOPTIONS comes behind it, and can name others."""
+import take a second. PGOPTIONS comes after it, and can name others."""
 
 _ANSWERS = (
     "-c search_path=pg_catalog -c row_security=on -c extra_float_digits=1 -c DateStyle=ISO -c TimeZone=UTC"
     " -c standard_conforming_strings=on"
 )
-"""What answers depend on, whatever the settings of the role and its database say: which functions a statement calls,
+"""What answers depend on, overriding the settings of the role and its database: which functions a statement calls,
 that policies choose rows and do not refuse the question, every digit of numbers, days, the month of a memory without a
-day, and backslashes. It comes behind PGOPTIONS. No statement gives intervals or bytes, whose form has settings, too;
+day, and backslashes. It comes after PGOPTIONS. No statement gives intervals or bytes, whose form has settings, too;
 the encoding and the isolation of transactions are set with the connection."""
 
 _BUSY = {
@@ -164,14 +164,14 @@ _BUSY = {
 """Words by the state of a statement that waited for too long."""
 
 _SERVER_SAYS = re.compile(r"(?:^|: )[^:\n]+:  (\S.*)$", re.MULTILINE)
-"""What a server that answers says to who may not connect: behind a word such as FATAL, a colon and two blanks.
+"""What a server that answers says to a role that may not connect: after a word such as FATAL, a colon and two blanks.
 
 The driver names no state for that, and the server speaks its own language before it knows who asks; only the blanks are
 the same in all of them.
 """
 
 _NOTHING_GIVEN = "no password supplied"
-"""What libpq says where the server wants a password and nothing gives one."""
+"""What libpq says if the server wants a password and nothing gives one."""
 
 _NOT_NOW = re.compile(r"starting up|shutting down|recovery|accepting connections|too many|connection slots")
 """What a server says that has no room, or will have some soon. One of another language seems to refuse the login."""
@@ -210,7 +210,7 @@ class Session:
         self._run(lambda: execute_values(self._cursor, f"INSERT INTO {table} ({names}) VALUES %s", rows, page_size=500))
 
     def commit(self) -> None:
-        """End the transaction for good. Raises `CommitUnknownError` where it can't be told whether that worked."""
+        """End the transaction for good. Raises `CommitUnknownError` if it is not known whether that worked."""
         import psycopg2
 
         try:
@@ -249,7 +249,7 @@ def _is_broken(error: Any) -> bool:
 def open_session(config: StoreConfig, *, snapshot: bool = False) -> Iterator[Session]:
     """A transaction that is undone unless it is committed. Raises `StoreError`.
 
-    With `snapshot` it reads alone, and all its statements see one state of the database. Else each statement sees what
+    With `snapshot` it only reads, and all its statements see one state of the database. Else each statement sees what
     is committed before it, as writers do who waited for one another.
     """
     connection = _connect(config)
@@ -286,12 +286,12 @@ def _connect(config: StoreConfig) -> Any:
     except psycopg2.Error as error:
         raise _connect_error(where, error) from error
     except UnicodeError as error:  # of what is sent, or of an answer that quotes it
-        what = "there is no connection: a setting, or what the server says to it, is not UTF-8"
+        what = "can't connect: a setting, or what the server says to it, is not UTF-8"
         raise StoreError(where, what, "write PGOPTIONS, PGUSER and the address in UTF-8") from error
 
 
 def _connect_error(where: str, error: Any) -> StoreError:
-    """Why there is no connection: the server refuses it, has no room for it now, or does not answer."""
+    """Why connecting failed: the server refuses it, has no room for it now, or does not answer."""
     said = _SERVER_SAYS.search(str(error))
     if said and _NOT_NOW.search(said[1]):
         return StoreBusyError(where, f"takes no connection: {said[1]}", "try again later")

@@ -57,7 +57,7 @@ class StoreOverlay:
         """Number of ends of pulls so far. A watch pulls in another thread than it builds in."""
 
     def place(self, path: str) -> str | None:
-        """The path, relative to the workspace, at which a path of an owner lies in the replica; None for any other.
+        """The path, relative to the workspace, of a path of an owner in the replica; None for any other.
 
         It leads nowhere while the owner has no replica, or one of another store or for another person.
         """
@@ -103,7 +103,7 @@ class StoreOverlay:
             self._pulls += 1
 
     def require_server(self) -> None:
-        """Raise `ContextasmError` where the server must not be asked."""
+        """Raise `ContextasmError` if the server must not be asked."""
         where = f"{_SETTINGS_FILE}:{self.config.line}: memories"
         if self.distrust:
             raise ContextasmError(where, "the store is not used", self.distrust)
@@ -113,7 +113,7 @@ class StoreOverlay:
     def _look(self, max_age: float) -> tuple[Sequence[str], Sequence[Problem]]:
         line = self.config.line
         if self.distrust:
-            message = f"the store is not used, and files alone are read; {self.distrust}"
+            message = f"the store is not used, and only files are read; {self.distrust}"
             return (), [Problem("store-not-trusted", _SETTINGS_FILE, line, message)]
         changed: Sequence[str] = ()
         problems: list[Problem] = []
@@ -144,7 +144,7 @@ class StoreOverlay:
         return state if state.access == access_key(self.config) else NO_REPLICA
 
     def replica_time(self) -> str:
-        """The time of the server's last answer, in words; empty where there is no replica."""
+        """The time of the server's last answer, in words; empty without a replica."""
         state = self.state()
         with suppress(ValueError, OverflowError, OSError):
             return f"{datetime.fromtimestamp(state.checked, UTC):%Y-%m-%d %H:%M} UTC" if state.access else ""
@@ -154,7 +154,7 @@ class StoreOverlay:
         # The time instead of a number of minutes: equal inputs give equal problems.
         time, missing = self.replica_time(), self._unreplicated()
         if not time:
-            return "there is no mirror of it yet, so no memories are read"
+            return "it has no mirror yet, so no memories are read"
         return f"the mirror of {time} is read" + (f", which lacks {', '.join(missing)}" if missing else "")
 
     def _unreplicated(self) -> Sequence[str]:
@@ -163,7 +163,7 @@ class StoreOverlay:
         return [owner for owner in self.config.owners if owner not in owners]
 
     def _hidden_files(self) -> list[Problem]:
-        """The problem of each owner that has files of memories beside the store: they are not read."""
+        """The problem of each owner that has files of memories besides the store: they are not read."""
         problems: list[Problem] = []
         for owner in self.config.owners:
             with suppress(OSError):
@@ -178,7 +178,7 @@ class StoreOverlay:
 
 # --- For a watch ---
 
-# The server could tell of changes by itself (NOTIFY), but then every commit would wait for a lock of the whole server.
+# The server could announce changes by itself (NOTIFY), but then every commit would wait for a lock of the whole server.
 
 INTERVAL = 1.0
 """Seconds between two questions."""
@@ -218,7 +218,7 @@ def _poll(
         try:
             changed, problems = overlay.renew()
             pages = _pages(overlay)
-        except ContextasmError as error:  # of the workspace itself: the watch tells of it
+        except ContextasmError as error:  # of the workspace itself: the watch reports it
             changed, pages, now = (), seen, str(error)
         except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
             changed, pages = (), seen

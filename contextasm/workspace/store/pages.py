@@ -64,7 +64,7 @@ def name_of_id(id_: str, number: int | str = "[0-9]+") -> str:
 
 
 def with_references(memory: Memory, rename: Callable[[str], str]) -> Memory:
-    """The memory with other ids of those that it supersedes, and of the one that supersedes it."""
+    """The memory with other ids of the memories that it supersedes, and of the one that supersedes it."""
     return memory._replace(
         supersedes=tuple(map(rename, memory.supersedes)),
         superseded_by=memory.superseded_by and rename(memory.superseded_by),
@@ -80,7 +80,7 @@ def row_of_memory(memory: Memory) -> list[object]:
 
 
 def page_name(page: str, role: str) -> str:
-    """The name of the file of a role's page. No two roles share one, also where case does not count in names."""
+    """The name of the file of a role's page. No two roles share one, even if case does not count in names."""
     if not re.fullmatch(r"[a-z0-9_-]+", role):
         plain = re.sub(r"[^a-z0-9_-]+", "-", role.lower())
         role = f"{plain}~{sha256(role.encode()).hexdigest()[:8]}"
@@ -128,7 +128,7 @@ def _is_seen(word: str) -> bool:
 
 
 def storable_memory(memory: Memory, where: str) -> Memory:
-    """The memory as a page gives it back, at no place yet; a private one where its text says so, as in a file.
+    """The memory as a page gives it back, at no place yet; a private one if its text says so, as in a file.
 
     Raises `ContextasmError` at `where` for one that a list item can't hold.
     """
@@ -143,7 +143,7 @@ def storable_memory(memory: Memory, where: str) -> Memory:
         raise ContextasmError(where, "the text has nothing but hidden characters", "give it words, or take it away")
     if not stored.status.isascii():  # servers and Python do not agree on what is in lower case
         raise ContextasmError(where, "the status has letters beyond ASCII", "write one such as active or archived")
-    # One more item behind it: what the text opens and leaves open must not reach the next memory.
+    # One more item after it: what the text opens and leaves open must not reach the next memory.
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored
     hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"

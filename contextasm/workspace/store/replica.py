@@ -63,7 +63,7 @@ def pull(root: str, config: StoreConfig, now: Callable[[], float], max_age: floa
     """Bring the replica of the workspace at `root` up to date, unless it is younger than `max_age` seconds.
 
     Gives the paths of the pages that were written or removed, as the workspace names them. Raises `ContextasmError`
-    where the server can't be asked or the replica can't be written; it can still be read then.
+    if the server can't be asked or the replica can't be written; it can still be read then.
     """
     if _is_fresh(load_state(replica_folder(root)), config, now(), max_age):
         return ()
@@ -111,7 +111,7 @@ def _pull_owners(session: Session, config: StoreConfig, root: str, state: Replic
     seen = {owner: OwnerState(snapshot, writes, number, {}) for owner, writes, number in rights}
     snapshots = [entry.snapshot for entry in (*state.owners.values(), *state.begun.values())]
     if state.source != source or max(snapshots, default=0) > snapshot:
-        # Pages of this store must not be read as those of another one or person, or of a history that was undone.
+        # Pages of this store must not be read as pages of another store or person, or of a history that was undone.
         state = NO_REPLICA._replace(source=source)
         save_state(replica_folder(root), state)
     begun = dict(state.begun)
@@ -136,7 +136,7 @@ def _pull_owners(session: Session, config: StoreConfig, root: str, state: Replic
 
 
 def _source_and_snapshot(session: Session) -> tuple[str, int]:
-    """Database, history of its server and role, within which alone transactions have their numbers; and `xmin`."""
+    """Database, history of its server and role, which give transactions their numbers; and `xmin`."""
     ((system, timeline, database, role, snapshot),) = session.rows(
         "SELECT system_identifier, timeline_id, oid, current_user, pg_snapshot_xmin(pg_current_snapshot())::text"
         " FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"

@@ -1,8 +1,8 @@
 """Files of a replica: its pages, its state, and the search index that was made of the pages.
 
-All are for the owner alone, and nothing is written or removed through a link, which came from elsewhere. The state says
-which database the replica is of, up to where, and its pages as they were written. One that is damaged, foreign or of
-another version counts as none, and the replica is then pulled whole.
+Only their owner may read them, and nothing is written or removed through a link, which came from elsewhere. The state
+has the database of the replica, the last change in it, and its pages as they were written. A state that is damaged,
+foreign or of another version is ignored, and the replica is then pulled whole.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def page_stamp(path: Path) -> FileStamp | None:
 def page_stamps(folder: Path) -> dict[str, FileStamp]:
     """The regular files of a folder by name; links and others count as missing.
 
-    Empty where there is no folder. Raises `OSError` where it can't be listed.
+    Empty without a folder. Raises `OSError` if it can't be listed.
     """
     try:
         names = os.listdir(folder)
@@ -58,7 +58,7 @@ def page_stamps(folder: Path) -> dict[str, FileStamp]:
 
 
 def write_page(path: Path, text: str) -> bool:
-    """Write a page; False where the file had this text. Raises as `state.write_private`."""
+    """Write a page; False if the file had this text. Raises as `state.write_private`."""
     return write_private(path, text.encode())
 
 
@@ -116,7 +116,7 @@ class OwnerState(NamedTuple):
     """The replica of one owner's memories."""
 
     snapshot: int
-    """Transaction before which every change is in the replica (`xmin`); 0 where the role may not read the memories."""
+    """Transaction before which every change is in the replica (`xmin`); 0 if the role may not read the memories."""
     writes: bool
     """Whether the role may write them."""
     number: int
@@ -182,7 +182,7 @@ def _system_user() -> str:
 
 
 def load_state(folder: Path) -> ReplicaState:
-    """The state of the replica in `folder`; `NO_REPLICA` where there is none that can be used."""
+    """The state of the replica in `folder`; `NO_REPLICA` if none can be used."""
     path = folder / STATE_FILE
     data = file_bytes(str(path), holds=lambda _path: False)
     if not isinstance(data, bytes):

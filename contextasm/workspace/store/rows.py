@@ -56,7 +56,7 @@ def writable_owners(session: Session) -> dict[str, int]:
 def insert_row(session: Session, owner: str, memory: Memory) -> Row:
     """The row that a new memory becomes, with the number of the role before its id.
 
-    Raises `ContextasmError` where the role may not write for the owner.
+    Raises `ContextasmError` if the role may not write for the owner.
     """
     names = ("owner", *FIELDS)
     marks = ", ".join(["%s"] * len(names))
@@ -66,7 +66,7 @@ def insert_row(session: Session, owner: str, memory: Memory) -> Row:
 
 
 def update_row(session: Session, seq: int, memory: Memory) -> bool:
-    """Write a memory's fields into a row, except those that never change, and undelete it.
+    """Write a memory's fields into a row, except the ones that never change, and undelete it.
 
     False if the role may not.
     """

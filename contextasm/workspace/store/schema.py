@@ -32,7 +32,7 @@ def newest_version() -> int:
 
 
 def store_version(session: Session) -> int:
-    """The number of the last migration of a store; 0 where there is no store."""
+    """The number of the last migration of a store; 0 without a store."""
     ((table,),) = session.rows("SELECT to_regclass('ctxasm.migration')")
     if table is None:
         return 0
@@ -84,7 +84,7 @@ class Migration(NamedTuple):
 
 
 def load_migrations(folder: Path = SCRIPTS) -> list[Migration]:
-    """The scripts of a folder in their order. Raises `ContextasmError` where one is missing or can't be read."""
+    """The scripts of a folder in their order. Raises `ContextasmError` if one is missing or can't be read."""
     migrations: list[Migration] = []
     for number, file in enumerate(sorted(name for name in os.listdir(folder) if name.endswith(".sql")), 1):
         path = folder / file

@@ -63,8 +63,8 @@ class IncomingMemory(NamedTuple):
 def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines) -> tuple[int, int, int]:
     """Store the memories of an owner's files, all or none; gives how many are stored, changed and unchanged.
 
-    Those that are there already get the files' fields, and the files stay. Memories that begin in `private_lines` are
-    private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
+    Memories that are there already get the files' fields, and the files stay. Memories that begin in `private_lines`
+    are private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
     incoming = _file_memories(overlay.root, owner, private_lines)
     pairs = store_by_id(overlay, owner, incoming, update=True)
@@ -94,7 +94,7 @@ def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[I
 
 
 def _pages_of_files(paths: Iterable[str]) -> Mapping[str, tuple[str, str] | None]:
-    """The page in the store that each file becomes; None for a file that is none by its name.
+    """The page in the store that each file becomes; None for a file whose name is not that of a page.
 
     Pages of several roles, which all become this role's, get new numbers in the order of their names, so that each is a
     page again.
@@ -136,7 +136,7 @@ def store_by_id(
 
 
 def _known_ids(session: Session, owner: str, incoming: Sequence[IncomingMemory], number: int) -> frozenset[str]:
-    """The ids in the store that incoming memories may name as those that they supersede."""
+    """The ids in the store that incoming memories may name as superseded."""
     ids = [id_ for each in incoming for name in _references(each.entry) for id_ in ids_of_name(name, number)]
     if not ids:
         return frozenset()
@@ -154,7 +154,7 @@ def stated_memories(
 ) -> list[tuple[Row | None, Memory]]:
     """The row of each incoming memory, None for a new one, and the memory as it is to be, under its id in the store.
 
-    `number` is that of the role, and `known` has ids besides those of `rows` that may be superseded. Raises
+    `number` is that of the role, and `known` has ids, besides the ids of `rows`, that may be superseded. Raises
     `ContextasmError` for a memory that can't be stored.
     """
     same = {(name_of_id(id_), row.memory.text): row for id_, row in rows.items() if not row.deleted}
@@ -247,8 +247,8 @@ def _change(session: Session, where: str, row: Row, memory: Memory) -> None:
 def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> int:
     """Write the pages of owners, as the replica has them, to the same paths below a folder; gives the number of files.
 
-    No file is overwritten, and all are checked first. Raises `ContextasmError` where an owner's folder there has other
-    files of memories, or one with other bytes, or is a link, for a page that was changed in the replica, and where the
+    No file is overwritten, and all are checked first. Raises `ContextasmError` if an owner's folder there has other
+    files of memories, or one with other bytes, or is a link, for a page that was changed in the replica, and if the
     replica lacks one of the owners.
     """
     with locked_replica(overlay.root, needed=False):  # all pages are of one pull
@@ -284,17 +284,17 @@ def _exported_page(page: Path, stamp: FileStamp, number: int) -> bytes:
 
 
 def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
-    """Raise `ContextasmError` where an owner has no replica, or the role may not read it."""
+    """Raise `ContextasmError` if an owner has no replica, or the role may not read it."""
     where = "ctxasm store export"
     if missing := next((owner for owner in owners if owner not in state.owners), None):
-        raise ContextasmError(where, f"there is no mirror of the store for {missing}", "run it without --offline")
+        raise ContextasmError(where, f"the store has no mirror for {missing}", "run it without --offline")
     if refused := next((owner for owner in owners if state.owners[owner].is_refused), None):
         hint = "have its owner add a row to ctxasm.member (docs/store.md), or name another home"
         raise ContextasmError(where, f"the store gives this role nothing of {refused}", hint)
 
 
 def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
-    """The bytes of a page of the replica. Raises `ContextasmError` where it is not as it was pulled."""
+    """The bytes of a page of the replica. Raises `ContextasmError` if it is not as it was pulled."""
     data = file_bytes(str(page))
     if not isinstance(data, bytes):
         raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
@@ -308,7 +308,7 @@ def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
 
 
 def _refuse_links(target: Path, owner: str) -> None:
-    """Raise `ContextasmError` where a folder of an owner below the target is a link; the target itself may be one."""
+    """Raise `ContextasmError` if a folder of an owner below the target is a link; the target itself may be one."""
     folder = target
     for name in (*owner.split("/"), "memories"):
         folder /= name
@@ -334,7 +334,7 @@ def _refuse_edited(path: Path, data: bytes) -> None:
 
 
 def _refuse_others(folder: Path, pages: Mapping[Path, object]) -> None:
-    """Raise `ContextasmError` where a folder has files of memories that are no pages of the export."""
+    """Raise `ContextasmError` if a folder has files of memories that are not pages of the export."""
     try:
         names = sorted(os.listdir(folder))
     except FileNotFoundError:
@@ -342,4 +342,4 @@ def _refuse_others(folder: Path, pages: Mapping[Path, object]) -> None:
     except OSError as error:
         raise ContextasmError(str(folder), f"can't be listed: {error.strerror}", "name another folder") from error
     if other := next((name for name in names if name.endswith(".md") and folder / name not in pages), None):
-        raise ContextasmError(str(folder / other), "is in the way: it would be read beside the export", _EMPTY_FOLDER)
+        raise ContextasmError(str(folder / other), "is in the way: it would be read with the export", _EMPTY_FOLDER)

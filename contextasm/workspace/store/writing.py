@@ -71,7 +71,7 @@ class StoredMemories:
     ) -> list[RememberOutcome]:
         """Store the entries, or reinforce memories that say the same; with `force`, store all. All of them or none.
 
-        The replica then has them. Raises `ContextasmError` as `store_memories` of files, where the store can't be
+        The replica then has them. Raises `ContextasmError` as `store_memories` of files, if the store can't be
         reached, and for a text that a page can't hold.
         """
         new = [(entry, _new_memory(entry, day)) for entry in entries]
@@ -88,7 +88,7 @@ class StoredMemories:
     def _remember(
         self, owner: str, editor: MemoryEditor, new: Sequence[tuple[NewMemory, Memory]], day: date, *, force: bool
     ) -> list[RememberOutcome]:
-        """Store new entries, each with the memory that it may become, beside those of the replica."""
+        """Store new entries, each with the memory that it may become, in addition to the memories of the replica."""
         replaced = superseded_memories(editor, [entry for entry, _ in new]).keys()
         added: list[NewMemory] = []
         said = [reinforce_or_add(editor, added, entry, day, force=force) for entry, _ in new]
@@ -153,7 +153,7 @@ class StoredMemories:
         return outcomes
 
     def _changed_memories(self, owner: str) -> list[Memory]:
-        """The memories of the pages that another pull changes; none where it fails: the next read tells of it."""
+        """The memories of the pages that another pull changes; none if it fails: the next read reports it."""
         with suppress(ContextasmError):
             paths = [path for path in self._overlay.pull() if path.startswith(f"{owner}/")]
             return [memory for path in paths for memory in MemoryEditor(self._workspace, path).memories(path)]
@@ -162,7 +162,7 @@ class StoredMemories:
     def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
         """Change fields of memories; gives each as it was and as it is, all or none. The replica then has the change.
 
-        `change` may raise. Raises `ContextasmError` for a memory that is gone, and where the role may not write.
+        `change` may raise. Raises `ContextasmError` for a memory that is gone, and if the role may not write.
         """
         self._overlay.require_server()
 
@@ -186,8 +186,8 @@ class StoredMemories:
     def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
         """Set `accessed` of memories that a context shows to a day; the problem with that.
 
-        A later day stays, and a memory that is gone is left out. A store that can't be written is no error: the context
-        is built, and a day of access is no loss.
+        A later day stays, and a memory that is gone is left out. A store that can't be written is not an error: the
+        context is built, and a lost day of access does no harm.
         """
         if dry_run:
             return None
@@ -270,7 +270,7 @@ class _Writer:
     def save(self, replaced: AbstractSet[str]) -> None:
         """Give replaced memories the status `superseded`, and write what changed.
 
-        Raises `ContextasmError` where the role may not change one.
+        Raises `ContextasmError` if the role may not change one.
         """
         for id_ in replaced & self._rows.keys():
             row = self._rows[id_]

@@ -148,7 +148,7 @@ def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
 def test_an_id_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) -> None:
     fill(tmp_path, {LIST: "- a {id=lamp-order}\n", "teams/q1/memories/x.md": "- b {id=lamp-colour}\n"})
     for command in ("show", "edit"):
-        refused(inside(command, "lamp-ordr", "-w", tmp_path), "no memory lamp-ordr", "did you mean lamp-order?")
+        refused(inside(command, "lamp-ordr", "-w", tmp_path), "no memory has the id lamp-ordr", "mean lamp-order?")
         refused(inside(command, "lamp-order", "-t", "q1", "-w", tmp_path), "did you mean lamp-colour?")
 
 

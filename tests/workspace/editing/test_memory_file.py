@@ -61,3 +61,16 @@ def test_a_field_is_not_written_into_a_comment_below_its_memory() -> None:
     assert with_fields("- a\n<!--\n- b\n-->\n", 1, {"accessed": "2026-01-02"}) == (
         "- a {accessed=2026-01-02}\n<!--\n- b\n-->\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("- [fact] One\r\n- [fact] Two\r\n", "- [fact] One {status=done}\r\n- [fact] Two\r\n"),
+        ("- [fact] One\r\n  more\r\n\r\n# End\r\n", "- [fact] One\r\n  more {status=done}\r\n\r\n# End\r\n"),
+        ("- [fact] One {tags=a}\r\n- [fact] Two", "- [fact] One {tags=a status=done}\r\n- [fact] Two"),
+        ("---\r\ntype: fact\r\n---\r\nOne\r\n", "---\r\ntype: fact\r\nstatus: done\r\n---\r\nOne\r\n"),
+    ],
+)
+def test_fields_in_a_file_of_crlf_lines_come_at_the_end_of_their_memory(text: str, changed: str) -> None:
+    assert with_fields(text, read(text)[0].line, {"status": "done"}) == changed

@@ -131,7 +131,7 @@ def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[s
     database.add("one", id="'a'")
     result = database.ctxasm(root, *words, EDITOR="false")
     assert result.code == 2
-    assert "lies in the shared store" in result.err
+    assert "is in the shared store" in result.err
     assert list(root.glob(f"{TEAM}/memories/*")) == []
 
 
