@@ -27,7 +27,6 @@ def remember(folder: Path, *words: str, stdin: str | None = None) -> str:
 
 
 def stored(file: Path) -> list[tuple[str, str]]:
-    """Type and text of each memory of a file."""
     found = decode_document("f.md", file.read_bytes())
     assert isinstance(found, Document)
     return [(each.type, each.text) for each in parse_memories(found)[0]]

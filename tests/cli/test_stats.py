@@ -41,7 +41,6 @@ MEMORIES = """\
 
 
 def figures(*words: str | Path) -> dict[str, Any]:
-    """The JSON of the command, which has the form of its schema."""
     result = inside("stats", "--json", *words)
     assert (result.code, result.err) == (0, "")
     value: dict[str, Any] = json.loads(result.out)
@@ -134,7 +133,6 @@ def test_in_a_pipe_it_is_ascii_and_secrets_and_hidden_characters_are_not_printed
 
 
 def on_terminal(columns: int, *words: str | Path, env: Mapping[str, str]) -> str:
-    """What the command prints on a terminal of so many columns."""
     outer, inner = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *map(str, words)],

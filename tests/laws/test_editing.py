@@ -54,7 +54,6 @@ ENTRIES = st.lists(
 
 
 def memories_of(data: bytes) -> list[str]:
-    """The text of each memory."""
     document = decode_document("m.md", data)
     assert isinstance(document, Document)
     return [memory.text for memory in parse_memories(document)[0]]

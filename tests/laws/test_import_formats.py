@@ -30,7 +30,6 @@ NAME = "folder/MEMORY.md"
 
 
 def checked(name: str, text: str) -> CheckedEntries:
-    """The entries of a file."""
     return checked_entries(IMPORT_FORMATS[name].read([SourceFile(NAME, text)], load_yaml))
 
 
@@ -74,7 +73,6 @@ LINES = st.lists(
 
 
 def markdown_in_json(text: str) -> str:
-    """A data export with a text, and with the same text of a project."""
     return json.dumps([{"conversations_memory": text, "project_memories": {"p": text}}])
 
 
@@ -95,12 +93,10 @@ Items = Sequence[tuple[str, Mapping[str, object]]]
 
 
 def mem0(items: Items) -> str:
-    """The JSON of `get_all`."""
     return json.dumps({"results": [{"id": str(n), "memory": text, **more} for n, (text, more) in enumerate(items)]})
 
 
 def memory_server(items: Items) -> str:
-    """An entity with two observations for each item."""
     lines = (
         {"type": "entity", "name": f"E{n}", "observations": [text, text], **more}
         for n, (text, more) in enumerate(items)

@@ -63,7 +63,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def differ(root: Path, *words: str | Path) -> dict[str, Any]:
-    """The difference as data, held against its schema."""
     done = inside("diff", "-w", root, *words, "--json")
     assert done.code == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
@@ -72,12 +71,10 @@ def differ(root: Path, *words: str | Path) -> dict[str, Any]:
 
 
 def rows(root: Path, *words: str | Path) -> list[tuple[str, str]]:
-    """What became of which fragment."""
     return [(each["kind"], each["fragment"]) for each in differ(root, *words)["changes"]]
 
 
 def side(context: Context) -> Side:
-    """One side, from a build in memory."""
     return Side("x", context, {each.path: each.digest for each in context.documents})
 
 
@@ -99,7 +96,6 @@ def test_difference_accounts_for_every_token(
 
 
 def edit(root: Path, name: str, text: str) -> None:
-    """Another text of a file."""
     (root / name).write_text(text, encoding="utf-8")
 
 
@@ -284,7 +280,6 @@ def test_memory_that_another_layer_shows_has_moved(root: Path) -> None:
 
 
 def recorded(root: Path, *words: str) -> str:
-    """The id of the record of a build."""
     before = {*root.glob(".ctxasm/records/*")}
     assert inside("build", "-q", "-w", root, "--record", *words).code == 0
     [path] = {*root.glob(".ctxasm/records/*")} - before

@@ -165,9 +165,8 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
     if flags.json or not flags.quiet:
         require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
-        require_recovered(recovery)
         # The application that was interrupted is the last one: the one before it stays.
-        journal = recovery.restored or take_back(upkeep.workspace.root)
+        journal = require_recovered(recovery) or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     if flags.json:
         files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]

@@ -19,7 +19,7 @@ from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.journal import Recovery
+from contextasm.workspace.editing.journal import recovery_text
 from contextasm.workspace.folder import Folder, Overlay
 from contextasm.workspace.outputs import InputFiles, OutputFile, pending_writes, refuse_inputs
 from contextasm.workspace.reading import file_bytes
@@ -172,7 +172,7 @@ class Rebuilder:
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
         self._warn = warn
-        self._recovery = Recovery()
+        self._recovery = ""
         self._lists: Mapping[str, Sequence[str]] = {}
         """Lists of paths that the last build depends on, by pattern; next come files of the workspace, and others."""
         self._reads: Mapping[str, Reading] = {}
@@ -304,9 +304,10 @@ class Rebuilder:
         except ContextasmError:
             self._lock_missed = True
             raise
-        if recovery.text and recovery.text != self._recovery.text:
-            self._warn(recovery.text)
-        self._recovery = recovery
+        text = recovery_text(recovery)
+        if text and text != self._recovery:
+            self._warn(text)
+        self._recovery = text
 
     def _missing_targets(self) -> Sequence[str]:
         """The files that were written and are gone."""
