@@ -18,7 +18,7 @@ from contextasm.workspace.reading import file_bytes
 
 
 def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
-    """Make `data` the content of a file, atomically; False where the file had this content already.
+    """Make `data` the content of a file, atomically; False if the file has it already.
 
     A link's target is written, not the link. A new file gets `new_mode`, None for the usual one, and with a mode the
     owner and group of its folder; an old one keeps its own, as far as the process may set them.
@@ -27,7 +27,7 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
     target = os.path.realpath(path)
     owner = None
     try:
-        # Not of the real path: that of `/dev/stdout` in a pipeline is no path at all.
+        # Not of the real path: that of `/dev/stdout` in a pipeline does not exist.
         status = os.stat(path)
     except FileNotFoundError:
         mode = 0o666 & ~permission_mask() if new_mode is None else new_mode
@@ -52,7 +52,7 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raise `ContextasmError` for a file that `write` could not write, as far as can be said without trying."""
+    """Raise `ContextasmError` for a file that `write` can't write, as far as this is known without writing."""
     folder = os.path.dirname(os.path.realpath(path))
     try:
         status = os.stat(path)
@@ -71,7 +71,7 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def _owner(folder: str) -> tuple[int, int] | None:
-    """Owner and group of a folder; None where it can't be asked."""
+    """Owner and group of a folder; None if the system does not give them."""
     with suppress(OSError):
         status = os.stat(folder)
         return status.st_uid, status.st_gid
@@ -103,7 +103,7 @@ def create(path: str | Path, data: bytes) -> None:
 
 
 def _replace_file(target: str, data: bytes, mode: int, owner: tuple[int, int] | None) -> None:
-    """Write a temporary file beside the file and give it the file's name."""
+    """Write a temporary file in the same folder and give it the file's name."""
     import tempfile
 
     folder, name = os.path.split(target)
@@ -140,7 +140,7 @@ def _write_directly(path: Path, data: bytes) -> None:
 
 def _write_error(path: Path, error: OSError, *, replaced: bool = False) -> ContextasmError:
     hint = {
-        errno.ENOSPC: "free some space; the old content still stands" if replaced else "free some space",
+        errno.ENOSPC: "free some space; the file keeps its old content" if replaced else "free some space",
         errno.ENOENT: "make its folder first",
         errno.ENOTDIR: "make its folder first",
     }.get(error.errno or 0, "name a file that can be written")
@@ -155,7 +155,7 @@ def permission_mask() -> int:
 
 
 def as_bytes(text: str) -> bytes:
-    """The text in UTF-8; a byte of a file name that is no UTF-8 becomes an escape, which JSON can read back."""
+    """The text in UTF-8; a byte of a file name that is not UTF-8 becomes an escape, which JSON can read back."""
     return text.encode(errors="backslashreplace")
 
 
@@ -175,14 +175,14 @@ STATE_FOLDER = ".ctxasm"
 
 
 def make_state_folder(root: str | Path, name: str = STATE_FOLDER) -> Path:
-    """The state of the workspace at `root`, or another folder of ctxasm's own; it is made where it is missing.
+    """The state of the workspace at `root`, or another folder of ctxasm's own; it is made if it is missing.
 
-    A `.gitignore` has git leave the folder alone. Raises `OSError` where the folder can't be made, and
-    `ContextasmError` where something else is in its place.
+    A `.gitignore` makes git ignore the folder. Raises `OSError` if the folder can't be made, and `ContextasmError` if
+    something else is in its place.
     """
     state = Path(os.path.realpath(root), name)
     _make_folder(state, 0o777)
-    with suppress(OSError):  # of anybody: it is not written over, and no link is followed
+    with suppress(OSError):  # whoever made one: it stays, and no link is followed
         create(state / ".gitignore", b"*\n")
     return state
 
@@ -211,10 +211,10 @@ def private_folder(root: str | Path, *names: str) -> Path:
 
 
 def write_private(path: Path, data: bytes) -> bool:
-    """Make `data` the content of a file below the state, for the owner alone; False where the file had it already.
+    """Make `data` the content of a file below the state that only the owner can read; False if it has it already.
 
     A link, a pipe or a device in its place came from elsewhere: it is replaced, and nothing is written through it.
-    Raises as `atomic.write`, and `OSError` where what is in its place can't be taken away.
+    Raises as `atomic.write`, and `OSError` if what is in its place can't be removed.
     """
     with suppress(FileNotFoundError):
         mode = os.lstat(path).st_mode
@@ -224,12 +224,12 @@ def write_private(path: Path, data: bytes) -> bool:
 
 
 def _close_to_others(path: Path) -> bool:
-    """Take all rights to a file or folder from group and others; False where they have some that can't be taken."""
+    """Remove all rights of group and others to a file or folder; False if some can't be removed."""
     mode = stat.S_IMODE(os.lstat(path).st_mode)
     if mode & 0o077:
         try:
             os.chmod(path, mode & 0o700)
-        except PermissionError:  # it is somebody else's, or its file system has no rights
+        except PermissionError:  # another user owns it, or its file system has no rights
             return False
     return True
 

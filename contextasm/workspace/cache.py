@@ -1,7 +1,6 @@
 """Cache on disk: its folder, and the token counts of earlier builds.
 
-A cache may be lost: without a folder, with a damaged file or on a full disk, a build counts again. Nothing is counted
-here.
+A cache may be lost: without a folder, with a damaged file or on a full disk, a build counts again.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def is_cache_allowed(environment: Mapping[str, str]) -> bool:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder for counts, vectors and memory indexes (XDG base directories); None where nothing may be stored."""
+    """The folder for counts, vectors and memory indexes (XDG base directories); None if storing is not allowed."""
     if not is_cache_allowed(environment):
         return None
     base = environment.get("XDG_CACHE_HOME", "")
@@ -35,17 +34,17 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def index_database(root: str, environment: Mapping[str, str]) -> Path | None:
-    """The file for the memory index of the workspace at `root`; None where nothing may be stored."""
+    """The file for the memory index of the workspace at `root`; None if storing is not allowed."""
     folder = cache_folder(environment)
     name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
     return folder and folder / "memories" / f"{name}.sqlite"
 
 
 _RECORD = Struct(">12sI")
-"""The digest of a text, and its tokens. No record lies across two blocks of a disk, so that none is lost by half."""
+"""The digest of a text, and its tokens. A record never crosses two blocks of a disk, so none is half lost."""
 
 _MAGIC = b"ctxcnt\x00\x01"
-"""The last byte is the version: it goes up when the same table may give other counts."""
+"""The last byte is the version: it increases when the same table can give other counts."""
 
 _LIMIT = 4 << 20
 """Bytes: a quarter of a million counts, read in about 60 ms. A larger file is replaced by a new one."""
@@ -54,12 +53,12 @@ _LIMIT = 4 << 20
 class TokenCountCache:
     """Token counts of one encoding, in one file that grows at its end.
 
-    Builds at the same time are safe: each appends with one write, and a count that both add stands there twice. The
+    Builds at the same time are safe: each appends with one write, and a count that both add is stored twice. The
     header has the length of a record, so a second header among the records is a count of no text.
     """
 
     def __init__(self, folder: Path | None, name: str) -> None:
-        """Counts of the encoding `name`, stored in `folder`; None keeps them in this process alone."""
+        """Counts of the encoding `name`, stored in `folder`; None keeps them only in this process."""
         self._path = folder / f"{name}.counts" if folder else Path(os.devnull)
         self._header = _MAGIC + bytes.fromhex(ENCODINGS[name].sha256)[: _RECORD.size - len(_MAGIC)]
         self._counts: dict[bytes, int] | None = None
@@ -67,12 +66,12 @@ class TokenCountCache:
         self.lookups = 0
         """Number of texts that were asked for."""
         self.hits = 0
-        """Number of these that had a count, be it from an earlier build or from this process."""
+        """Number of these that had a count, from an earlier build or from this process."""
         self._can_append = False
-        """Whether a record at the end of the file would be found again."""
+        """Whether a record that is appended to the file will be found again."""
 
     def get(self, text: str) -> int | None:
-        """The tokens of a text; None where no count is stored."""
+        """The tokens of a text; None if no count is stored."""
         count = self._loaded_counts().get(self._digest(text))
         self.lookups += 1
         self.hits += count is not None
@@ -124,7 +123,7 @@ class TokenCountCache:
         if len(data) > _LIMIT or not data.startswith(self._header):
             return {}
         excess = len(data) % _RECORD.size
-        # After half a record, no appended record would lie where it is looked for.
+        # After half a record, no appended record would be at the place at which it is read.
         self._can_append = not excess
         return dict(_RECORD.iter_unpack(data[_RECORD.size : len(data) - excess]))
 

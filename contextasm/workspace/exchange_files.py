@@ -1,4 +1,4 @@
-"""Files of other programs that a person names to import memories from: read, never written."""
+"""Files of other programs to import memories from, and folders of files to export memories to."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from contextasm.workspace.reading import file_bytes
 
 
 def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile]:
-    """The file at a path, or of a folder those with the names `folder_files`, in the order of their names.
+    """The file at a path; for a folder, its files whose names match `folder_files`, in the order of their names.
 
-    Raises `ContextasmError` where there is nothing to read, or anything can't be read as UTF-8.
+    Raises `ContextasmError` if no file matches, and if one can't be read as UTF-8.
     """
     if not os.path.isdir(path):
         return [source_file(path, _file_text(path))]
@@ -30,7 +30,7 @@ def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile
     if not matching:
         raise ContextasmError(path, f"has no file {' or '.join(folder_files)}", "name the folder or the file to import")
     files = [(f"{path.rstrip('/')}/{name}", _file_text(f"{path.rstrip('/')}/{name}")) for name in matching]
-    # An empty file among others has nothing to lose; where all are empty, the first is refused.
+    # Empty files are skipped; if all are empty, the first is refused.
     return [source_file(*file) for file in files if file[1].strip()] or [source_file(*files[0])]
 
 
@@ -45,14 +45,14 @@ def _file_text(path: str) -> str:
 
 
 def source_file(name: str, text: str) -> SourceFile:
-    """A file of a text that is read already. Raises `ContextasmError` for an empty one."""
+    """A file whose text is read already. Raises `ContextasmError` for an empty one."""
     if not text.strip():
         raise ContextasmError(name, "is empty", "name a file with memories")
     return SourceFile(name, text.replace("\r\n", "\n"))
 
 
 def refuse_filled_folder(path: str) -> None:
-    """Raise `ContextasmError` for a path at which something else than an empty folder stands."""
+    """Raise `ContextasmError` for a path that exists and is not an empty folder."""
     try:
         filled = bool(os.listdir(path))
     except FileNotFoundError:
@@ -64,10 +64,10 @@ def refuse_filled_folder(path: str) -> None:
 
 
 def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool) -> None:
-    """Make a folder of these files, by name, in place of nothing or of an empty folder.
+    """Make a folder of these files, by name; at the path, nothing or an empty folder may exist.
 
-    They are written beside it first, and then the folder gets its name. A private one is for its owner alone. Raises
-    `ContextasmError`, and nothing is left then.
+    The files are written to a temporary folder first, and then it gets its name. Only the owner can open a private one.
+    Raises `ContextasmError`, and then leaves nothing.
     """
     import tempfile
 

@@ -1,6 +1,6 @@
 """The workspace on disk: find, list and read it. Nothing outside it is opened, and nothing in it is changed.
 
-A file that can't be read is a `Problem`; the caller decides how bad that is.
+A file that can't be read is a `Problem`; the caller decides whether that is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
 
 
 def workspace_path(root: str, typed: str, exists: Callable[[str], bool]) -> str:
-    """The path in the workspace at `root` that a person means by `typed`; a pattern stays one.
+    """The path in the workspace at `root` that a person means by `typed`; a pattern stays a pattern.
 
     It may be relative to the current folder or to the workspace, or absolute, and may hold `./`, `..` and `//`. The
     current folder counts first; `exists` decides between the two for a path that exists in one of them only. A pattern
@@ -43,7 +43,7 @@ def workspace_path(root: str, typed: str, exists: Callable[[str], bool]) -> str:
 def _split_pattern(typed: str) -> tuple[str, str]:
     """The folders before the first wildcard, and the rest; all of a path without one is fixed.
 
-    The name of a folder on the disk is no wildcard, whatever characters it has.
+    The name of an existing folder is not a wildcard, even if it has the characters of one.
     """
     names = typed.split("/")
     wildcards = (number for number, name in enumerate(names) if is_pattern(name))
@@ -60,11 +60,11 @@ def _current_folder() -> str:
 
 
 def _below(root: str, folder: str, typed: str) -> str | None:
-    """The path below `root` of a path typed in `folder`; None where it lies elsewhere. Links keep their names."""
+    """The path below `root` of a path typed in `folder`; None if it is elsewhere. Links keep their names."""
     if not folder and not os.path.isabs(typed):
         return None
     full = os.path.join(folder, typed)
-    if ".." in full.split("/"):  # what lies above a link is what lies above its target
+    if ".." in full.split("/"):  # the folder above a link is the folder above its target
         parent, name = os.path.split(full.rstrip("/"))
         full = os.path.realpath(full) if name == ".." else os.path.join(os.path.realpath(parent), name)
     full = os.path.normpath(full)
@@ -85,12 +85,12 @@ MARKS = ("ctxasm.yaml", "agents")
 
 
 def repository_top(folder: Path) -> Path | None:
-    """The nearest folder, from this one upwards, that holds `.git`; None where none does. Links in its path stay."""
+    """The nearest folder, from this one upwards, that holds `.git`; None if none does. Links in its path are kept."""
     return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
 
 
 def find_workspace(start: Path) -> Path | None:
-    """The nearest folder, upwards from `start`, with settings or agents; None if there is none."""
+    """The nearest folder, upwards from `start`, with settings or agents; None if none exists."""
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in MARKS):
             return folder
@@ -98,13 +98,13 @@ def find_workspace(start: Path) -> Path | None:
 
 
 class Overlay(Protocol):
-    """Folders of a workspace whose files lie elsewhere in it, such as in the replica of a shared store."""
+    """Folders of a workspace whose files are elsewhere in it, such as in the replica of a shared store."""
 
     def place(self, path: str) -> str | None:
-        """The path at which a path of these folders lies, both relative to the workspace; None for any other path."""
+        """The path at which a path of these folders is, both relative to the workspace; None for any other path."""
 
     def owner(self, path: str) -> str | None:
-        """The owner whose memories a path belongs to, if they lie elsewhere; None for any other path."""
+        """The owner whose memories a path belongs to, if they are elsewhere; None for any other path."""
 
     def refresh(self) -> Sequence[Problem]:
         """Bring the files up to date; the problems with that."""
@@ -117,9 +117,9 @@ class Folder:
     """False for one whose files git has (`workspace/git/folder.py`)."""
 
     def __init__(self, root: Path, overlay: Overlay | None = None) -> None:
-        """Open the folder `root`. Raises `ContextasmError` where it is no folder."""
+        """Open the folder `root`. Raises `ContextasmError` if it is not a folder."""
         if not root.is_dir():
-            what = "is no folder" if root.exists() else "does not exist"
+            what = "is not a folder" if root.exists() else "does not exist"
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = os.path.realpath(root)
         self.overlay = overlay
@@ -127,7 +127,7 @@ class Folder:
         self._unlisted: dict[str, Problem] = {}
 
     def attach(self, overlay: Overlay) -> None:
-        """Lay an overlay over the folder; nothing of its folders has been asked for yet."""
+        """Add an overlay to the folder, before any file of the overlay's folders is read."""
         self.overlay = overlay
 
     def kept_elsewhere(self, path: str) -> str | None:
@@ -137,13 +137,13 @@ class Folder:
     def list(self, pattern: str) -> Sequence[str]:
         """Paths of the matching files, in code point order.
 
-        In place of files behind a folder that leads out of the workspace, the list has that folder; in place of those
-        in a folder that can't be listed, it has the folder with a `/` behind it. `read` gives the problem of both.
+        In place of the files of a folder that leads out of the workspace, the list has that folder; in place of those
+        of a folder that can't be listed, it has the folder with a `/` after it. `read` gives the problem of both.
         """
         return list_matching(self, pattern)
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file, a folder or a link at `path`; a link may lead nowhere."""
+        """Whether a file, a folder or a link exists at `path`; the target of a link need not exist."""
         return os.path.lexists(self._full(path))
 
     def is_file(self, path: str) -> bool:
@@ -151,9 +151,9 @@ class Folder:
         return os.path.isfile(self._full(path))
 
     def entries(self, folder: str) -> Sequence[TreeEntry] | None:
-        """Names in a folder but for hidden ones; empty where there is no such folder.
+        """Names in a folder but for hidden ones; empty if no such folder exists.
 
-        None where the folder can't be listed; `read` gives the problem, at the path with a `/` behind it.
+        None if the folder can't be listed; `read` gives the problem, at the path with a `/` after it.
         """
         path = f"{folder or '.'}/"
         try:
@@ -167,11 +167,11 @@ class Folder:
         return None
 
     def read(self, path: str) -> Document | Problem | None:
-        """The document; a problem where it can't be read; None where there is no such file."""
+        """The document; a problem if it can't be read; None if no such file exists."""
         if path.endswith("/"):
             return self._unlisted.get(path)
         if {"", ".", ".."} & set(path.split("/")):
-            return Problem("outside-workspace", path, 0, "is no path inside the workspace")
+            return Problem("outside-workspace", path, 0, "is not a path inside the workspace")
         if not self.holds(os.path.dirname(path)):
             return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
         data = self._bytes(path)
@@ -185,7 +185,7 @@ class Folder:
         return Problem(failure.code, path, 0, failure.message)
 
     def _problem_of_file_above(self, path: str, folder: str) -> Problem:
-        """The problem of a path whose folder is a file, or lies below one."""
+        """The problem of a path whose folder is a file, or is below one."""
         names = folder.split("/")
         above = ("/".join(names[: number + 1]) for number in range(len(names)))
         file = next((place for place in above if not self._is_folder(place)), folder)
@@ -208,7 +208,7 @@ class Folder:
         return workspace_path(self.root, path, self.exists)
 
     def holds(self, folder: str) -> bool:
-        """Whether a folder lies in the workspace, once links are followed."""
+        """Whether a folder is in the workspace after links are followed."""
         if folder not in self._inside:
             self._inside[folder] = self._holds_real(os.path.realpath(self._full(folder)))
         return self._inside[folder]

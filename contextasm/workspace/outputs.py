@@ -2,7 +2,7 @@
 
 Everything that a write needs is read and checked here, so that no file is refused after the first one is written. The
 caller writes. Files are compared by what the disk holds, whatever their spelling: links, hard links, `./`, and the case
-of letters if the disk ignores it.
+of letters on a disk that ignores it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OutputFile(NamedTuple):
     path: Path
     """The path as the user named it."""
     full: str
-    """The absolute path, whatever becomes of the current folder."""
+    """The absolute path; it stays valid if the current folder changes."""
 
     @classmethod
     def named(cls, kind: OutputKind, path: str) -> Self:
@@ -75,7 +75,7 @@ class OutputFile(NamedTuple):
 
 
 REPORTS = {"manifest", "metrics"}
-"""Kinds of files that tell of a context and do not hold its text."""
+"""Kinds of files that describe a context and do not hold its text."""
 
 
 PendingWrite = tuple[OutputFile, bytes]
@@ -101,7 +101,7 @@ def _identity_of_missing_file(real: str) -> FileIdentity:
 
 
 def _ignores_case(folder: str) -> bool:
-    """Whether two names in a folder that differ in case alone are one file."""
+    """Whether two names in a folder that differ only in case are one file."""
     other = folder.swapcase()
     return other != folder and os.path.exists(other) and os.path.samefile(folder, other)
 
@@ -111,7 +111,7 @@ def output_files(
 ) -> tuple[OutputFile, ...]:
     """The files that `-o`, `--into`, `--manifest` and `--metrics` name, in this order.
 
-    `-` is standard output for all but `--into`, and no file. A file that `--into` names twice is written once.
+    `-` is standard output, and not a file, for all but `--into`. A file that `--into` names twice is written once.
     Raises `ContextasmError` for an empty name, and for a file that two options name.
     """
     named: list[tuple[OutputKind, str | None]] = [
@@ -126,7 +126,7 @@ def output_files(
             continue
         if path == "-":
             hint = "name a file, such as AGENTS.md"
-            raise ContextasmError(OPTIONS[kind], "- is no file that could hold a block", hint)
+            raise ContextasmError(OPTIONS[kind], "- is not a file that can hold a block", hint)
         target = OutputFile.named(kind, path)
         first = next((other for other in targets if other.identity == target.identity), target)
         if first.managed and target.managed and first is not target and first.real == target.real:
@@ -146,7 +146,7 @@ def _is_device(path: str) -> bool:
 
 
 def is_missing(target: OutputFile) -> bool:
-    """Whether there is no such file, or no managed block in it. Raises `ContextasmError` for an unreadable file."""
+    """Whether the file, or the managed block in it, does not exist. Raises `ContextasmError` for an unreadable file."""
     data = current_bytes(target.path)
     return data is None or (target.managed and find_block(data.decode("utf-8", "surrogateescape")) is None)
 
@@ -164,17 +164,17 @@ def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWr
     if not target.managed:
         return target, data
     if target.path.exists() and not target.path.is_file():
-        raise ContextasmError(str(target.path), "is no file that could hold a block", "name a text file")
+        raise ContextasmError(str(target.path), "is not a file that can hold a block", "name a text file")
     old = current_bytes(target.path) or b""
     if old.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in old:
-        raise ContextasmError(str(target.path), "is no UTF-8 text", "name a text file, or save it as UTF-8")
-    # Bytes that are no UTF-8 stand outside the block, and stay unchanged.
+        raise ContextasmError(str(target.path), "is not UTF-8 text", "name a text file, or save it as UTF-8")
+    # Bytes outside the block need not be UTF-8, and stay unchanged.
     new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
     return target, new.encode("utf-8", "surrogateescape")
 
 
 def current_bytes(path: Path) -> bytes | None:
-    """The content of a file; None where there is none. Raises `ContextasmError` where it can't be read."""
+    """The content of a file; None if it does not exist. Raises `ContextasmError` if it can't be read."""
     data = file_bytes(str(path))
     if isinstance(data, bytes):
         return data
@@ -202,7 +202,7 @@ class InputPattern(NamedTuple):
     pattern: str
     """Path or pattern below the workspace, as `text.glob.list_matching` takes it."""
     what: str
-    """The reason why no output may replace such a file."""
+    """The reason why an output may not replace such a file."""
     takes_block: bool = False
     """Whether a file may hold a managed block: it is read as text, and the block is taken out on reading."""
     takes_new_file: bool = False
@@ -221,7 +221,7 @@ class InputFiles(NamedTuple):
 
 
 def refuse_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> None:
-    """Raise `ContextasmError` for a target that a build could read, whether it exists or not.
+    """Raise `ContextasmError` for a target that a build could read; it need not exist.
 
     Also for one that a link in the workspace turns into a file outside: the person did not name that file.
     """
@@ -241,7 +241,7 @@ def _leads_out(target: OutputFile, root: str) -> bool:
 
 
 def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Iterator[tuple[OutputFile, str]]:
-    """Targets that a build could read, each with the reason why it is no place for an output."""
+    """Targets that a build could read, each with the reason why an output may not replace it."""
     if not targets:
         return
     by_identity = {target.identity: target for target in targets}
@@ -261,7 +261,7 @@ def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Ite
 
 
 def _kept_targets(targets: Sequence[OutputFile], root: str) -> Iterator[tuple[OutputFile, str]]:
-    """Targets in archives, and files that other tools read, whether they exist or not."""
+    """Targets in archives, and files that other tools read; they need not exist."""
     for target in targets:
         if is_below(target.real, root):
             path = os.path.relpath(target.real, root).casefold()  # a disk may ignore the case of letters
@@ -292,15 +292,15 @@ class _TreeWithTargets:
             self._names.setdefault(file_identity(parent), []).append(name)
 
     def holds(self, folder: str) -> bool:
-        """Whether a folder lies in the workspace, once links are followed."""
+        """Whether a folder is in the workspace after links are followed."""
         return self._folder.holds(folder)
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file at `path`, or a target would make one."""
+        """Whether a file exists at `path`, or a target would make one."""
         return self._folder.exists(path) or file_identity(f"{self._folder.root}/{path}") in self._identities
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Names in a folder, those of targets included; hidden ones are left out, as in any folder."""
+        """Names in a folder, with the names of targets; hidden ones are left out, as in any folder."""
         names: set[str] = set()
         for entry in self._folder.entries(folder) or ():  # of a folder that can't be listed, a build reads nothing
             names.add(entry.name)

@@ -1,7 +1,7 @@
-"""Programs that a workspace's settings name, run without a shell and never beyond their deadline.
+"""Programs that a workspace's settings name, run without a shell until a deadline at most.
 
-Each runs in the workspace's folder, in a session of its own; when its output is no longer read, it and all that it has
-started in that session is killed. Whether a program may be run at all is decided in `config/keys/trust.py`.
+Each runs in the workspace's folder, in a session of its own; when its output is no longer read, it is killed with
+everything that it has started in that session. `config/keys/trust.py` decides whether a program may run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST_LINE = 4 << 20
 """Bytes."""
 
 _POLL = 0.1
-"""Seconds after which a silent program is looked after."""
+"""Seconds after which a program without output is checked."""
 
 _LAST_WORDS = 200
 """Characters of the end of a program's standard error that a message shows."""
@@ -106,7 +106,7 @@ def _lines(process: subprocess.Popen[bytes], errors: bytearray, seconds_left: Ca
         while streams.get_map():
             ready = streams.select(min(seconds_left(), _POLL))
             if not ready and process.poll() is not None:
-                break  # it has ended; a child that it has left behind holds the streams open
+                break  # it has ended; a child that still runs holds the streams open
             for key, _ in ready:
                 data = os.read(key.fd, 1 << 16)
                 if not data:

@@ -1,7 +1,7 @@
-"""Reading: the one way to the bytes of a file, be it in the workspace or named by a person.
+"""Reading: the one way to the bytes of a file, in the workspace or named by a person.
 
-A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits. What the bytes mean is
-decided in `text/cleaning/clean.py`.
+A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits.
+`text/cleaning/clean.py` decides what the bytes mean.
 """
 
 import errno
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from contextasm.model import MAX_FILE
 
 MISSING = "missing"
-"""Code of the failure where there is no file at a path."""
+"""Code of the failure if no file exists at a path."""
 
 _FILE_TYPES = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _LEAST_CHUNK = 64 * 1024
-"""Bytes to ask for where the size of a file is not known, or was wrong."""
+"""Bytes to ask for if the size of a file is not known, or was wrong."""
 
 
 class ReadFailure(NamedTuple):
@@ -29,11 +29,11 @@ class ReadFailure(NamedTuple):
     code: str
     """As of a `Problem`; `MISSING` for no file, and `not-a-folder` for a path below a file."""
     message: str
-    """Text that goes on from the name of the file."""
+    """Text that follows the name of the file in a message."""
 
 
 def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | None = None) -> bytes | ReadFailure:
-    """The bytes of a regular file, or the reason why there are none.
+    """The bytes of a regular file, or the reason why they can't be read.
 
     `limit` is in bytes. `holds` says whether the real path of a link may be read; None for any.
     """
@@ -44,13 +44,13 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
             if holds and not holds(path):
                 return ReadFailure("outside-workspace", "is a link that leads out of the workspace")
             if not os.path.lexists(path):
-                return ReadFailure("not-a-file", "is a link to a file that is not there")
+                return ReadFailure("not-a-file", "is a link to a file that does not exist")
             status = os.lstat(path)
         return _regular_bytes(path, status, limit)
     except OSError as error:
         return failure_of_error(error)
     except ValueError:  # a NUL, or half a character, in the path
-        return ReadFailure("unreadable", "is no path")
+        return ReadFailure("unreadable", "is not a path")
     except MemoryError:
         return ReadFailure("unreadable", "can't be read: not enough memory")
 
@@ -62,7 +62,7 @@ def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | Rea
         return _failure_of_type(status.st_mode)
     handle = os.open(path, _FLAGS)
     try:
-        status = os.fstat(handle)  # of what is read, whatever was at the path before
+        status = os.fstat(handle)  # of what is read: something else may have been at the path before
         if not stat.S_ISREG(status.st_mode):
             return _failure_of_type(status.st_mode)
         if status.st_size > limit:
@@ -84,7 +84,7 @@ def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
 
 
 def too_large(size: int, limit: int) -> ReadFailure:
-    """The failure of a file of `size` bytes where `limit` are read at most."""
+    """The failure of a file of `size` bytes if at most `limit` are read."""
     return ReadFailure("too-large", f"is too large: {size:,} bytes, and {limit:,} are the most that is read")
 
 

@@ -1,6 +1,6 @@
 """A workspace that asks another one for each list and each file once, and remembers the answers.
 
-Nothing is compared or written here; `workspace/recording.py` does the first, `records` the second.
+`records` writes the answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextasm.model import ContextasmError, Document, Problem, Workspace
 from contextasm.text.cleaning.clean import shown_name
 
 Read = Document | Problem | None
-"""Result of reading a path: its document, the problem with it, or None where there is no such file."""
+"""Result of reading a path: its document, the problem with it, or None if no such file exists."""
 
 
 def name_problem(name: str) -> Problem:
@@ -21,18 +21,18 @@ def name_problem(name: str) -> Problem:
 
 
 class RecordingWorkspace:
-    """Workspace whose lists and files stay as another workspace gave them the first time (`model.Workspace`)."""
+    """Workspace that keeps the lists and files that another workspace gave the first time (`model.Workspace`)."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.lists: dict[str, Sequence[str]] = {}
-        """Paths by the pattern that was listed; an empty list belongs to the record, too."""
+        """Paths by the pattern that was listed; empty lists, too."""
         self.reads: dict[str, Read] = {}
-        """Results by the path that was read; None belongs to the record, too."""
+        """Results by the path that was read; None, too."""
         self._unfit: dict[str, Problem] = {}
         """Problems of files whose names can't be shown, by their names with escapes and masks."""
         self._listed: set[str] = set()
-        """Paths of all lists: their names have been looked at."""
+        """Paths of all lists, whose names are checked already."""
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths as the workspace listed them the first time."""
@@ -129,7 +129,7 @@ def changed_inputs(
 
 
 def answer_digest(read: Read) -> str:
-    """Text that differs where results of reading differ: a file's SHA-256, or its problem; empty for no file."""
+    """Text that differs if results of reading differ: a file's SHA-256, or its problem; empty for no file."""
     if isinstance(read, Problem):
         return f"{read.code}: {read.message}"
     return read.digest if read else ""

@@ -1,4 +1,4 @@
-"""First files of a workspace, an agent or a team, made only where none exists.
+"""First files of a workspace, an agent or a team, made only if none exists.
 
 No existing file is opened or changed, and no link is followed out of the workspace. The texts are in `starters/`.
 """
@@ -49,9 +49,9 @@ def _starter_texts(kind: str) -> Iterator[tuple[str, str]]:
 
 
 def create_file(root: Path, path: str, text: str | None) -> bool:
-    """Make a file, or a folder where `text` is None, and the folders above it; False where it exists already.
+    """Make a file, or a folder if `text` is None, and the folders above it; False if it exists already.
 
-    Raises `ContextasmError` for a link that leads out of `root`, and where the file or a folder can't be made.
+    Raises `ContextasmError` for a link that leads out of `root`, and if the file or a folder can't be made.
     """
     full = root / path
     try:

@@ -35,7 +35,7 @@ def test_named_workspace_that_is_not_there_is_refused(tmp_path: Path, named: str
 
 def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
     fill(tmp_path, {"ctxasm.yaml": ""})
-    refused(inside("build", "-w", tmp_path / "ctxasm.yaml"), "ctxasm.yaml", "is no folder")
+    refused(inside("build", "-w", tmp_path / "ctxasm.yaml"), "ctxasm.yaml", "is not a folder")
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_broken_markers_are_refused_by_their_line(workspace: Path, text: str, li
         pytest.param(("--force",), ("--force", "--into FILE"), id="force without a block"),
         pytest.param(("--into", "A.md", "-o", "A.md"), ("--into", "A.md", "-o"), id="the same file twice"),
         pytest.param(("--into", "no/A.md"), ("no/A.md", "folder"), id="no such folder"),
-        pytest.param(("--into", "ws"), ("ws", "is no file"), id="a folder"),
+        pytest.param(("--into", "ws"), ("ws", "is not a file"), id="a folder"),
         pytest.param(("--into", "ws/ctxasm.yaml"), ("ctxasm.yaml", "settings"), id="the settings"),
         pytest.param(("-o", "ws/agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input as output"),
     ],

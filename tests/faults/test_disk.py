@@ -102,7 +102,7 @@ def test_full_disk_keeps_the_old_file(tmp_path: Path, small_disk: Path) -> None:
         (small_disk / "out.md").write_text(SMALL_TEXT)
         done = ctxasm("build", "-w", root, "-o", small_disk / "out.md")
         assert done.code == 2
-        assert "No space left on device: free some space; the old content still stands" in done.err
+        assert "No space left on device: free some space; the file keeps its old content" in done.err
         assert (small_disk / "out.md").read_text() == SMALL_TEXT
         assert os.listdir(small_disk) == ["out.md"]
     finally:

@@ -351,7 +351,7 @@ def test_fault_of_a_revision_names_it(root: Path) -> None:
 
 def test_no_repository_is_one_line(tmp_path: Path) -> None:
     fill(tmp_path, FILES)
-    refused(inside("diff", "-w", tmp_path, "HEAD"), "is in no git repository")
+    refused(inside("diff", "-w", tmp_path, "HEAD"), "is not in a git repository")
     refused(inside("diff", "-w", tmp_path, "HEAD", env={"PATH": str(tmp_path)}), "git: can't be run", "install git")
     assert inside("diff", "-w", tmp_path, "@2k", env={"PATH": str(tmp_path)}).code == 0
 

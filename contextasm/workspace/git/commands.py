@@ -36,7 +36,7 @@ They are removed, so that the workspace's folder decides on the repository.
 """
 
 _NOTHING_TO_COMPARE = ("not a git repository", "ambiguous argument 'head'", "bad revision 'head'")
-"""Words of git's messages, in lower case, where the folder is in no repository, or in one without a commit."""
+"""Words of git's messages, in lower case, for a folder outside of a repository, and one without a commit."""
 
 _SAFE_VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "",
@@ -47,7 +47,7 @@ _SAFE_VARIABLES = {
 }
 """Variables that no setting of the repository overrides.
 
-Older versions of git fetch what a partial clone lacks, whatever `GIT_NO_LAZY_FETCH` says; the empty list of protocols
+Older versions of git ignore `GIT_NO_LAZY_FETCH` and fetch what a partial clone lacks; the empty list of protocols
 prevents that.
 """
 
@@ -89,7 +89,7 @@ def start_git(
     """Start a git command in the folder `root`; its output is a pipe.
 
     `index` is the file of another index than the repository's own; empty for that one. `settings` are more settings of
-    git, as `KEY=VALUE`. Raises `OSError` where git can't be started.
+    git, as `KEY=VALUE`. Raises `OSError` if git can't be started.
     """
     import subprocess
 
@@ -114,7 +114,7 @@ def run_git(
 ) -> tuple[int, bytes, bytes]:
     """Exit code, output and messages of a git command in the folder `root`; `index` and `settings` as in `start_git`.
 
-    `timeout` is in seconds; None for any time. Raises `OSError` where git can't be started, and
+    `timeout` is in seconds; None for any time. Raises `OSError` if git can't be started, and
     `subprocess.TimeoutExpired`.
     """
     import subprocess
@@ -177,9 +177,9 @@ def current_branch(root: str, environment: Mapping[str, str]) -> str:
 def _listed_by_git(
     root: str, environment: Mapping[str, str], *words: str, settings: Sequence[str] = ()
 ) -> Sequence[str]:
-    """Items of git's output, one for each NUL; empty where git, a repository or a commit is missing.
+    """Items of git's output, one for each NUL; empty if git, a repository or a commit is missing.
 
-    Raises `ContextasmError` where git fails otherwise, such as in a repository whose objects are damaged.
+    Raises `ContextasmError` if git fails for another reason, such as in a repository whose objects are damaged.
     """
     import subprocess
 

@@ -78,7 +78,7 @@ class GitFolder(Folder):
         return not self._objects
 
     def exists(self, path: str) -> bool:
-        """Whether a file, a folder or a link exists at `path`; a link may lead nowhere."""
+        """Whether a file, a folder or a link exists at `path`; the target of a link need not exist."""
         folder, _, name = path.rpartition("/")
         real = self._real_path(folder)
         return real is not None and name in self._folders.get(real, {})
@@ -139,7 +139,7 @@ class GitFolder(Folder):
 
     def _failure_of_missing(self, path: str) -> ReadFailure:
         if self.exists(path):
-            return ReadFailure("not-a-file", "is a link to a file that is not there")
+            return ReadFailure("not-a-file", "is a link to a file that does not exist")
         error = NotADirectoryError if self._is_below_file(path) else FileNotFoundError
         return failure_of_error(error())
 
@@ -265,7 +265,7 @@ def _refuse_no_repository(root: str, environment: Mapping[str, str], where: str,
     except ContextasmError as error:
         if "not a git repository" not in error.what:
             raise
-        raise ContextasmError(where, f"{root} is in no git repository", hint) from error
+        raise ContextasmError(where, f"{root} is not in a git repository", hint) from error
 
 
 def _git_output(root: str, environment: Mapping[str, str], *words: str, index: str = "") -> bytes:

@@ -1,7 +1,7 @@
 """Hints of the operating system that something changed.
 
-A hint says when to look. Which files count, and whether they changed, is decided elsewhere, and so is when to look
-where the system gives no hints.
+A hint says when to look. Other modules decide which files count, whether they changed, and when to look if the system
+gives no hints.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class WakeupPipe:
-    """A pipe to wait on until somebody nudges it."""
+    """A pipe to wait on until a nudge comes."""
 
     def __init__(self) -> None:
         self._out, self._in = os.pipe()
@@ -31,7 +31,7 @@ class WakeupPipe:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        # Only this end: a thread that is late must not write into a file that has got the other's number since.
+        # Only this end: a late thread must not write into a new file that has the number of the other end.
         os.close(self._out)
 
     def nudge(self) -> None:
@@ -48,7 +48,7 @@ class WakeupPipe:
 
 
 class EndSignals:
-    """Signals that ask the process to end; they set a code and do not interrupt work that is half done."""
+    """Signals that ask the process to end; they set a code and do not interrupt work."""
 
     def __init__(self, wake: WakeupPipe) -> None:
         self.code = 0
@@ -99,7 +99,7 @@ class FileEvents:
     """Native watch on folders, also after they were deleted and made again."""
 
     def __init__(self, wake: WakeupPipe, is_relevant: Callable[[str], bool], refuse: Callable[[str], None]) -> None:
-        """Nudge `wake` for relevant paths. `refuse` is called once, with the reason, where there will be no hints."""
+        """Nudge `wake` for relevant paths. `refuse` is called once, with the reason, if no hints will come."""
         self.given = True
         """Whether the system gives hints."""
         self._handler = _EventHandler(wake.nudge, is_relevant)
@@ -107,7 +107,7 @@ class FileEvents:
         self._observer: Any = None
         """Thread of watchdog, with one below it for each folder; None if no folder is watched."""
         self._marks: Mapping[str, FileMark] = {}
-        # The next look at the disk makes up for whatever watchdog logs, such as an overflow of the kernel's queue.
+        # The next look at the disk corrects what watchdog logs, such as an overflow of the kernel's queue.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
     def __enter__(self) -> Self:
@@ -117,7 +117,7 @@ class FileEvents:
         self._stop()
 
     def follow(self, folders: Mapping[str, bool]) -> None:
-        """Watch these folders, those with True with all below them; a missing one is watched once it is there."""
+        """Watch these folders, and all below those with True; a missing one is watched after it is made."""
         if not self.given:
             return
         marks = {path: mark for path, deep in folders.items() if (mark := _folder_mark(path, deep=deep))}
@@ -128,13 +128,13 @@ class FileEvents:
         try:
             self._observer = _started_observer(self._handler, marks)
             _check_watches_left(marks)
-        except (OSError, RuntimeError) as error:  # the second where no thread can be started
+        except (OSError, RuntimeError) as error:  # the second if no thread can be started
             self._stop()
             self.given = False
             self._refuse(getattr(error, "strerror", None) or str(error))
 
     def _all_threads_run(self) -> bool:
-        # The thread of a folder ends where the folder is deleted.
+        # The thread of a folder ends when the folder is deleted.
         if not self._observer:
             return not self._marks
         return self._observer.is_alive() and all(thread.is_alive() for thread in self._observer.emitters)
@@ -156,7 +156,7 @@ def _folder_mark(path: str, *, deep: bool) -> FileMark | None:
 
 
 def _started_observer(handler: Any, marks: Mapping[str, FileMark]) -> Any:
-    """A running watch on the folders, None for no folders. Raises `OSError` where the system refuses it."""
+    """A running watch on the folders, None for no folders. Raises `OSError` if the system refuses it."""
     from watchdog import events
     from watchdog.observers import Observer as Native
 
@@ -179,9 +179,9 @@ def _started_observer(handler: Any, marks: Mapping[str, FileMark]) -> Any:
 
 
 def _check_watches_left(marks: Mapping[str, FileMark]) -> None:
-    """Raise `OSError` where the user's watches are used up.
+    """Raise `OSError` if the user has no watch left.
 
-    watchdog says nothing of folders below the watched one that it could not get a watch for; so this asks for one more.
+    watchdog does not report folders below the watched one that got no watch; so this asks for one more.
     """
     try:
         probe = _started_observer(_EventHandler(lambda: None, bool), dict.fromkeys([*marks][:1], (False, 0, 0)))

@@ -1,6 +1,6 @@
 """The loop of a watch: build, and build again after each change of an input, until a signal comes.
 
-Hints only say when to look; whether something changed is read off the disk. One build at a time, in this thread.
+Hints only say when to look; the disk says whether something changed. This thread does one build at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PATIENCE = 2.0
 
 
 class PostBuildCommand:
-    """A shell command in a process group of its own, without input; it writes where this process does."""
+    """A shell command in a process group of its own, without input; it has the output of this process."""
 
     def __init__(self, command: str, wake: WakeupPipe, fail: Callable[[str], None]) -> None:
         """Prepare `command`; an empty one never runs. `fail` is called with a message after a failure."""
@@ -44,7 +44,7 @@ class PostBuildCommand:
             self._signal(signal.SIGKILL)
 
     def request(self) -> None:
-        """Ask for a run: at the next `update`, or once the running one has ended."""
+        """Ask for a run: at the next `update`, or after the running one has ended."""
         self._is_due = bool(self._command)
 
     def update(self) -> None:
@@ -85,7 +85,7 @@ BEAT = 3.0
 """Seconds after which the date is compared, and the disk looked at, without a hint: some file systems give none."""
 
 POLL = 1.0
-"""Seconds between looks where no hints can be had."""
+"""Seconds between looks if no hints come."""
 
 
 class WatchReporter(Protocol):
@@ -105,9 +105,9 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
     """Keep the files of `spec` up to date; gives the exit code of the signal that ended the watch.
 
     `command` runs after each change of a file. `poll` is the number of seconds between looks at the disk; None is for
-    hints in place of regular looks. Raises `ContextasmError` where the first build can't be done as asked.
+    hints in place of regular looks. Raises `ContextasmError` if the first build can't be done as asked.
     """
-    # A build alone collects no garbage; this may run for weeks. A build makes some ten thousand values that all live
+    # A single build collects no garbage; a watch may run for weeks. A build makes ten thousand values that all live
     # until its end: with the usual threshold a quarter of its time would go into looking through them.
     gc.freeze()
     gc.set_threshold(50_000)
@@ -148,7 +148,7 @@ class _LookSchedule:
         self._last_look = self._cost = 0.0
 
     def rebuild_if_due(self, rebuilder: Rebuilder, *, hinted: bool) -> Rebuild | None:
-        """A build if there is a reason for one, with a look at the disk after a hint or after a long time."""
+        """A build if there is a reason for one, after a look at the disk if a hint came or much time has passed."""
         started = time.monotonic()
         look = hinted or rebuilder.should_retry() or started - self._last_look >= max(BEAT, 200 * self._cost)
         rebuild = rebuilder.rebuild_if_changed(look=look)
@@ -177,7 +177,7 @@ class _RelevantPaths:
     def holds(self, path: str) -> bool:
         """Whether a path counts.
 
-        An output that is there, its temporary file, and anything in `.ctxasm/`, in git or beside the workspace does
+        An output that is there, its temporary file, and anything in `.ctxasm/`, in git or outside of the workspace does
         not. A file with a managed block does: its other text may be an input.
         """
         if path in self._outputs:

@@ -26,7 +26,7 @@ from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
 
 PERMANENT_ERRORS = ("-o", "--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
-"""Beginnings of an error's place where no change of a file is likely to end the error."""
+"""Beginnings of the places of errors that no change of a file is likely to end."""
 
 LOCK_SECONDS = 0.2
 """Seconds to wait for the lock of a managed block; then the watch goes on, and tries again at its next look."""
@@ -113,13 +113,13 @@ class BuildResult(NamedTuple):
     context: Context
     text: str
     day: Callable[[], date] | None
-    """Function that gives today as the build sees it; None where the user names the day."""
+    """Function that gives today as the build sees it; None if the user names the day."""
     others: Sequence[Path]
     """Files outside of the workspace that count."""
     inputs: InputFiles
     """All files that builds could read, none of which may be written."""
     metrics: str = ""
-    """Metrics of the build; empty where no file for them is named."""
+    """Metrics of the build; empty if no file for them is named."""
 
 
 class WatchSpec(NamedTuple):
@@ -133,7 +133,7 @@ class WatchSpec(NamedTuple):
     others: Callable[[], Sequence[Path]]
     """Files outside of the workspace that count, as far as can be said without a build."""
     overlay: Overlay | None = None
-    """Folders of the workspace whose files lie in the mirror of a shared store."""
+    """Folders of the workspace whose files are in the mirror of a shared store."""
     follow_store: Callable[[Callable[[], None], Callable[[str], None]], AbstractContextManager[None]] = (
         lambda _nudge, _warn: nullcontext()
     )
@@ -150,14 +150,14 @@ class Rebuild(NamedTuple):
     """Result of one attempt to build."""
 
     why: Sequence[str]
-    """The paths that changed; `start`, `date` or `again` where there was another reason."""
+    """The paths that changed; `start`, `date` or `again` for another reason."""
     context: Context | None
-    """None where the build failed."""
+    """None if the build failed."""
     seconds: float
     errors: Sequence[str]
     """Empty if nothing went wrong."""
     file_errors: Sequence[str] = ()
-    """Those of the errors that belong to a file: it could not be brought up to date."""
+    """The errors of files that could not be brought up to date; they are among `errors`, too."""
     written: Sequence[Path] = ()
     """The files, as the user named them, whose content changed."""
     unchanged: Sequence[Path] = ()
@@ -167,7 +167,7 @@ class Rebuilder:
     """Builds of one watch, one after the other."""
 
     def __init__(self, spec: WatchSpec, warn: Callable[[str], None]) -> None:
-        """`warn` is given what belongs to no build: that an interrupted application of upkeep was taken back."""
+        """`warn` gets messages that do not belong to a build: an interrupted application of upkeep was undone."""
         self.others: frozenset[str] = frozenset()
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
@@ -181,11 +181,11 @@ class Rebuilder:
         self._date: date | None = None
         self._errors: Sequence[str] = ()
         self._write_failed = False
-        """Whether the text could not be written, for which no file of the workspace need be the cause."""
+        """Whether the text could not be written, which need not be the fault of a file of the workspace."""
         self._lock_missed = False
         """Whether another process held the lock that a managed block needs."""
         self._workspace_missing = False
-        """Whether the workspace could not be looked at."""
+        """Whether the workspace could not be read."""
         self._is_first = True
 
     def folders(self) -> dict[str, bool]:
@@ -196,13 +196,13 @@ class Rebuilder:
         return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
 
     def should_retry(self) -> bool:
-        """Whether to look soon without a hint: none tells when the workspace is back, or its lock is free."""
+        """Whether to look soon without a hint: no hint comes when the workspace is back, or its lock is free."""
         return self._workspace_missing or self._lock_missed
 
     def rebuild_if_changed(self, *, look: bool) -> Rebuild | None:
-        """Build if there is a reason to; None if there is none. Without `look` a new day is the only reason.
+        """Build if there is a reason to; else None. Without `look` a new day is the only reason.
 
-        Raises `ContextasmError` where the first build fails with an error that no change of a file can end.
+        Raises `ContextasmError` if the first build fails with an error that no change of a file ends.
         """
         why = ["start"] if self._is_first else []
         if self._today and (today := self._today()) != self._date:
@@ -216,7 +216,7 @@ class Rebuilder:
         return self._rebuild(disk, why) if why else None
 
     def _rescanned(self) -> tuple[Rescan | None, Sequence[str]]:
-        """The workspace as it is now, None where it can't be looked at, and the reasons to build again."""
+        """The workspace as it is now, None if it can't be read, and the reasons to build again."""
         was_missing, write_failed = self._workspace_missing, self._write_failed
         try:
             disk = self._rescan()
@@ -248,7 +248,7 @@ class Rebuilder:
                 yield path
 
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
-        """The build and its files; None where a second attempt failed with the same error."""
+        """The build and its files; None if a second attempt failed with the same error."""
         started = time.perf_counter()
         context, written, unchanged, file_errors = None, list[Path](), list[Path](), list[str]()
         self._write_failed = self._lock_missed = False
@@ -324,7 +324,7 @@ class Rebuilder:
         self._contents = {**self._contents, **_contents(others)}
 
     def _depend_on_yaml_files(self, disk: Rescan | None) -> None:
-        """Add the YAML files that a failed build may depend on, although it did not come to read them."""
+        """Add the YAML files that a failed build may depend on, although it did not read them."""
         if not disk:
             return
         with suppress(ContextasmError):
