@@ -142,7 +142,7 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
         for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
             document = inspection.workspace.read(path)
             if document is None:
-                hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+                hint = f"write it, or run `ctxasm init --agent {agent}`, which does not change existing files"
                 if not values.is_name(agent):
                     hint = f"rename the folder: {values.NAME_HINT}"
                 yield error_finding(path, 0, "is missing, so this agent can't be built", hint)

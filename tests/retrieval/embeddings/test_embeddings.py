@@ -238,7 +238,7 @@ def test_without_vectors_the_build_goes_on_and_says_so(tmp_path: Path, case: str
     result = build(root, "harbor")
     assert result.out == build(workspace(tmp_path / "plain", None), "harbor").out
     assert f"warning: ctxasm.yaml:2: the embedder {message}" in result.err
-    assert "; memories are ranked by their words alone [embedder]" in result.err
+    assert "; memories are ranked by their words only [embedder]" in result.err
     assert "/embedder" not in result.err
 
 
@@ -426,19 +426,19 @@ def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
         ({"command": []}, ("names no program",)),
         ({"command": ""}, ("names no program",)),
         ({"command": "x 'y"}, ("ends inside quotes",)),
-        ({"command": [["x"]]}, ("is no text",)),
+        ({"command": [["x"]]}, ("is not text",)),
         ({"command": "a\0b"}, ("hidden character",)),
         ({"url": "http://localhost/v1"}, ("no model is named",)),
-        ({"url": "file:///etc/passwd", "model": "m"}, ("no http or https address",)),
-        ({"url": "http://", "model": "m"}, ("no http or https address",)),
-        ({"url": "http://h:x/", "model": "m"}, ("no http or https address",)),
-        ({"url": "http://h/\u00e9", "model": "m"}, ("no http or https address",)),
+        ({"url": "file:///etc/passwd", "model": "m"}, ("not an http or https address",)),
+        ({"url": "http://", "model": "m"}, ("not an http or https address",)),
+        ({"url": "http://h:x/", "model": "m"}, ("not an http or https address",)),
+        ({"url": "http://h/\u00e9", "model": "m"}, ("not an http or https address",)),
         ({"url": "http://me:pw@h/", "model": "m"}, ("key_env",)),
-        ({"url": "http://h/", "model": "m", "key_env": "sk-1"}, ("this is no name of a variable",)),
+        ({"url": "http://h/", "model": "m", "key_env": "sk-1"}, ("this is not the name of a variable",)),
         ({"folder": ""}, ("is empty",)),
-        ({"folder": "m", "timeout": 0}, ("0 is no time",)),
-        ({"folder": "m", "timeout": "fast"}, ("fast is no time",)),
-        ({"folder": "m", "near": 2}, ("2 is no share",)),
+        ({"folder": "m", "timeout": 0}, ("0 is not a time",)),
+        ({"folder": "m", "timeout": "fast"}, ("fast is not a time",)),
+        ({"folder": "m", "near": 2}, ("2 is not a share",)),
     ],
     ids=str,
 )

@@ -233,7 +233,7 @@ def refuses(root: Path, *parts: str) -> None:
     assert result.out == build(workspace(root / "plain", None), "harbor").out
     (line,) = (line for line in result.err.split("\n") if "[embedder]" in line)
     assert "warning: ctxasm.yaml:2: the embedder " in line
-    assert "; memories are ranked by their words alone" in line
+    assert "; memories are ranked by their words only" in line
     assert [part for part in parts if part not in line] == [], line
 
 
