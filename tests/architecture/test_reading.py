@@ -72,6 +72,6 @@ def test_no_step_sees_the_bytes_of_a_file() -> None:
         or (isinstance(node, ast.Name) and node.id in {"decode_document", "AS_WRITTEN"})
     }
     assert decoders == {
-        ("retrieval.reading.files", "decode_document"),
-        ("retrieval.reading.files", "read.data"),
+        ("retrieval.retrieve", "decode_document"),
+        ("retrieval.retrieve", "read.data"),
     }
