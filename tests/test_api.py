@@ -65,7 +65,7 @@ def test_build_gives_the_bytes_of_the_command(words: tuple[str, ...], options: M
     ("options", "words"),
     [
         ({"budget": True}, "budget: is of the type bool: give a number"),
-        ({"budget": 4000.5}, "4000.5 is no number of tokens"),
+        ({"budget": 4000.5}, "4000.5 is not a number of tokens"),
         ({"budget": float("nan")}, "budget: the number is out of range"),
         ({"agent": 5}, "agent: is of the type int: give a text"),
         ({"exclude": ["a", 1]}, "exclude: is of the type int: give a text"),

@@ -37,7 +37,7 @@ HINT = "review it, then run `ctxasm lock`"
 
 
 def load_approved(workspace: Workspace) -> dict[str, str] | None:
-    """SHA-256 of each approved file by path; None where there is no lock. Raises `ContextasmError` for a broken one."""
+    """SHA-256 of each approved file by path; None without a lock. Raises `ContextasmError` for a broken one."""
     read = workspace.read(LOCK_FILE)
     if read is None:
         return None
@@ -47,7 +47,7 @@ def load_approved(workspace: Workspace) -> dict[str, str] | None:
 
 
 def require_approved(workspace: Workspace) -> dict[str, str]:
-    """SHA-256 of each approved file by path. Raises `ContextasmError` where there is no lock, and for a broken one."""
+    """SHA-256 of each approved file by path. Raises `ContextasmError` for a missing or broken lock."""
     approved = load_approved(workspace)
     if approved is None:
         hint = "review the files that instruct the agent, then run `ctxasm lock`"
@@ -136,7 +136,7 @@ def refuse_document_drift(
 
 
 def _request_paths(layer: Layer, request: Request) -> Iterator[str]:
-    """Paths and patterns of a layer for the request's agent and team; none where it names no team."""
+    """Paths and patterns of a layer for the request's agent and team; none if it names no team."""
     names = {"agent": request.agent, "team": request.team}
     for template in _templates(layer):
         if all(names.get(name) for name in placeholders(template)):

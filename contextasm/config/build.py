@@ -42,10 +42,10 @@ class PreparedBuild(NamedTuple):
 
     build: Build
     workspace: Folder
-    """The folder or revision behind the build's workspace; it gives each file as it is now."""
+    """The folder or revision that the build's workspace reads; it gives each file as it is now."""
     settings: Mapping[str, Setting]
     settings_file: YamlMapping
-    """The workspace's `ctxasm.yaml`, empty where there is none."""
+    """The workspace's `ctxasm.yaml`, empty if the file does not exist."""
     counts: TokenCountCache | None
     """Cache of an exact tokenizer's counts; None for an estimate."""
     seconds: float | None = None
@@ -53,7 +53,7 @@ class PreparedBuild(NamedTuple):
     options: Options = Options()
     """Options as typed, without the workspace; their paths are relative to it."""
     config_digests: Mapping[str, str] = MappingProxyType({})
-    """SHA-256 of each file of the settings, the rules and the profile, by path; empty where there is no such file.
+    """SHA-256 of each file of the settings, the rules and the profile, by path; empty if there are no such files.
 
     Paths are relative to the workspace; those outside of it are absolute.
     """
@@ -70,9 +70,9 @@ class PreparedBuild(NamedTuple):
         return self.build._replace(memory_index=None)
 
     def with_lock(self, environment: Mapping[str, str], *, locked: bool) -> PreparedBuild:
-        """The same of approved files only, where an option (`locked`) or the environment asks for that.
+        """The same of approved files only, if an option (`locked`) or the environment asks for that.
 
-        Raises `ContextasmError` where there is no lock, and for a broken one.
+        Raises `ContextasmError` for a missing or broken lock.
         """
         if not (locked or is_lock_required(environment)):
             return self
@@ -91,7 +91,7 @@ class PreparedBuild(NamedTuple):
             refuse_settings_drift(self.approved, self.config_digests)
             build = build._replace(memory_index=None)  # It holds memories, and not the bytes that they come from.
         if self.seconds is not None:
-            from contextasm.retrieval.deadline import run_until_deadline  # here: threads, for those who set a deadline
+            from contextasm.retrieval.deadline import run_until_deadline  # here: threads, only if a deadline is set
 
             build = build._replace(run_sources=run_until_deadline(self.seconds))
         return build
@@ -114,7 +114,7 @@ def evaluate_rules(
     process: ProcessEnvironment,
     profile: Profile,
 ) -> RuleEvaluation | None:
-    """The result of evaluating the workspace's rules against a request; None where it has no rules.
+    """The result of evaluating the workspace's rules against a request; None if it has no rules.
 
     Rule files are read through `recording`. `profile` has the layers that rules name. Raises `ContextasmError` for bad
     values of `--var`, for rule files that can't be read or parsed, and for a layer that no profile has.
@@ -176,7 +176,7 @@ def semantic_similarity(
     workspace: Folder,
     environment: Mapping[str, str],
 ) -> SemanticSimilarity | None:
-    """Similarity by the embedder of `ctxasm.yaml`; None where there is no embedder or no topic.
+    """Similarity by the embedder of `ctxasm.yaml`; None without an embedder or a topic.
 
     An embedder that is not trusted gives a problem in place of similarities. A description of the embedder is added
     to `settings`.
@@ -205,7 +205,7 @@ def semantic_similarity(
 def make_summarizer(
     settings_file: YamlMapping, workspace: Folder, process: ProcessEnvironment, seconds: float | None
 ) -> Summarizer | None:
-    """The summarizer of `ctxasm.yaml`; None where there is none.
+    """The summarizer of `ctxasm.yaml`; None if it names none.
 
     Under a deadline, `seconds` from the start of a build, its time ends with the share that assembly has of it.
     """

@@ -1,4 +1,4 @@
-"""The files that builds of a workspace could read, whatever agent, day, topic or scope they are for.
+"""The files that builds of a workspace could read, for any agent, day, topic and scope.
 
 Settings, profiles and rules are loaded here to find their patterns. Which files match is found in
 `workspace/outputs.py`.

@@ -20,9 +20,9 @@ def uses_placeholder(profile: Profile, name: str) -> bool:
 def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> Setting:
     """The agent of a build: the one that is named, else the only one.
 
-    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it. Raises
-    `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, where none is named and
-    there is not exactly one, and for an option `--agent` that the profile does not use.
+    `whole` is the profile before `--scope` left out layers: an option is unused if that does not use it. Raises
+    `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, if none is named and there
+    is not exactly one, and for an option `--agent` that the profile does not use.
     """
     if not uses_placeholder(profile, "agent"):
         _refuse_unused_option(setting, whole or profile, "agent")
@@ -34,7 +34,7 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
     owner_folder(workspace, "agent", agent, setting.origin)
     for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
         if workspace.read(path) is None:
-            hint = f"write it, or run `ctxasm init --agent {agent}`, which leaves what is there alone"
+            hint = f"write it, or run `ctxasm init --agent {agent}`, which does not change existing files"
             raise ContextasmError(path, "is missing", hint)
     return setting
 
@@ -42,7 +42,7 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
 def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> None:
     """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use.
 
-    `whole` is the profile before `--scope` left out layers: an option is unused where that does not use it.
+    `whole` is the profile before `--scope` left out layers: an option is unused if that does not use it.
     """
     is_used = uses_placeholder(profile, "team")
     if not is_used:
@@ -54,7 +54,7 @@ def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: 
 def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) -> str:
     """The folder of an agent or a team, such as `agents/luna`.
 
-    Raises `ContextasmError` at `origin`, with the nearest name, where there is no such folder, and for a folder that
+    Raises `ContextasmError` at `origin`, with the nearest name, if the folder does not exist, and for a folder that
     can't be listed.
     """
     folder = f"{kind}s/{name}"
@@ -64,14 +64,14 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     if not paths:
         names = owner_names(workspace, kind)
         if not names:
-            hint = f"there is no {kind} yet: make it with `ctxasm init --{kind} {name}`"
+            hint = f"no {kind} exists yet: make it with `ctxasm init --{kind} {name}`"
             raise ContextasmError(origin, f"unknown {kind} {name}", hint)
         values.require_known(name, names, origin, kind)
     return folder
 
 
 def only_agent(names: Sequence[str], advice: str = "name one with -a NAME") -> str:
-    """The name of the only agent. Raises `ContextasmError`, with `advice`, where there are none or several."""
+    """The name of the only agent. Raises `ContextasmError`, with `advice`, if there is not exactly one."""
     if len(names) != 1:
         agents = f"there are {list_names(names)}" if names else "make one with `ctxasm init --agent NAME`"
         raise ContextasmError("agent", "none named", f"{advice}; {agents}")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def process_environment() -> ProcessEnvironment:
-    """The environment of this process. Raises `ContextasmError` where its current folder is gone."""
+    """The environment of this process. Raises `ContextasmError` if its current folder is gone."""
     import time
 
     try:
@@ -77,7 +77,7 @@ def prepare_build(
 
     `workspace` is one that is open already. `counters` are those loaded before; a new one is added. `restrict_profile`
     changes the profile before anything else is resolved. `stored_profile` takes the place of the one that the settings
-    name. `targets` are the files that the text goes to: where no audience is named, they decide it.
+    name. `targets` are the files that the text goes to: if no audience is named, they decide it.
     """
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
     config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
@@ -115,7 +115,7 @@ def _request_options(options: Options, request: Request) -> Options:
 def _store_problems(
     workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
 ) -> Sequence[Problem]:
-    """Bring the mirror of the shared store up to date, where there is one; the problems with that."""
+    """Bring the mirror of the shared store up to date, if there is one; the problems with that."""
     overlay = attach_store(workspace, settings_file, process, offline=options.offline)
     return overlay.refresh() if overlay else ()
 
@@ -147,7 +147,7 @@ class _Configuration(NamedTuple):
         return self._replace(settings=settings, profile=profile)
 
     def settled(self, workspace: Workspace, process: ProcessEnvironment) -> _Configuration:
-        """The same with the agent and the day that are meant where none is named. Raises `ContextasmError`."""
+        """The same with the agent and the day that are meant if none is named. Raises `ContextasmError`."""
         agent = resolve_agent(self.settings["agent"], self.profile, workspace, self.whole)
         check_team(self.settings["team"], self.profile, workspace, self.whole)
         return self._replace(settings=self.settings | {"agent": agent, "date": resolve_date(self.settings, process)})
@@ -175,7 +175,7 @@ def _load_configuration(
 
 
 def _memory_indexes(workspace: Folder, process: ProcessEnvironment) -> MemoryIndexes | None:
-    """The indexes of a folder; None for a revision, and where nothing may be stored."""
+    """The indexes of a folder; None for a revision, and if nothing may be stored."""
     if not workspace.is_on_disk or not is_cache_allowed(process.environment):
         return None
     return MemoryIndexes(workspace, process.now, index_database(workspace.root, process.environment))
@@ -197,7 +197,7 @@ def _resolve_request(
     recording: Workspace,
     environment: Mapping[str, str],
 ) -> Request:
-    """The request of the settled settings; its topic is the current goal where none is typed."""
+    """The request of the settled settings; its topic is the current goal if none is typed."""
     settings, profile = configuration.settings, configuration.profile
     day = settings["date"].value
     assert isinstance(day, date)
@@ -243,7 +243,7 @@ def open_rules(options: Options, process: ProcessEnvironment) -> tuple[Rule, ...
 
 
 def current_goal(profile: Profile, workspace: Workspace, parse: Parse, request: Request) -> str:
-    """The goal of the current task as the request's audience may see it; empty where no layer shows it."""
+    """The goal of the current task as the request's audience may see it; empty if no layer shows it."""
     layers = [layer for layer in profile.layers if any(source.gives_topic for source in layer.query.traits)]
     paths = [path for layer in layers for path in layer.query.paths]
     if not paths:
@@ -271,7 +271,7 @@ def resolve_date(settings: Mapping[str, Setting], process: ProcessEnvironment) -
         return setting
     try:
         day = today(zone, process.now())
-    except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for a name it has not
+    except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for an unknown name
         hint = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", hint) from error
     return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")

@@ -20,7 +20,7 @@ def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
 def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
     """The folder that is named as the workspace, else the nearest one upwards; links in its path stay.
 
-    Where no folder has settings or agents, the nearest that some other tool keeps its files in counts. Raises
+    If no folder has settings or agents, the nearest with the files of some other tool counts. Raises
     `ContextasmError` if there is none.
     """
     if name := named_workspace(options, process):
@@ -49,7 +49,7 @@ def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | N
 def open_mirrored_folder(root: Path, process: ProcessEnvironment, *, offline: bool) -> Folder:
     """The workspace at `root`, with the mirror of its shared store in place of the store's homes, as it is.
 
-    Settings that can't be used count as none: whoever builds reports them. Raises `ContextasmError` for no folder.
+    Settings that can't be used count as none: a build reports them. Raises `ContextasmError` for no folder.
     """
     folder = Folder(root)
     with suppress(ContextasmError):
@@ -60,7 +60,7 @@ def open_mirrored_folder(root: Path, process: ProcessEnvironment, *, offline: bo
 def attach_store(
     workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, *, offline: bool
 ) -> Overlay | None:
-    """Lay the mirror of the shared store over a workspace; None where there is no store, and for a revision.
+    """Lay the mirror of the shared store over a workspace; None without a store, and for a revision.
 
     No server is asked before the mirror is refreshed, and with `offline` none is. Raises `ContextasmError` for settings
     of a store that can't be used.

@@ -55,15 +55,15 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pytest.param(("build", "--layer", "L1=5"), ("--layer", "L1 is required and never cut"), id="required layer"),
         pytest.param(("build", "--layer", "L6=5"), ("--layer", "L6 is reserved"), id="reserved layer"),
         pytest.param(("build", "--layer", "L3"), ("--layer", "L3 has no =", "L3=1500"), id="layer without limit"),
-        pytest.param(("build", "--layer", "L3=x"), ("--layer L3", "x is no number of tokens"), id="limit in words"),
+        pytest.param(("build", "--layer", "L3=x"), ("--layer L3", "x is not a number of tokens"), id="limit in words"),
         pytest.param(("build", "-b", "-1"), ("--budget", "-1", "4000 or 4k"), id="negative budget"),
         pytest.param(("build", "-b", "abc"), ("--budget", "abc", "4000 or 4k"), id="budget in words"),
-        pytest.param(("build", "-b", "4.5"), ("--budget", "4.5 is no number"), id="half a token"),
+        pytest.param(("build", "-b", "4.5"), ("--budget", "4.5 is not a number"), id="half a token"),
         pytest.param(("build", "-b", "4.0005k"), ("--budget", "4.0005k"), id="half a token in thousands"),
         pytest.param(("build", "-b", "99999999999"), ("--budget", "99999999999"), id="budget beyond reason"),
         pytest.param(("build", "-b", "9" * 400), ("--budget", "is too large"), id="budget beyond any number"),
         pytest.param(("build", "-b", ""), ("--budget", "is empty"), id="empty budget"),
-        pytest.param(("build", "-b", "٣"), ("--budget", "no number"), id="budget in other digits"),
+        pytest.param(("build", "-b", "٣"), ("--budget", "not a number"), id="budget in other digits"),
         pytest.param(("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "YYYY-MM-DD"), id="date of no day"),
         pytest.param(
             ("build", "--date", "14.3.2025"), ("--date", "14.3.2025", "YYYY-MM-DD"), id="date of another form"
@@ -75,7 +75,7 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pytest.param(("explain", "--line", "no.md:1"), ("no.md", "no such file"), id="line of no file"),
         pytest.param(("explain", "--line", "ctxasm.yaml:999"), ("ctxasm.yaml:999", "lines"), id="line beyond the end"),
         pytest.param(
-            ("plan", "--budgets", "4k,,8k"), ("--budgets", "no number of tokens"), id="empty budget of a plan"
+            ("plan", "--budgets", "4k,,8k"), ("--budgets", "not a number of tokens"), id="empty budget of a plan"
         ),
         pytest.param(("profiles", "defalt"), ("profiles", "did you mean default?"), id="profile to show"),
     ],
@@ -101,9 +101,9 @@ def test_name_that_is_no_single_folder_is_refused(flag: str, name: str) -> None:
     ("variable", "value", "part"),
     [
         ("CTXASM_AGENT", "../x", "can't be a name"),
-        ("CTXASM_BUDGET", "much", "no number of tokens"),
+        ("CTXASM_BUDGET", "much", "not a number of tokens"),
         ("CTXASM_TOKENIZER", "words", "unknown tokenizer"),
-        ("CTXASM_DATE", "tomorrow", "is no date"),
+        ("CTXASM_DATE", "tomorrow", "is not a date"),
         ("SOURCE_DATE_EPOCH", "yesterday", "seconds since 1970"),
         ("SOURCE_DATE_EPOCH", "1" * 30, "seconds since 1970"),
         ("SOURCE_DATE_EPOCH", "", "seconds since 1970"),

@@ -13,9 +13,9 @@ from tests.command import SMALL, fill, inside, refused
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (("-a", "lina"), ("unknown agent lina", "there is no agent yet", "`ctxasm init --agent lina`")),
+        (("-a", "lina"), ("unknown agent lina", "no agent exists yet", "`ctxasm init --agent lina`")),
         (("-p", "query", "--strategy", "none"), ("unknown strategy none",)),
-        (("-p", "default", "--strategy", "none"), ("unknown strategy none", "there is none to choose")),
+        (("-p", "default", "--strategy", "none"), ("unknown strategy none", "no names are known")),
     ],
 )
 def test_an_empty_list_is_not_shown_as_a_choice(tmp_path: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:

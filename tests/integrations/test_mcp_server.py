@@ -330,7 +330,7 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
         ("build_context", {"topic": None}, "build_context: topic: nothing can't be used here: give a text"),
         ("build_context", {"budget": [1]}, "build_context: budget: a list can't be used here: give a text or a whole"),
         ("build_context", {"budget": True}, "build_context: budget: true can't be used here"),
-        ("build_context", {"budget": "-4"}, "budget: -4 is no number of tokens"),
+        ("build_context", {"budget": "-4"}, "budget: -4 is not a number of tokens"),
         ("build_context", {"agent": "nobody"}, "agent: unknown agent nobody: choose one of: kenji, luna"),
         ("search_memories", {}, "search_memories: query: is missing: give a text"),
         ("search_memories", {"query": "x", "top": 99}, "search_memories: top: `99` can't be used here: give a whole"),

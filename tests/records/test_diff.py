@@ -332,8 +332,8 @@ REFUSED: Sequence[tuple[str, str]] = (
     ("HEAD~99", "HEAD~99: no such record or revision"),
     ("--upload-pack=x", "--upload-pack"),
     ("", "A: is empty"),
-    ("@many", "@many: many is no number of tokens"),
-    ("2025-02-30", "2025-02-30 is no date"),
+    ("@many", "@many: many is not a number of tokens"),
+    ("2025-02-30", "2025-02-30 is not a date"),
 )
 
 

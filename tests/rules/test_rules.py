@@ -434,9 +434,9 @@ BAD_WHEN = [
     (condition("in", "a"), "`a` where a list belongs"),
     (condition("in", []), "an empty list"),
     (condition("exists", False), "`exists` takes no value"),
-    *((condition(op, "abc"), "`abc` is no number and no day: write one") for op in ("gt", "gte", "lt", "lte")),
-    (condition("gt", "nan"), "`nan` is no number and no day"),
-    (condition("lt", "2025-02-30"), "`2025-02-30` is no number and no day"),
+    *((condition(op, "abc"), "`abc` is neither a number nor a day: write one") for op in ("gt", "gte", "lt", "lte")),
+    (condition("gt", "nan"), "`nan` is neither a number nor a day"),
+    (condition("lt", "2025-02-30"), "`2025-02-30` is neither a number nor a day"),
     (condition("regex", "("), "bad pattern: missing )"),
     (condition("regex", "(" * 400 + ")" * 400), "bad pattern"),
     (condition("regex", "x" * 1001), "a pattern of 1001 characters"),
@@ -448,7 +448,7 @@ BAD_WHEN = [
     ([{"op": "eq", "value": "a"}], "a condition without `field`"),
     ({"task_contains": "auth"}, "`auth` where a list belongs"),
     ({"task_contains": []}, "an empty list"),
-    ({"task_contains": ["a"], "field": "agent"}, "`task_contains` beside other keys"),
+    ({"task_contains": ["a"], "field": "agent"}, "`task_contains` together with other keys"),
     ("auth", "`auth` where a list belongs"),
     (["auth"], "`auth` where a mapping belongs"),
 ]
@@ -483,9 +483,9 @@ BAD_THEN: list[tuple[object, str]] = [
     ({"boost": [{"tag": "x", "weight": float("inf")}]}, "`inf` where a number belongs"),
     ({"boost": [{"tag": "x", "weight": "2"}]}, "`2` where a number belongs"),
     ({"boost": [{"tag": "x", "weight": 2}, {"tag": "x", "weight": 3}]}, "`tag x` twice"),
-    ({"cap": {"L3": -1}}, "-1 is no number of tokens"),
-    ({"cap": {"L3": 1.5}}, "1.5 is no number of tokens"),
-    ({"cap": {"L3": True}}, "True is no number of tokens"),
+    ({"cap": {"L3": -1}}, "-1 is not a number of tokens"),
+    ({"cap": {"L3": 1.5}}, "1.5 is not a number of tokens"),
+    ({"cap": {"L3": True}}, "True is not a number of tokens"),
     ({"cap": ["L3"]}, "a list where a mapping belongs"),
     ({"set_priority": {"L3": "high"}}, "`high` where a number belongs"),
     ({"set_priority": {"L3": 1.5}}, "1.5 where a whole number belongs"),
@@ -501,7 +501,7 @@ def test_row_88_a_bad_action_stops_the_run(then: object, says: str) -> None:
 
 
 def test_a_layer_that_is_a_number_must_be_put_in_quotes() -> None:
-    with pytest.raises(ContextasmError, match=r"rules/a.yaml:2: this key is no word: put it in quotes"):
+    with pytest.raises(ContextasmError, match=r"rules/a.yaml:2: this key is not a word: put it in quotes"):
         load_yaml("- name: r\n  then: {cap: {3: 100}}\n", "rules/a.yaml")
 
 

@@ -36,7 +36,7 @@ class Digest(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Limits of a text, of which 0 stands for none; above any of them only its ends are kept, and a digest."""
+    """Limits of a text, of which 0 means no limit; above any of them only its ends are kept, and a digest."""
 
     chars: int = 0
     """UTF-16 code units."""
@@ -71,11 +71,11 @@ class LoadRule(NamedTuple):
     """Of the rules with one name, only the first that finds a file is used; empty for a rule on its own."""
     each: Cut = Cut()
     together: Cut = Cut()
-    """Limits of all files of the rule behind each other, after those of each."""
+    """Limits of all files of the rule one after another, after those of each."""
     title: str = ""
     """Line that the host puts before each file, with an empty one, and measures with it; PATH in it is the file's."""
     spaced: bool = False
-    """Whether an empty line is behind each file, which the limits of `together` count."""
+    """Whether an empty line follows each file, which the limits of `together` count."""
     scoped: str = ""
     """Key of front matter that names the files a text is for: the host loads it when it works on one of them."""
     imports: bool = False

@@ -15,7 +15,7 @@ class Flag(NamedTuple):
     """Spelling and help text of one field of `Options` on the command line."""
 
     names: str
-    """Further names beside `--FIELD`, or, with a long name among them, all names; separated by blanks."""
+    """Further names besides `--FIELD`, or, with a long name among them, all names; separated by blanks."""
     metavar: str
     help: str
 
@@ -63,7 +63,7 @@ class ProcessEnvironment(NamedTuple):
     environment: Mapping[str, str]
     folder: Path
     now: Callable[[], float]
-    """Seconds since 1970; called once, and only where no option or setting names the day."""
+    """Seconds since 1970; called once, and only if no option or setting names the day."""
 
 
 def parse_filters(

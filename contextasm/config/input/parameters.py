@@ -117,13 +117,13 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "offline": parse_flag_parameter,
     "workspace": parse_path_parameter,
 }
-"""The parsers of the fields of `Options` that are no plain text."""
+"""The parsers of the fields of `Options` that are not plain text."""
 
 
 def options_of_parameters(given: Mapping[str, Any]) -> Options:
     """The options as a person would type them; a value of None is left out.
 
-    Raises `TypeError` for a name that is none of an option, as Python does, and `ContextasmError` for a value of
+    Raises `TypeError` for a name that is not an option's, as Python does, and `ContextasmError` for a value of
     another type.
     """
     if unknown := next((name for name in given if name not in Options._fields), None):

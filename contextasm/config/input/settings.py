@@ -82,7 +82,7 @@ class Setting(NamedTuple):
 
 
 def load_settings_file(workspace: Workspace) -> YamlMapping:
-    """The workspace's `ctxasm.yaml`, empty where there is none.
+    """The workspace's `ctxasm.yaml`, empty if the file does not exist.
 
     Raises `ContextasmError` for a file that can't be read, and for an unknown key.
     """
@@ -105,7 +105,7 @@ def resolve_settings(
     """Each setting from the option, else the variable, else the file, else the default.
 
     A budget that none of them sets is left to the profile. `shared_by` is the option or setting that makes a context
-    shared where no audience is named; empty for none. Raises `ContextasmError` for a value that can't be used.
+    shared if no audience is named; empty for none. Raises `ContextasmError` for a value that can't be used.
     """
     settings: dict[str, Setting] = {}
     for key, parse in SETTINGS.items():
@@ -135,4 +135,4 @@ def _source_date_epoch_day(seconds: str) -> date:
         return datetime.fromtimestamp(int(seconds), UTC).date()
     except (ValueError, OverflowError, OSError) as error:
         hint = "give seconds since 1970, or unset it"
-        raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is no time", hint) from error
+        raise ContextasmError("SOURCE_DATE_EPOCH", f"{seconds} is not a time", hint) from error

@@ -1,6 +1,6 @@
 """Checked values: from YAML, a flag or the environment to the type that the program needs.
 
-Each function takes the value and where it stands, and raises `ContextasmError` there if the value can't be used.
+Each function takes the value and its place, and raises `ContextasmError` there if the value can't be used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def parse_tokens(value: object, where: str) -> int:
     if tokens > LARGEST:
         raise ContextasmError(where, f"{value} is too large", f"give a number of tokens up to {LARGEST}")
     if tokens < 0 or tokens != int(tokens):
-        raise ContextasmError(where, f"{value} is no number of tokens", "give one such as 4000 or 4k")
+        raise ContextasmError(where, f"{value} is not a number of tokens", "give one such as 4000 or 4k")
     return int(tokens)
 
 
@@ -57,12 +57,12 @@ def parse_limit(value: object, where: str) -> int | None:
 
 
 def is_number(value: object, least: float, most: float) -> TypeGuard[float]:
-    """Whether a value is a number from `least` to `most`; true and false are none."""
+    """Whether a value is a number from `least` to `most`; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
 def parse_number(value: object, where: str) -> float:
-    """A number of either sign; infinity is none."""
+    """A number of either sign; infinity is refused."""
     if not is_number(value, -LARGEST_NUMBER, LARGEST_NUMBER):
         raise ContextasmError(where, f"{describe_value(value)} where a number belongs", "write one, without quotes")
     return value
@@ -79,7 +79,7 @@ def parse_whole(value: object, where: str) -> int:
 def parse_count(value: object, where: str) -> int:
     """A whole number, 0 or more."""
     if not is_number(value, 0, LARGEST) or not isinstance(value, int):
-        raise ContextasmError(where, f"{value} is no whole number", "give 0 or more")
+        raise ContextasmError(where, f"{value} is not a whole number", "give 0 or more")
     return value
 
 
@@ -88,7 +88,7 @@ def parse_percent(value: object, where: str) -> float | None:
     if value is None:
         return None
     if not is_number(value, 0, 100):
-        raise ContextasmError(where, f"{value} is no per cent", "give a number from 0 to 100")
+        raise ContextasmError(where, f"{value} is not a percentage", "give a number from 0 to 100")
     if 0 < value <= 1:
         raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
     return float(value)
@@ -97,7 +97,7 @@ def parse_percent(value: object, where: str) -> float | None:
 def parse_fraction(value: object, where: str) -> float:
     """A number from 0 to 1."""
     if not is_number(value, 0, 1):
-        raise ContextasmError(where, f"{value} is no share", "give a number from 0 to 1")
+        raise ContextasmError(where, f"{value} is not a share", "give a number from 0 to 1")
     return float(value)
 
 
@@ -131,7 +131,7 @@ def parse_word(value: object, where: str) -> str:
 
 def _pairs(value: object, where: str) -> list[tuple[str, object]]:
     if not isinstance(value, dict):
-        raise ContextasmError(where, f"{value} is no mapping", "write {NAME: VALUE, ...}")
+        raise ContextasmError(where, f"{value} is not a mapping", "write {NAME: VALUE, ...}")
     return [*value.items()]
 
 
@@ -145,7 +145,7 @@ def parse_flag(value: object, where: str) -> bool:
 def parse_text(value: object, where: str) -> str:
     """Text of one line."""
     if not isinstance(value, str) or "\n" in value:
-        raise ContextasmError(where, f"{value!r} is no text of one line", "put it in quotes")
+        raise ContextasmError(where, f"{value!r} is not text on one line", "put it in quotes")
     return value
 
 
@@ -199,7 +199,7 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
         return name
     near = nearest(name, known)
     names = list_names(known)
-    hint = f"choose one of: {names}" if known else "leave it out: there is none to choose"
+    hint = f"choose one of: {names}" if known else "leave it out: no names are known"
     if near:
         hint = f"did you mean {near}?{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
     raise ContextasmError(where, f"unknown {kind} {name}", hint)
@@ -231,7 +231,7 @@ def parse_day(value: object, where: str) -> date:
     """A date, YYYY-MM-DD."""
     day = parse_date(value) if isinstance(value, str) else None
     if day is None:
-        raise ContextasmError(where, f"{value} is no date", "give it as YYYY-MM-DD")
+        raise ContextasmError(where, f"{value} is not a date", "give it as YYYY-MM-DD")
     return day
 
 
@@ -247,7 +247,9 @@ def parse_inner_paths(value: object, where: str) -> tuple[str, ...]:
             raise ContextasmError(where, f"a path of {len(path):,} characters", f"keep it to {LONGEST_PATH:,}")
         plain = posixpath.normpath(path.replace("\\", "/")) if path else ""
         if path.startswith(("/", "\\", "~")) or plain in {"", ".", ".."} or plain.startswith("../"):
-            raise ContextasmError(where, f"{path} is no path inside the workspace", "give it relative to the workspace")
+            raise ContextasmError(
+                where, f"{path} is not a path inside the workspace", "give it relative to the workspace"
+            )
         if path != plain:
             raise ContextasmError(where, f"{path} is an odd spelling of {plain}", f"write {plain}")
     return paths
@@ -273,5 +275,5 @@ def parse_seconds(value: object, where: str) -> float:
     """A time in seconds, above 0."""
     if not is_number(value, 0, LONGEST_TIMEOUT) or not value:
         hint = f"give a number above 0, up to {LONGEST_TIMEOUT}"
-        raise ContextasmError(where, f"{value} is no time in seconds", hint)
+        raise ContextasmError(where, f"{value} is not a time in seconds", hint)
     return float(value)

@@ -30,7 +30,7 @@ MAX_DATA = 16 * 1024 * 1024
 _Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _PARSER_FAILURES = (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError)
-"""Families of errors that a parser may let through beside YAML's own: an escape beyond Unicode is a ValueError."""
+"""Families of errors that a parser may let through besides YAML's own: an escape beyond Unicode is a ValueError."""
 
 _QUOTED_TAG = re.compile(r"""['"]!.*['"]""")
 
@@ -62,7 +62,7 @@ class YamlMapping(dict[str, object]):
             require_known(key, names, self.where(key), "key")
 
     def parsed(self, keys: Mapping[str, ParseValue]) -> dict[str, Any]:
-        """The checked values of a mapping that may have these keys alone. Raises `ContextasmError`."""
+        """The checked values of a mapping that may have only these keys. Raises `ContextasmError`."""
         self.refuse_unknown(keys)
         return {key: keys[key](value, f"{self.where(key)}: {key}") for key, value in self.items()}
 
@@ -158,7 +158,7 @@ class _EventReader:
         self._path = path
 
     def document(self) -> object:
-        """The value of the only document; None where there is none."""
+        """The value of the only document; None if there is none."""
         self._next()
         if type(self._next()) is StreamEndEvent:
             return None
@@ -202,7 +202,7 @@ class _EventReader:
             self._refuse(event, "a list or a mapping as a key", "write a word before the `:`")
         key = self._scalar(event)
         if not isinstance(key, str):
-            self._refuse(event, "this key is no word", "put it in quotes")
+            self._refuse(event, "this key is not a word", "put it in quotes")
         if key == "<<" and event.implicit[0]:
             self._refuse(event, "unsupported merge key <<", "write the keys out")
         return key
@@ -231,7 +231,7 @@ class _EventReader:
         if type(event) is AliasEvent:
             self._refuse(event, "unsupported alias (*)", "write the value out")
         if event.anchor is not None:
-            self._refuse(event, "unsupported anchor (&)", "write the value out wherever it is needed")
+            self._refuse(event, "unsupported anchor (&)", "write the value out in each place")
         self._refuse(event, "unsupported tag (!)", "leave it out, or put the value in quotes")
 
     def _refuse(self, event: Any, what: str, hint: str) -> NoReturn:

@@ -23,7 +23,7 @@ def _url(value: object, where: str) -> str:
         is_address = False
     if not is_address or re.search(r"[^!-~]", url):
         hint = "give one such as http://localhost:11434/v1/embeddings"
-        raise ContextasmError(where, f"{url} is no http or https address", hint)
+        raise ContextasmError(where, f"{url} is not an http or https address", hint)
     if parts.username is not None or parts.fragment:
         raise ContextasmError(where, "the address holds more than host, path and query", "use key_env for a key")
     return url
@@ -34,7 +34,7 @@ def _variable(value: object, where: str) -> str:
     name = values.parse_text(value, where)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         # Not shown: it may be the key itself.
-        raise ContextasmError(where, "this is no name of a variable", "put the key into one, and name that here")
+        raise ContextasmError(where, "this is not the name of a variable", "put the key into one, and name that here")
     return name
 
 

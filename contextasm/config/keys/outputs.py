@@ -37,7 +37,7 @@ def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
         return ()
     if not isinstance(entries, list) or not all(isinstance(entry, YamlMapping) for entry in entries):
         hint = "write `- file: FILE`, and below it what the file is built with"
-        raise ContextasmError(f"{table.where('outputs')}: outputs", "is no list of files", hint)
+        raise ContextasmError(f"{table.where('outputs')}: outputs", "is not a list of files", hint)
     return tuple(map(_parse_output, entries))
 
 

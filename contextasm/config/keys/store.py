@@ -34,14 +34,14 @@ _LONGEST_AGE = 7 * 86_400.0
 def _parse_address(value: object, where: str) -> Mapping[str, str]:
     """The parts of an address by their `STORE_KEYS`. No message has a word of the address: it may be a password."""
     if not isinstance(value, str) or "\n" in value:
-        raise ContextasmError(where, "is no address of a database", _EXAMPLE)
+        raise ContextasmError(where, "is not the address of a database", _EXAMPLE)
     try:
         return _checked_parts(value)
     except ValueError as error:
         if _holds_password(value):
             hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
             raise ContextasmError(where, "the address holds a password", hint) from None
-        what = str(error) if isinstance(error, _AddressError) else "is no address of a database"
+        what = str(error) if isinstance(error, _AddressError) else "is not the address of a database"
         raise ContextasmError(where, what, _EXAMPLE) from None
 
 
@@ -53,7 +53,7 @@ def _checked_parts(url: str) -> dict[str, str]:
     """The parts of an address. Raises `ValueError` for anything that it may not hold, a password above all."""
     split = urlsplit(url)
     if split.scheme not in {"postgresql", "postgres"} or split.fragment:
-        raise _AddressError("is no address of a PostgreSQL database")
+        raise _AddressError("is not the address of a PostgreSQL database")
     if split.password is not None:
         raise _AddressError("the address holds a password")
     given = [
@@ -92,7 +92,7 @@ def _parse_homes(value: object, where: str) -> tuple[str, ...]:
         kind, _, name = home.partition("/")
         if kind not in {"agents", "teams"} or not values.is_name(name):
             shown = home if re.fullmatch(r"[\w./ -]+", home) else "a home"  # no address, which may hold a password
-            raise ContextasmError(where, f"{shown} is no owner of memories", "write teams/NAME or agents/NAME")
+            raise ContextasmError(where, f"{shown} is not an owner of memories", "write teams/NAME or agents/NAME")
     if len(set(homes)) < len(homes) or not homes:
         what = "a home is named twice" if homes else "names no home"
         raise ContextasmError(where, what, "name each owner once, such as [teams/q1]")
@@ -104,7 +104,7 @@ def _parse_age(value: object, where: str) -> float:
     match = _DURATION.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
     seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else -1.0
     if not 0 <= seconds <= _LONGEST_AGE:
-        raise ContextasmError(where, "is no time up to a week", "write one such as 5s")
+        raise ContextasmError(where, "is not a time up to a week", "write one such as 5s")
     return seconds
 
 
@@ -119,7 +119,7 @@ def parse_store(file: YamlMapping) -> StoreConfig:
     where = f"{file.where('memories')}: memories"
     hint = "write `store:` and `homes:` under it"
     if not isinstance(file["memories"], dict):  # it may be the address, which no message shows
-        raise ContextasmError(where, "is no mapping", hint)
+        raise ContextasmError(where, "is not a mapping", hint)
     table = parse_mapping(file["memories"], where, hint)
     checked = table.parsed(_KEYS)
     for key, hint in (("store", _EXAMPLE), ("homes", "name the owners in the store, such as [teams/q1]")):

@@ -1,7 +1,7 @@
 """Whether the person trusts a workspace: its settings may then run programs and send texts away.
 
 A workspace may come from anybody, and nothing in it can trust itself: the environment of the person names its real
-path, or it is not trusted. Whoever starts a program, opens a model or opens a socket for a workspace asks here.
+path, or it is not trusted. Code that starts a program, opens a model or opens a socket for a workspace asks here.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ TRUST_VARIABLE = "CTXASM_TRUST"
 def is_trusted(root: str, environment: Mapping[str, str]) -> bool:
     """Whether the variable names the workspace whose real path is `root`.
 
-    Raises `ContextasmError` for a name that means another folder wherever it is used.
+    Raises `ContextasmError` for a name that is not an absolute path.
     """
     folders = [folder for folder in environment.get(TRUST_VARIABLE, "").split(os.pathsep) if folder]
     for folder in folders:
         if not os.path.isabs(folder):
             hint = f"name workspaces in full, such as {root}"
-            raise ContextasmError(TRUST_VARIABLE, f"{folder} is no absolute path", hint)
+            raise ContextasmError(TRUST_VARIABLE, f"{folder} is not an absolute path", hint)
     return root in map(os.path.realpath, folders)
 
 

@@ -24,7 +24,7 @@ class PinPolicy(NamedTuple):
     """The files that are never shortened or evicted."""
 
     files: tuple[str, ...]
-    """Patterns of paths; where room is short, what the first pattern fits goes before what the second fits."""
+    """Patterns of paths; if room is short, files of the first pattern go before files of the second."""
     max_kb: float | None = None
     """Most kilobytes that pins of the policy may have together; None for no limit."""
     days: int | None = None
@@ -64,7 +64,7 @@ class RetentionPolicy(NamedTuple):
     line: int
     """Line of `ctxasm.yaml`, counted from 1."""
     files: tuple[str, ...] = ()
-    """Patterns of paths; empty for all files of memories, where `types` are given."""
+    """Patterns of paths; empty for all files of memories, if `types` are given."""
     types: tuple[str, ...] = ()
     """Types of memories, as patterns; empty for files that hold no memories, and memories of any type."""
     pin: PinPolicy | None = None
@@ -109,7 +109,7 @@ def _parse_compress(value: object, where: str) -> CompressPolicy:
         what = "no item has fewer than 0 uses, so nothing is ever compressed"
         raise ContextasmError(f"{where}: uses_below", what, "give 1 or more")
     if not 0 < compress.ratio < 1:
-        what = f"{compress.ratio:g} is no share that a shorter text has of the full one"
+        what = f"{compress.ratio:g} is not a ratio of a shorter text to the full one"
         raise ContextasmError(f"{where}: ratio", what, "give one above 0 and below 1, such as 0.8")
     return compress
 
@@ -134,7 +134,7 @@ def _parse_table(value: object, where: str, keys: Mapping[str, ParseValue], hint
 
 def _parse_kilobytes(value: object, where: str) -> float:
     if not values.is_number(value, 0, LARGEST_KB):
-        what = f"{values.describe_value(value)} is no number of kilobytes"
+        what = f"{values.describe_value(value)} is not a number of kilobytes"
         raise ContextasmError(where, what, f"give a number from 0 to {LARGEST_KB:,}, without a unit")
     return float(value)
 
@@ -186,7 +186,7 @@ class UpkeepSettings(NamedTuple):
 
 
 def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
-    """The section of the settings, with defaults where it says nothing.
+    """The section of the settings, with defaults for missing keys.
 
     Raises `ContextasmError` for an unknown key or a value that can't be used.
     """

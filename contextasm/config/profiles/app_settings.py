@@ -1,6 +1,6 @@
 """Daily logs as other programs are set: Obsidian's and Logseq's own files name their folder and the form of the dates.
 
-These files may come from anybody: they are read like any other file of the workspace, and a folder that they name lies
+These files may come from anybody: they are read like any other file of the workspace, and a folder that they name is
 in it.
 """
 
@@ -29,7 +29,7 @@ DailyFolder = tuple[str, str]
 def with_app_settings(profile: Profile, workspace: Folder, digests: dict[str, str]) -> Profile:
     """The profile, with the folder and the dates of each layer with an `app` as that program is set.
 
-    Where the program has no settings, the layer's own hold. Other sources leave the daily logs out. The SHA-256 of each
+    If the program has no settings, the layer's own hold. Other sources leave the daily logs out. The SHA-256 of each
     file that was read is added to `digests`, by path. Raises `ContextasmError` for a file that can't be read or used.
     """
     apps = dict.fromkeys(layer.query.app for layer in profile.layers if layer.query.app)

@@ -1,8 +1,7 @@
 """Detection: the profile for a folder that has no settings and no agents, by the files that other tools leave in it.
 
-The kinds of folders and their signs are data, in `kinds.yaml`. Names alone are looked at; no file of the user's is
-opened. The way up ends at the top of the git repository or at the home folder, whichever comes first: no folder above
-these is looked at.
+The kinds of folders and their signs are data, in `kinds.yaml`. Only names are looked at; no file of the user's is
+opened. The search upwards ends at the top of the git repository or at the home folder, at the nearer one of them.
 """
 
 from __future__ import annotations
@@ -71,14 +70,14 @@ def _sign_words(sign: str) -> str:
 
 
 def find_detected(start: Path, environment: Mapping[str, str], profile: str = "") -> Path | None:
-    """The folder, from `start` upwards, that is of a known kind; None where there is none.
+    """The folder, from `start` upwards, that is of a known kind; None if there is none.
 
-    The search ends at the top of the git repository or at the home folder; outside of both, `start` alone is looked at.
+    The search ends at the top of the git repository or at the home folder; outside of both, only `start` is looked at.
     If `profile` is the one of a kind, other kinds do not count.
 
     The nearest folder is taken, but one that is only of kinds with `outermost` does not end the search: a folder of
-    another kind above it is taken before it. Where there is none, the topmost such folder of the git repository is
-    taken, and outside of a repository the nearest.
+    another kind above it is taken before it. Without one, the topmost such folder of the git repository is taken, and
+    outside of a repository the nearest.
     """
     folders, is_repository = _folders_upwards(start, environment.get("HOME", ""))
     outermost: Path | None = None

@@ -150,7 +150,7 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
     if tables is None:
         return profile
     if not isinstance(tables, list) or not all(isinstance(table, YamlMapping) for table in tables):
-        raise ContextasmError(where, "is no list of layers", "write one `- id: ...` for each layer")
+        raise ContextasmError(where, "is not a list of layers", "write one `- id: ...` for each layer")
     layers = {layer.id: layer for layer in profile.layers}
     disabled = set(profile.disabled)
     changed: set[str] = set()
@@ -200,7 +200,7 @@ def _check_shares(layers: Iterable[Layer], where: str) -> None:
 
 
 def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
-    """The id of a layer. Raises `ContextasmError` for a value that is none, or that is not in `allowed`, if given."""
+    """The id of a layer. Raises `ContextasmError` for another value, or one that is not in `allowed`, if given."""
     key = values.parse_name("" if value is None else value, where)
     if key in RESERVED:
         raise ContextasmError(where, RESERVED[key], "take another id")

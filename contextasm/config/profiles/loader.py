@@ -125,7 +125,7 @@ def _parse_conflicts(value: object, table: YamlMapping) -> Conflicts | None:
     if value is None:
         return None
     if not isinstance(value, YamlMapping):
-        raise ContextasmError(where, "is no mapping", "write `severity:` and `precedence:` under it")
+        raise ContextasmError(where, "is not a mapping", "write `severity:` and `precedence:` under it")
     value.refuse_unknown(("severity", "otherwise", "precedence"))
     severity = value.get("severity", {})
     if not isinstance(severity, dict):
@@ -143,7 +143,7 @@ def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
     if tables is None:
         return profile
     if not isinstance(tables, YamlMapping) or not all(isinstance(value, YamlMapping) for value in tables.values()):
-        raise ContextasmError(where, "is no mapping", "write `NAME:` and below it what it changes")
+        raise ContextasmError(where, "is not a mapping", "write `NAME:` and below it what it changes")
     strategies = dict(profile.strategies)
     for name, changes in tables.items():
         assert isinstance(changes, YamlMapping)

@@ -1,6 +1,6 @@
 """Facts that rules ask about: fields of the request, the day, git, environment variables and `--var`.
 
-A fact is computed only where an enabled rule asks for it. Where there is no git, or the workspace is in no repository,
+A fact is computed only if an enabled rule asks for it. Without git, or if the workspace is in no repository,
 facts about git are missing.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
-"""Beside these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
+"""Besides these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 

@@ -66,7 +66,7 @@ def parse_pattern(value: object, where: str) -> str:
     try:
         regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        hint = "put it right; in single quotes YAML leaves a backslash alone"
+        hint = "put it right; in single quotes YAML keeps backslashes as they are"
         raise ContextasmError(where, f"bad pattern: {error}", hint) from error
     return pattern
 
@@ -89,7 +89,7 @@ TARGETS = {
 """The kinds of targets of each action. `kg_entity` is another spelling of `entity`."""
 
 WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
-"""The values of `op`; `any_word` is the operator of `task_contains` alone."""
+"""The values of `op`; `any_word` is only the operator of `task_contains`."""
 
 RULE_KEYS = ("name", "priority", "enabled", "when", "then")
 CONDITION_KEYS = ("field", "op", "value", "task_contains")
@@ -138,7 +138,7 @@ def parse_rules(data: object, path: str, env: Collection[str] = (), line: int = 
 
 
 def refuse_twins(rules: Iterable[Rule]) -> None:
-    """Raise `ContextasmError` for a rule whose name is taken: records and messages know a rule by its name alone."""
+    """Raise `ContextasmError` for a rule whose name is taken: records and messages know a rule only by its name."""
     by_name: dict[str, Rule] = {}
     for rule in rules:
         first = by_name.setdefault(rule.name, rule)
@@ -156,7 +156,7 @@ def _items(value: object, where: str) -> list[tuple[object, int]]:
 def _mapping(
     value: object, line: int, where: WhereOfLine, known: Collection[str] = (), kind: str = "key"
 ) -> YamlMapping:
-    """A mapping of known keys; of any keys where none are known."""
+    """A mapping of known keys; of any keys if `known` is empty."""
     mapping = parse_mapping(value, where(line), f"write `{kind}: value` on a line of its own")
     for key in mapping if known else ():
         values.require_known(key, known, where(mapping.lines[key]), kind)
@@ -205,7 +205,7 @@ def _conditions(parts: YamlMapping, where: WhereOfLine, env: Collection[str]) ->
             yield Condition("task.text", "any_word", _words(keys, "task_contains", where), item_line)
         else:
             hint = "make `when` a list, one condition an item"
-            raise ContextasmError(where(item_line), "`task_contains` beside other keys", hint)
+            raise ContextasmError(where(item_line), "`task_contains` together with other keys", hint)
 
 
 def _condition(keys: YamlMapping, line: int, where: WhereOfLine, env: Collection[str]) -> Condition:
@@ -235,7 +235,7 @@ def _parse_limit(value: object, where: str) -> str:
     """The limit of a comparison: a number or a day."""
     text = values.parse_scalar(value, where)
     if number_or_day(text) is None:
-        raise ContextasmError(where, f"`{text}` is no number and no day", "write one, such as 3 or 2025-03-14")
+        raise ContextasmError(where, f"`{text}` is neither a number nor a day", "write one, such as 3 or 2025-03-14")
     return text
 
 
@@ -313,7 +313,7 @@ def _target(parts: YamlMapping, line: int, where: WhereOfLine, action: str) -> T
 
 
 def _path(path: str, where: str, action: str) -> Target:
-    """A path or pattern inside the workspace; one to include may name a heading and is no pattern.
+    """A path or pattern inside the workspace; one to include may name a heading and can't be a pattern.
 
     A word to include without a slash or a dot is a memory's id.
     """
@@ -407,6 +407,6 @@ def _names_of_other_profiles(workspace: Folder) -> set[str]:
         try:
             profile = load_profile(name, name, Path(workspace.root), read=workspace_reader(workspace))
         except ContextasmError:
-            continue  # refused where it is in use
+            continue  # refused when it is used
         names |= {*_layer_names(profile.layers), *profile.disabled}
     return names
