@@ -20,7 +20,7 @@ from jsonschema import validate
 from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
-from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, shell
 
 HOOKED = host_names(with_hook=True)
 PROMPTS = {name: load_host(name, "test").hook.prompt for name in HOOKED}  # type: ignore[union-attr]
@@ -429,12 +429,7 @@ def test_project_that_is_no_workspace_gets_nothing(event: str, tmp_path: Path) -
 
 def in_a_folder_that_is_gone(folder: Path, event: Mapping[str, Any], *words: str | Path) -> Mapping[str, Any]:
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
-    command = ["sh", "-c", script, "sh", sys.executable, "-m", "contextasm", "hook", "--for", "claude-code", *words]
-    env = {**clean(), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, cwd=folder, input=json.dumps(event), env=env, capture_output=True, text=True, check=False
-    )
-    return answer(Result(done.returncode, done.stdout, done.stderr))
+    return answer(shell(script, "hook", "--for", "claude-code", *words, cwd=folder, stdin=json.dumps(event)))
 
 
 def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
@@ -510,13 +505,10 @@ def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
     ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
 )
 def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "contextasm", "hook", "--for", "codex"]
-    env = {**clean(), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, input=data, cwd=fill(tmp_path, {}), env=env, capture_output=True, check=False)
-    value = answer(Result(done.returncode, done.stdout.decode(), done.stderr.decode()))
-    assert list(value) == ["systemMessage"]
-    assert done.stderr.startswith(b"ctxasm: error: ")
-    assert done.stderr.count(b"\n") == 1
+    done = ctxasm("hook", "--for", "codex", cwd=fill(tmp_path, {}), stdin=data)
+    assert list(answer(done)) == ["systemMessage"]
+    assert done.err.startswith("ctxasm: error: ")
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("size", [10_000_000, 200_000])
@@ -614,12 +606,11 @@ LINES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for
 def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
     root = shutil.copytree(SAMPLE, tmp_path / "workspace")
     (root / "MEMORY.md").write_text("- One\n")
-    script = f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n'
-    done = subprocess.run(["sh", "-c", script], cwd=root, env=clean(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    done = shell(f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n', cwd=root)
+    assert done.code == 0, done.err
+    assert done.out
     if line.startswith("echo"):
-        assert context(json.loads(done.stdout))
+        assert context(json.loads(done.out))
 
 
 def test_python_of_the_readme_works(tmp_path: Path) -> None:
