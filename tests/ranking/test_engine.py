@@ -29,10 +29,8 @@ from contextasm.pipeline import assemble
 from contextasm.rendering.documents import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
-from tests.command import ROOT, SMALL, fill, inside, python
+from tests.command import SMALL, fill, inside, python
 from tests.workspaces import Content, Files, codes, request
-
-PACKAGE = ROOT / "contextasm"
 
 
 def memories(layer: str, **more: Any) -> Layer:
@@ -342,9 +340,6 @@ def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
     script = "import sys, os; os._exit = lambda code: print('contextasm.retrieval.deadline' in sys.modules); "
     done = python(script + "from contextasm.__main__ import main; main()", "build", "-q", "-w", str(tmp_path))
     assert done.out.endswith("False\n")
-
-
-# One engine.
 
 
 # Pages that declare a key, preferred ids, coherence: the shipped profile `memory`.
