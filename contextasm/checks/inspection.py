@@ -37,7 +37,7 @@ from contextasm.text.names.places import (
 )
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.inputs import InputFiles, InputPattern
+from contextasm.workspace.outputs import InputFiles, InputPattern
 from contextasm.workspace.recording import InspectedWorkspace
 
 

@@ -28,7 +28,7 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
 
 
 if TYPE_CHECKING:
-    from contextasm.workspace.editing.journal import Recovery
+    from contextasm.workspace.editing.journal import Journal, Recovery
     from contextasm.workspace.folder import Folder
 
 
@@ -48,13 +48,19 @@ def recover_first(workspace: Folder, patience: float | None = None, *, edits: bo
 
 
 def show_recovery(recovery: Recovery) -> None:
-    """Say what became of an interrupted application; nothing where none was."""
-    if recovery.text:
-        write_stderr(f"ctxasm: {recovery.text}")
+    """Say what became of an interrupted application; nothing if none was interrupted."""
+    from contextasm.workspace.editing.journal import recovery_text
+
+    if recovery:
+        write_stderr(f"ctxasm: {recovery_text(recovery)}")
 
 
-def require_recovered(recovery: Recovery) -> None:
-    """Say that an interrupted application was taken back. Raises `ContextasmError` where it could not be."""
-    if recovery.blocked:
-        raise recovery.blocked
+def require_recovered(recovery: Recovery) -> Journal | None:
+    """Say that an interrupted application was taken back, and give its journal; None if none was interrupted.
+
+    Raises `ContextasmError` if it could not be taken back.
+    """
+    if isinstance(recovery, Exception):
+        raise recovery
     show_recovery(recovery)
+    return recovery

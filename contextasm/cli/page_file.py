@@ -41,8 +41,7 @@ class PageFile(NamedTuple):
         from contextasm.config.resolve import process_environment
         from contextasm.model import ContextasmError
         from contextasm.workspace.atomic import refuse_unwritable
-        from contextasm.workspace.inputs import refuse_inputs
-        from contextasm.workspace.outputs import file_identity
+        from contextasm.workspace.outputs import file_identity, refuse_inputs
 
         for opened in records:
             folder = opened.path.absolute().parent

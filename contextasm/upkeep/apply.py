@@ -184,7 +184,7 @@ class _Composition:
 
     def _archived_text(self, data: bytes, edit: Edit, action: Action) -> ArchivedText:
         """The text that leaves a file of these bytes; a line of it that is private makes all of it private."""
-        file = EditableFile(edit.path, data)
+        file = EditableFile(data)
         if edit.path not in self._lines:
             document = decode_document(edit.path, data, AS_WRITTEN)
             private = private_lines(document, load_yaml) if isinstance(document, Document) else frozenset()

@@ -141,7 +141,7 @@ def shortened_data(document: Document, compress: CompressPolicy, summarizer: Sum
     written = decode_document(document.path, document.data, AS_WRITTEN)
     if not isinstance(written, Document) or not _may_be_shortened(written):
         return None
-    file = EditableFile(document.path, document.data)
+    file = EditableFile(document.data)
     most = compress.ratio * len(document.data)
     for text in _forms(document, written, summarizer if compress.summarize else None):
         data = file.mark + file.encoded(f"{written.head}{text.rstrip()}\n\n{SHORTENED_MARK}\n")

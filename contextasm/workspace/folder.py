@@ -75,6 +75,11 @@ def _below(root: str, folder: str, typed: str) -> str | None:
     return None
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is this folder or below it; links are not followed."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 MARKS = ("ctxasm.yaml", "agents")
 """Names that make a folder a workspace."""
 
@@ -220,7 +225,7 @@ class Folder:
         return os.path.isdir(self._full(path))
 
     def _holds_real(self, real: str) -> bool:
-        return real == self.root or real.startswith(self.root.rstrip("/") + "/")
+        return is_below(real, self.root)
 
     def _full(self, path: str) -> str:
         place = self.overlay.place(path) if self.overlay else None

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from contextasm.model import SOURCE_TRAITS
-from contextasm.retrieval.registry import SOURCES
+from contextasm.retrieval.retrieve import SOURCES
 from tests.architecture.source import trees
 
-TABLES = {"model.sources", "retrieval.registry"}
+TABLES = {"model.sources", "retrieval.retrieve"}
 UNMISTAKABLE = {name for name in SOURCE_TRAITS if "-" in name} | {"daily", "weighed"}
 """Names that mean nothing but a source; `search` and `files`, for example, are names of other things, too."""
 

@@ -31,7 +31,7 @@ from contextasm.model import (
 )
 from contextasm.pipeline import assemble
 from contextasm.retrieval.memory_index import stored_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, TopicHits, topic_hits
+from contextasm.retrieval.pool import MEMORIES, TopicHits, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.rules.evaluate import evaluate
@@ -195,8 +195,8 @@ def hold_equal(asked: Asked, folder: Path, today: date) -> None:
         return
     hits = searched(asked, folder, today, indexes(Folder(folder)))
     assert hits == searched(asked, folder, today, NO_INDEXES) == searched(asked, folder, today, None)
-    event("found" if hits.found else "nothing found")
+    event("found" if hits[0] else "nothing found")
     if asked.audience == PERSONAL:
         assert answers(asked, folder, today), "the index was not used"
     if not (asked.exclude or asked.targets):
-        assert [(memory.id, score) for memory, score in hits.found if not memory.pin] == ranked(listed)
+        assert [(memory.id, score) for memory, score in hits[0] if not memory.pin] == ranked(listed)

@@ -178,8 +178,7 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
     from contextasm.checks.finding import refuse_other_text
     from contextasm.checks.inspection import inspected_files
-    from contextasm.workspace.inputs import refuse_inputs
-    from contextasm.workspace.outputs import OutputFile, current_bytes
+    from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
 
     target = OutputFile.named("baseline", baseline)
     refuse_inputs([target], inspected_files(inspection))
@@ -203,10 +202,11 @@ def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> 
 def _workspace_path(workspace: Folder, typed: str) -> str:
     """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
     from contextasm.model import ContextasmError
+    from contextasm.workspace.folder import is_below
 
     path = workspace.relative(typed)
     if os.path.isabs(path) or ".." in path.split("/"):
-        if _holds(os.path.realpath(typed), workspace.root):
+        if is_below(workspace.root, os.path.realpath(typed)):
             return ""
         raise ContextasmError(typed, "is outside the workspace", f"name files below {workspace.root}")
     if path and not workspace.exists(path):
@@ -214,10 +214,6 @@ def _workspace_path(workspace: Folder, typed: str) -> str:
     # A file that is a link goes by its own name, as in the findings; a folder by its real one.
     full = f"{workspace.root}/{path}"
     return workspace.relative(os.path.realpath(full)) if os.path.isdir(full) else path
-
-
-def _holds(folder: str, root: str) -> bool:
-    return root == folder or root.startswith(folder.rstrip("/") + "/")
 
 
 def _is_selected(finding: Finding, selected: Sequence[str]) -> bool:

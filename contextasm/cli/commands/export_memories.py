@@ -93,8 +93,7 @@ def _settled_path(options: Options, owner: Owner, output: str) -> Path:
     """The path of an output. Raises `ContextasmError` for a file that a build could read."""
     from contextasm.config.inputs import build_inputs
     from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.workspace.inputs import refuse_inputs
-    from contextasm.workspace.outputs import OutputFile
+    from contextasm.workspace.outputs import OutputFile, refuse_inputs
 
     process = process_environment()
     target = OutputFile.named("text", output)

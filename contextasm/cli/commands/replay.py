@@ -110,7 +110,7 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
     from contextasm.records.replay import find_record, load_record
-    from contextasm.workspace.state import STATE_FOLDER
+    from contextasm.workspace.atomic import STATE_FOLDER
 
     try:
         root = Path(open_workspace(Options(workspace=workspace), process).root)

@@ -165,9 +165,8 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
     if flags.json or not flags.quiet:
         require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
-        require_recovered(recovery)
         # The application that was interrupted is the last one: the one before it stays.
-        journal = recovery.restored or take_back(upkeep.workspace.root)
+        journal = require_recovered(recovery) or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     if flags.json:
         files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
@@ -302,8 +301,7 @@ if TYPE_CHECKING:
     from contextasm.config.input.options import Options, ProcessEnvironment
     from contextasm.rendering.prometheus import Series
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.inputs import InputFiles
-    from contextasm.workspace.outputs import OutputFile
+    from contextasm.workspace.outputs import InputFiles, OutputFile
 
 
 def settle_metrics(path: str, workspace: Folder, options: Options, process: ProcessEnvironment) -> OutputFile:
@@ -314,8 +312,7 @@ def settle_metrics(path: str, workspace: Folder, options: Options, process: Proc
     """
     from contextasm.model import ContextasmError
     from contextasm.workspace.atomic import refuse_unwritable
-    from contextasm.workspace.inputs import refuse_inputs
-    from contextasm.workspace.outputs import OutputFile
+    from contextasm.workspace.outputs import OutputFile, refuse_inputs
 
     if path == "-":
         raise ContextasmError("--metrics", "- is standard output, and the actions go there", "name a file")
@@ -340,7 +337,7 @@ def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) ->
     from contextasm.config.resolve import prepare_build
     from contextasm.model import ContextasmError
     from contextasm.text.names.places import WORKSPACE_PATTERNS
-    from contextasm.workspace.inputs import InputFiles, InputPattern
+    from contextasm.workspace.outputs import InputFiles, InputPattern
 
     own = tuple(
         (f"{workspace.root}/{name}", f"{tool} stores data of its own here")

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from contextasm.model import Context, Problem
     from contextasm.workspace.folder import Overlay
     from contextasm.workspace.outputs import OutputFile
-    from contextasm.workspace.watch.loop import WatchReporter
-    from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
-    from contextasm.workspace.watch.rescan import Rescan
+    from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
 
 
 def watch(
@@ -71,10 +69,10 @@ def watch(
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
     if json:
-        return watch_workspace(spec, WatchEvents(spec.root).reporter(), command or "", poll)
+        return watch_workspace(spec, WatchEvents(spec.root), command or "", poll)
     with _status_line(quiet=quiet) as lines:
-        messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
-        return watch_workspace(spec, messages.reporter(spec.root), command or "", poll)
+        messages = _Messages(spec.root, lines, taken, quiet=quiet, verbose=verbose)
+        return watch_workspace(spec, messages, command or "", poll)
 
 
 run = takes_options(watch)
@@ -200,7 +198,8 @@ def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[]
 class _Messages:
     """The messages of a watch; what the previous build told of a problem or a file is not repeated."""
 
-    def __init__(self, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
+    def __init__(self, root: Path, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
+        self._root = root
         self._lines = lines
         self._taken = taken
         self._taken_before: list[str] = []
@@ -209,21 +208,17 @@ class _Messages:
         self._problems: frozenset[Problem] = frozenset()
         self._file_errors: frozenset[str] = frozenset()
 
-    def reporter(self, root: Path) -> WatchReporter:
-        """The functions that a watch of the folder `root` calls."""
-        from contextasm.workspace.watch.loop import WatchReporter
-
-        ready = f"ctxasm: watching {root}; Ctrl-C ends it"
-        return WatchReporter(
-            (lambda: None) if self._quiet else (lambda: self._lines.write(ready)), self.report, self.warn
-        )
+    def ready(self) -> None:
+        """Write that the first build is done, and that changes are seen from now on."""
+        if not self._quiet:
+            self._lines.write(f"ctxasm: watching {self._root}; Ctrl-C ends it")
 
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""
         for error in rebuild.errors:
             if error not in self._file_errors:
                 self._lines.write(f"ctxasm: error: {error}")
-        self._file_errors = frozenset(rebuild.files.errors)
+        self._file_errors = frozenset(rebuild.file_errors)
         if self._quiet or not rebuild.context:
             return
         if self._taken != self._taken_before:
@@ -232,7 +227,7 @@ class _Messages:
         problems = [problem for problem in rebuild.context.problems if problem not in self._problems]
         show_problems(problems, write=self._lines.write)
         self._problems = frozenset(rebuild.context.problems)
-        if rebuild.files.written or rebuild.files.unchanged:
+        if rebuild.written or rebuild.unchanged:
             self._lines.show(_rebuild_line(rebuild, rebuild.context, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
@@ -242,8 +237,8 @@ class _Messages:
 
 def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
     """The files that changed, else those that are up to date already, with the tokens of their text."""
-    written = rebuild.files.written
-    files = ", ".join(map(str, written or rebuild.files.unchanged))
+    written = rebuild.written
+    files = ", ".join(map(str, written or rebuild.unchanged))
     tokens = f"{context.tokens:,} of {context.request.budget:,} tokens"
     line = f"{files}: {'written' if written else 'unchanged'}: {tokens}"
     if not verbose:
@@ -297,22 +292,11 @@ class _LiveLines:
         self._live.update(text, refresh=True)
 
 
-if TYPE_CHECKING:
-    from contextasm.workspace.watch.loop import WatchReporter
-    from contextasm.workspace.watch.rebuild import Rebuild
-
-
 class WatchEvents:
     """Writes each event of a watch to standard output as soon as it happens."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-
-    def reporter(self) -> WatchReporter:
-        """The functions that a watch calls."""
-        from contextasm.workspace.watch.loop import WatchReporter
-
-        return WatchReporter(self.ready, self.report, self.warn)
 
     def ready(self) -> None:
         """The first build is done, and changes are seen from now on."""
@@ -324,8 +308,8 @@ class WatchEvents:
         _write_event(
             BuildEvent,
             why=rebuild.why,
-            written=[*map(str, rebuild.files.written)],
-            unchanged=[*map(str, rebuild.files.unchanged)],
+            written=[*map(str, rebuild.written)],
+            unchanged=[*map(str, rebuild.unchanged)],
             tokens=context.tokens if context else None,
             budget=context.request.budget if context else None,
             etag=context.etag if context else None,

@@ -19,8 +19,7 @@ from contextasm.model import EntryPool, Memory
 from contextasm.retrieval.memory_index import index, numbers, stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.pools.entries import read_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, index_entry
+from contextasm.retrieval.pool import MEMORIES, index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
