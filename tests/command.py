@@ -5,15 +5,19 @@ Nothing of the person who runs the tests gets in: no `CTXASM_*`, no home folder,
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import NamedTuple, NoReturn, TextIO, cast
@@ -74,39 +78,60 @@ def ctxasm(
     *words: str | Path,
     cwd: Path | str = "/",
     env: Mapping[str, str] | None = None,
-    stdin: str | int = subprocess.DEVNULL,
+    stdin: str | bytes | int = subprocess.DEVNULL,
 ) -> Result:
-    """Run the command as a process; `stdin` is text, or an open file."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=cwd,
-        env=clean(env),
-        stdin=stdin if isinstance(stdin, int) else None,
-        input=None if isinstance(stdin, int) else stdin.encode(),
-        capture_output=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    """Run the command as a process; `stdin` is text, bytes, or an open file."""
+    return _run([*COMMAND, *map(str, words)], cwd=cwd, env=clean(env), stdin=stdin)
 
 
-def shell(script: str, *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> Result:
+def shell(
+    script: str,
+    *words: str | Path,
+    cwd: Path | str = "/",
+    env: Mapping[str, str] | None = None,
+    stdin: str | bytes | int = subprocess.DEVNULL,
+) -> Result:
     """Run a shell's line in which `"$@"` stands for the command with these words."""
-    return _run(["sh", "-c", script, "sh", *COMMAND, *map(str, words)], cwd=cwd, env=clean(env))
+    return _run(["sh", "-c", script, "sh", *COMMAND, *map(str, words)], cwd=cwd, env=clean(env), stdin=stdin)
 
 
-def _run(command: Sequence[str], *, cwd: Path | str, env: Mapping[str, str]) -> Result:
-    """Run a process that has nothing to read."""
+def _run(
+    command: Sequence[str], *, cwd: Path | str, env: Mapping[str, str], stdin: str | bytes | int = subprocess.DEVNULL
+) -> Result:
     done = subprocess.run(
         command,
         cwd=cwd,
         env=env,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin if isinstance(stdin, int) else None,
+        input=None if isinstance(stdin, int) else stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
         timeout=TIMEOUT,
         check=False,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def on_terminal(
+    *words: str | Path, columns: int = 100, env: Mapping[str, str] | None = None, with_errors: bool = False
+) -> str:
+    """What the command writes to a terminal of this width, which it reads from, too."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(outer, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        env=clean({"TERM": "xterm-256color", **(env or {})}),
+        stdin=inner,
+        stdout=inner,
+        stderr=inner if with_errors else subprocess.DEVNULL,
+    )
+    os.close(inner)
+    shown = b""
+    with suppress(OSError):  # Linux says so if the other end is closed
+        while part := os.read(outer, 1 << 16):
+            shown += part
+    os.close(outer)
+    assert process.wait(TIMEOUT) == 0
+    return shown.decode().replace("\r\n", "\n")
 
 
 def inside(

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
-import os
-import pty
 import re
-import struct
-import subprocess
 import sys
-import termios
 import threading
 from pathlib import Path
 
@@ -22,29 +16,9 @@ from contextasm.cli.progress import build_progress, progress_line
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from tests.command import COMMAND, LUNA, SAMPLE, TIMEOUT, clean, fill, inside
+from tests.command import LUNA, SAMPLE, TIMEOUT, fill, inside, on_terminal
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-def on_terminal(*words: str, columns: int = 100, env: dict[str, str] | None = None) -> str:
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    environment = clean({"TERM": "xterm-256color", **(env or {})})
-    with subprocess.Popen(
-        [*COMMAND, *words], stdin=follower, stdout=follower, stderr=follower, env=environment
-    ) as process:
-        os.close(follower)
-        output = b""
-        try:
-            while block := os.read(leader, 65536):
-                output += block
-        except OSError:  # the terminal is gone with its last process
-            pass
-        finally:
-            os.close(leader)
-        process.wait(TIMEOUT)
-    return output.decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("words", [(), ("help",), ("-h",), ("--help",)])
@@ -84,7 +58,7 @@ def test_help_is_wrapped_at_the_width_of_the_terminal(columns: int) -> None:
 
 @pytest.mark.parametrize("columns", [100, 140])
 def test_a_table_breaks_no_word_where_it_has_room(columns: int) -> None:
-    text = ESCAPES.sub("", on_terminal("explain", *LUNA, columns=columns))
+    text = ESCAPES.sub("", on_terminal("explain", *LUNA, columns=columns, with_errors=True))
     assert "agents/luna/daily/2025-03-14.md:1 " in text
     table = text[: text.rindex(" of 16,000 tokens")]  # the receipt behind it is one line, however long
     assert max(map(len, table.split("\n"))) <= columns

@@ -13,7 +13,6 @@ from tests.command import fill, inside
 
 TOKEN = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 PASSWORD = "q7Zp" + "4Kw9"
-AGENT = {"agents/a/IDENTITY.md": "I am a.\n", "agents/a/INSTRUCTIONS.md": "Do it.\n"}
 MEMORIES = "agents/a/memories/2025-03.md"
 DAY = ("--date", "2025-03-14")
 
@@ -23,7 +22,6 @@ def secret_workspace(folder: Path) -> Path:
     fill(
         folder,
         {
-            **AGENT,
             "ctxasm.yaml": f"# {TOKEN}\nbudget: 4000\n",
             "agents/a/KNOWLEDGE.md": f"The key of the robot is {TOKEN}, says Ann.\n",
             "agents/a/daily/2025-03-14.md": f"## Deploy\nWe use postgres://bot:{PASSWORD}@db.corp.io/app for now.\n",
@@ -122,7 +120,7 @@ def test_a_key_of_several_lines_is_one_mask_and_lines_keep_their_numbers(tmp_pat
     body = "\n".join("MIIEowIBAAKCAQEA7bq9Zt3Yk2vWmX8sLr4Nc6Hd1Jf5Gp0"[:40] for _ in range(5))
     fill(
         tmp_path,
-        {**AGENT, "agents/a/KNOWLEDGE.md": f"Above.\n-----BEGIN {label}-----\n{body}\n-----END {label}-----\nBelow.\n"},
+        {"agents/a/KNOWLEDGE.md": f"Above.\n-----BEGIN {label}-----\n{body}\n-----END {label}-----\nBelow.\n"},
     )
     assert "Above.\n[masked:private-key]\nBelow.\n" in inside("build", *DAY, cwd=tmp_path).out
     place = "agents/a/KNOWLEDGE.md"
@@ -133,7 +131,7 @@ def test_a_key_of_several_lines_is_one_mask_and_lines_keep_their_numbers(tmp_pat
 def test_a_value_that_an_escape_spells_is_cleaned(tmp_path: Path) -> None:
     event = json.dumps({"type": "turn", "content": {"role": "user", "text": "a\u202eb \u001b[2J " + TOKEN}})
     tasks = f'tasks:\n  - id: t1\n    goal: "ship \\u202e {TOKEN}"\n'
-    fill(tmp_path, {**AGENT, "sessions/s.jsonl": event + "\n", "tasks.yaml": tasks})
+    fill(tmp_path, {"sessions/s.jsonl": event + "\n", "tasks.yaml": tasks})
     done = inside("build", "-p", "query", *DAY, cwd=tmp_path)
     shown = done.out + done.err + inside("task", "show", cwd=tmp_path).out
     assert "ab" in shown
@@ -155,7 +153,7 @@ def test_an_edit_changes_no_byte_outside_its_own_lines(
         f"- [note] x{after}{secret}",
     ]
     old = "".join(f"{line}\n" for line in lines)
-    fill(folder, {**AGENT, MEMORIES: old})
+    fill(folder, {MEMORIES: old})
     assert inside("remember", "-a", "a", "Tea at four.", *DAY, cwd=folder).code == 0
     assert (folder / MEMORIES).read_bytes().startswith(old.encode())
     assert inside("build", "--touch", *DAY, cwd=folder).code == 0
@@ -164,7 +162,7 @@ def test_an_edit_changes_no_byte_outside_its_own_lines(
 
 
 def test_memories_that_differ_in_a_secret_are_two(tmp_path: Path) -> None:
-    fill(tmp_path, {**AGENT, MEMORIES: f"- [fact] The deploy token is {TOKEN}\n"})
+    fill(tmp_path, {MEMORIES: f"- [fact] The deploy token is {TOKEN}\n"})
     other = TOKEN[:4] + TOKEN[:3:-1]
     done = inside("remember", "-a", "a", f"The deploy token is {other}", *DAY, cwd=tmp_path)
     assert done.out.startswith("stored"), done.out
@@ -175,7 +173,7 @@ def test_memories_that_differ_in_a_secret_are_two(tmp_path: Path) -> None:
 
 
 def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp_path: Path) -> None:
-    fill(tmp_path, AGENT)
+    fill(tmp_path, {})
     done = inside("remember", "-a", "a", f"Tea\u202e at \u200bfour {TOKEN}", *DAY, cwd=tmp_path)
     assert "2 hidden" not in done.err
     assert done.err.count("hidden-text") == 2
@@ -185,7 +183,7 @@ def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp
 
 
 def test_a_task_with_a_secret_keeps_it(tmp_path: Path) -> None:
-    fill(tmp_path, {**AGENT, "tasks.yaml": f"# mine\ntasks:\n  - id: t1\n    goal: rotate {TOKEN}\n"})
+    fill(tmp_path, {"tasks.yaml": f"# mine\ntasks:\n  - id: t1\n    goal: rotate {TOKEN}\n"})
     done = inside("task", "push", "next", cwd=tmp_path)
     assert done.code == 0, done.err
     text = (tmp_path / "tasks.yaml").read_text()
@@ -197,7 +195,7 @@ def test_a_task_with_a_secret_keeps_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [f"{TOKEN}.md", "a\x1b[2Jb.md", "a\u202eb.md", "a\nb.md", "a\u200bb.md"])
 def test_a_file_whose_name_hides_something_is_told_and_not_read(tmp_path: Path, name: str) -> None:
     """P20 and P27: a name is input, too; it is shown with escapes and masks."""
-    fill(tmp_path, {**AGENT, "knowledge/ok.md": "Nothing.\n", f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
+    fill(tmp_path, {"knowledge/ok.md": "Nothing.\n", f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
     done = inside("build", *DAY, "-f", "json", "--explain", cwd=tmp_path)
     assert done.code == 0
     assert "[bad-name]" in done.err
@@ -210,7 +208,7 @@ def test_a_file_whose_name_hides_something_is_told_and_not_read(tmp_path: Path, 
 
 @pytest.mark.parametrize("name", ["caf\u00e9.md", "\u65e5\u8a18.md", "a b.md", "x\u2764\ufe0f.md"])
 def test_a_file_of_any_script_is_read(tmp_path: Path, name: str) -> None:
-    fill(tmp_path, {**AGENT, f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
+    fill(tmp_path, {f"agents/a/memories/{name}": "- [fact] Tea at four.\n"})
     assert "Tea at four" in inside("build", *DAY, cwd=tmp_path).out
 
 
@@ -224,7 +222,7 @@ def test_a_file_of_any_script_is_read(tmp_path: Path, name: str) -> None:
 )
 def test_a_setting_with_a_hidden_character_is_refused(tmp_path: Path, file: str, text: str) -> None:
     """P20: with its place; nobody meant it, and a heading of it would reach the model."""
-    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": "x\n", file: text})
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": "x\n", file: text})
     done = inside("build", *DAY, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert f"{file}:" in done.err
@@ -234,7 +232,7 @@ def test_a_setting_with_a_hidden_character_is_refused(tmp_path: Path, file: str,
 def test_a_heading_with_a_secret_is_masked(tmp_path: Path) -> None:
     """P27: settings are text of a file as well."""
     settings = f"layers:\n  - {{id: L7, heading: {TOKEN}}}\n"
-    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": "x\n", "ctxasm.yaml": settings})
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": "x\n", "ctxasm.yaml": settings})
     assert "## [masked:github-token]\nx" in inside("build", *DAY, cwd=tmp_path).out
 
 
@@ -250,7 +248,7 @@ def test_recorded_inputs_lack_files_with_secrets(tmp_path: Path) -> None:
 
 
 def test_a_baseline_accepts_one_secret_and_not_the_next(tmp_path: Path) -> None:
-    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": f"Key {TOKEN}.\n"})
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": f"Key {TOKEN}.\n"})
     assert inside("check", "--baseline", "b.json", "--update-baseline", cwd=tmp_path).code == 0
     assert TOKEN[4:12] not in (tmp_path / "b.json").read_text()
     assert inside("check", "--baseline", "b.json", cwd=tmp_path).code == 0
@@ -261,7 +259,7 @@ def test_a_baseline_accepts_one_secret_and_not_the_next(tmp_path: Path) -> None:
 
 def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
     """P17: sixty-four thousand characters are enough for anybody."""
-    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": f"---\nkey: {'x' * 70_000}\n---\nText.\n"})
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": f"---\nkey: {'x' * 70_000}\n---\nText.\n"})
     done = inside("build", *DAY, cwd=tmp_path)
     assert done.code == 0
     assert "[too-large]" in done.err
@@ -271,7 +269,6 @@ def test_drop_reaches_what_a_rule_includes_and_spares_what_only_shows_a_mask(tmp
     fill(
         tmp_path,
         {
-            **AGENT,
             "docs/key.md": f"The pinned key is {TOKEN}.\n",
             "rules/r.yaml": "- name: pin\n  then: {always_include: [docs/key.md]}\n",
             "agents/a/KNOWLEDGE.md": "We write [masked:github-token] in our papers.\n",
@@ -284,7 +281,7 @@ def test_drop_reaches_what_a_rule_includes_and_spares_what_only_shows_a_mask(tmp
 
 @pytest.mark.parametrize("unit", ["<x>\n", "<!-- a\n", "    ```x\n", "- ```x\n", "~~~~\nx\n```\n", "a <!-- b\n"])
 def test_openings_without_an_end_cost_no_more_than_their_number(tmp_path: Path, unit: str) -> None:
-    fill(tmp_path, {**AGENT, "agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
     assert inside("build", *DAY, "-q", "--audience", "shared", cwd=tmp_path).code == 0
 
 
@@ -292,7 +289,7 @@ def test_a_secret_that_a_comment_divides_is_masked_when_the_comment_goes(tmp_pat
     """P27: `comments: strip` put the halves together behind the masking."""
     settings = "layers:\n  - {id: L7, comments: strip}\n"
     text = f"Key {TOKEN[:20]}<!-- -->{TOKEN[20:]}.\n"
-    fill(tmp_path, {**AGENT, "ctxasm.yaml": settings, "agents/a/KNOWLEDGE.md": text})
+    fill(tmp_path, {"ctxasm.yaml": settings, "agents/a/KNOWLEDGE.md": text})
     done = inside("build", *DAY, cwd=tmp_path)
     assert "Key [masked:github-token]." in done.out
 
@@ -300,12 +297,12 @@ def test_a_secret_that_a_comment_divides_is_masked_when_the_comment_goes(tmp_pat
 @pytest.mark.parametrize("option", ["--topic", "--additional", "--exclude", "--prefer"])
 def test_a_record_holds_no_secret_of_the_command_line(tmp_path: Path, option: str) -> None:
     """P27: what was typed is recorded as it is used, masked."""
-    fill(tmp_path, AGENT)
+    fill(tmp_path, {})
     assert inside("build", *DAY, "-p", "query", option, f"my key {TOKEN}", "--record", cwd=tmp_path).code == 0
     (record,) = (tmp_path / ".ctxasm/records").iterdir()
     assert TOKEN[4:12] not in record.read_text()
 
 
 def test_a_task_with_a_secret_is_warned_of(tmp_path: Path) -> None:
-    fill(tmp_path, AGENT)
+    fill(tmp_path, {})
     assert "[secret]" in inside("task", "push", f"rotate {TOKEN}", cwd=tmp_path).err

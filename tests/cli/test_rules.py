@@ -29,8 +29,6 @@ def build(folder: Path, *words: str) -> str:
     return result.out
 
 
-THEN = "  then: {exclude: [a.md]}\n"
-
 PIN = "- name: pin\n  then:\n    always_include: ['{}']\n"
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ import contextasm
 from contextasm.model import Document
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.upkeep.stats import WorkspaceStats
-from tests.command import COMMAND, LUNA, clean, fill, inside
+from tests.command import LUNA, fill, inside, on_terminal
 from tests.workspaces import DAY, Content, Files, workspaces
 
 SCHEMA = json.loads(
@@ -132,27 +130,6 @@ def test_in_a_pipe_it_is_ascii_and_secrets_and_hidden_characters_are_not_printed
     assert "\x1b" not in result.out
 
 
-def on_terminal(columns: int, *words: str | Path, env: Mapping[str, str]) -> str:
-    outer, inner = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)],
-        stdin=inner,
-        stdout=inner,
-        stderr=subprocess.DEVNULL,
-        env=clean({"TERM": "xterm", "COLUMNS": str(columns), "LINES": "50", **env}),
-    )
-    os.close(inner)
-    data = b""
-    try:
-        while part := os.read(outer, 1 << 16):
-            data += part
-    except OSError:  # the other end is closed
-        pass
-    os.close(outer)
-    assert process.wait(30) == 0
-    return data.decode()
-
-
 @pytest.mark.parametrize("columns", [30, 59, 80, 200])
 @pytest.mark.parametrize(
     "env",
@@ -164,7 +141,7 @@ def test_on_a_terminal_no_line_is_wider_than_it(tmp_path: Path, columns: int, en
         f"teams/{'t' * 60}/memories/m.md": "- [fact] 潮の満ち引き 潮の満ち引き\n" * 2,
         "agents/a/KNOWLEDGE.md": "K " * 900,
     }
-    shown = on_terminal(columns, "stats", "-w", fill(tmp_path, files), *DATE, env=env)
+    shown = on_terminal("stats", "-w", fill(tmp_path, files), *DATE, columns=columns, env=env)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip("\r") for line in shown.split("\n")]
     assert [line for line in lines if cell_len(line) > columns] == []
     is_plain = bool(env)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.workspace import atomic as writing
-from tests.command import COMMAND, LUNA, SMALL_TEXT, clean, ctxasm, fill, inside
+from tests.command import COMMAND, LUNA, SMALL_TEXT, clean, ctxasm, fill, inside, on_terminal
 
 
 def test_standard_output_holds_just_the_document(tmp_path: Path) -> None:
@@ -112,20 +111,7 @@ def test_pipes_get_no_colour_and_no_carriage_return(words: tuple[str, ...]) -> N
 
 
 def test_document_on_a_terminal_is_the_same() -> None:
-    main, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "build", "-q", *LUNA], stdin=subprocess.DEVNULL, stdout=terminal, env=clean({"TERM": "xterm"})
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while data := os.read(main, 1 << 16):
-            shown += data
-    except OSError:  # Linux says so where the other end has gone
-        pass
-    os.close(main)
-    assert process.wait(30) == 0
-    assert shown.replace(b"\r\n", b"\n").decode() == inside("build", "-q", *LUNA).out
+    assert on_terminal("build", "-q", *LUNA) == inside("build", "-q", *LUNA).out
 
 
 @pytest.mark.parametrize("env", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])

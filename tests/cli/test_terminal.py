@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from tests.command import COMMAND, LUNA, clean, inside
+from tests.command import LUNA, inside, on_terminal
 
 BARS = re.compile(r"^ *([\d,]+) +(█+) +([\d,]+)$", re.MULTILINE)
 
 
 def terminal(*words: str | Path, columns: int, env: dict[str, str] | None = None) -> str:
-    """What the command writes to a terminal of this width, without the codes of colours."""
-    main, other = pty.openpty()
-    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)],
-        env={**clean(), "TERM": "xterm-256color", **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=other,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(other)
-    data = b""
-    try:
-        while piece := os.read(main, 65_536):
-            data += piece
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(main)
-    assert process.wait(30) == 0
-    return re.sub(r"\x1b\[[\d;]*m", "", data.decode()).replace("\r\n", "\n")
+    """What the command shows, without the codes of colours."""
+    return re.sub(r"\x1b\[[\d;]*m", "", on_terminal(*words, columns=columns, env=env))
 
 
 def test_plan_draws_a_bar_for_each_budget() -> None:

@@ -20,13 +20,16 @@ from jsonschema import validate
 from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
-from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, shell
 
 HOOKED = host_names(with_hook=True)
 PROMPTS = {name: load_host(name, "test").hook.prompt for name in HOOKED}  # type: ignore[union-attr]
 JAPANESE = "".join(
     f"## 規則 {number}\n{'港の霧は深く、灯台の明かりだけが頼りである。' * 12}\n\n" for number in range(80)
 )
+
+START: Mapping[str, str] = {"hook_event_name": "SessionStart"}
+FERRY = {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"}
 
 CODEX_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -175,16 +178,16 @@ def test_parts_joined_are_what_build_writes(host: str, parts: int) -> None:
 
 
 def test_prompt_is_answered_by_the_first_part_alone(tmp_path: Path) -> None:
-    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    root = fill(tmp_path, FERRY)
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry"}
     assert "nine" in context(hook(event, "--part", "1/2", cwd=root))
     assert hook(event, "--part", "2/2", cwd=root) == {}
 
 
 def test_message_is_short_and_clean(tmp_path: Path) -> None:
-    value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/" + "such folder/" * 80, cwd=tmp_path)
+    value = hook(START, "-w", "/no/" + "such folder/" * 80, cwd=tmp_path)
     assert 400 < len(value["systemMessage"]) <= 500
-    value = hook({"hook_event_name": "SessionStart"}, "-w", "/no/\x1b[31mred\u202e\u200b\nfolder", cwd=tmp_path)
+    value = hook(START, "-w", "/no/\x1b[31mred\u202e\u200b\nfolder", cwd=tmp_path)
     assert not set("\x1b\u202e\u200b\n") & set(value["systemMessage"])
 
 
@@ -212,7 +215,7 @@ def test_layer_within_one_that_the_host_loads_has_its_room(tmp_path: Path) -> No
 
 def test_required_layers_that_are_too_large_are_cut_and_told(tmp_path: Path) -> None:
     root = fill(tmp_path, {"agents/a/IDENTITY.md": "I am a long story.\n" * 2_000})
-    value = hook({"hook_event_name": "SessionStart"}, "--for", "claude-code", cwd=root)
+    value = hook(START, "--for", "claude-code", cwd=root)
     assert len(context(value)) <= 10_000
     assert context(value).endswith("[cut here: the rest does not fit]\n")
     assert value["systemMessage"] == (
@@ -228,7 +231,7 @@ def test_long_block_goes_on_in_the_next_part(words: str, tmp_path: Path) -> None
     root = fill(tmp_path, {"agents/a/IDENTITY.md": words})
 
     def part(number: int, parts: int) -> Mapping[str, Any]:
-        return hook({"hook_event_name": "SessionStart"}, "--for", "codex", "--part", f"{number}/{parts}", cwd=root)
+        return hook(START, "--for", "codex", "--part", f"{number}/{parts}", cwd=root)
 
     cut = [part(number, 2) for number in (1, 2)]
     assert all(len(context(value)) > 9_900 for value in cut)
@@ -265,13 +268,13 @@ def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     "prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7, {"ferry": 1}, ["ferry"]], ids=lambda prompt: repr(prompt)[:9]
 )
 def test_prompt_that_matches_nothing_gets_nothing(prompt: object, tmp_path: Path) -> None:
-    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    root = fill(tmp_path, FERRY)
     assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
 
 
 @pytest.mark.parametrize("prompt", [r"\ud800 the ferry", r"the ferry \udfff", r"the\udc80 ferry\ud83d"])
 def test_half_a_character_costs_a_prompt_no_memories(prompt: str, tmp_path: Path) -> None:
-    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    root = fill(tmp_path, FERRY)
     event = f'{{"hook_event_name": "UserPromptSubmit", "prompt": "{prompt}", "session_id": "\\ud800"}}'
     assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
 
@@ -286,12 +289,8 @@ def test_answer_to_a_prompt_is_small(tmp_path: Path) -> None:
         assert 200 < size(context(hook(event, "--for", host, cwd=root))) <= 2_000
 
 
-OPENCLAW = {
-    "SOUL.md": "I am a lamp.\n",
-    "AGENTS.md": "Be brief.\n",
-    "CLAUDE.md": "I am a lamp.\n",
-    "USER.md": "Ines.\n",
-}
+REVIEWED = {"SOUL.md": "I am a lamp.\n", "AGENTS.md": "Be brief.\n", "USER.md": "Ines.\n"}
+OPENCLAW = {**REVIEWED, "CLAUDE.md": "I am a lamp.\n"}
 
 
 @pytest.mark.parametrize(
@@ -314,7 +313,7 @@ def test_files_that_the_host_loads_by_itself_are_not_sent_again(
 
 def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None:
     root = fill(tmp_path, {"AGENTS.md": "Be brief.\n"}, base={})
-    assert hook({"hook_event_name": "SessionStart"}, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
+    assert hook(START, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
 
 
 @pytest.mark.parametrize(
@@ -324,8 +323,7 @@ def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None
 def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, words: str, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     root = fill(tmp_path, {"AGENTS.md": "Be brief. @docs/more.md\n", "docs/more.md": "More.\n", name: words}, base={})
-    event = {"hook_event_name": "SessionStart"}
-    assert hook(event, "--for", host, cwd=root) == {}
+    assert hook(START, "--for", host, cwd=root) == {}
     (root / name).write_text(f"`{words.strip()}`\n")
     text = start("--for", host, cwd=root)
     assert "Be brief." in text
@@ -344,9 +342,13 @@ def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> No
 def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
     folder: str, profile: str, tmp_path: Path
 ) -> None:
-    (tmp_path / ".git").mkdir()
     (tmp_path / "src/deep").mkdir(parents=True)
-    texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "docs/more.md": "More: @deep.md\n", "docs/deep.md": "Deep.\n"}
+    texts = {
+        ".git/HEAD": "",
+        "AGENTS.md": "Be brief: @docs/more.md\n",
+        "docs/more.md": "More: @deep.md\n",
+        "docs/deep.md": "Deep.\n",
+    }
     if profile:
         texts |= {"mine.yaml": profile.replace("id: mine\n", ""), "ctxasm.yaml": "profile: mine.yaml\n"}
     root = fill(tmp_path, texts, base={})
@@ -355,7 +357,7 @@ def test_text_that_only_an_import_names_is_sent_to_a_host_that_follows_none(
     assert "More: @deep.md" in text
     assert "Deep." in text
     (root / "GEMINI.md").write_text("@AGENTS.md\n")
-    assert hook({"hook_event_name": "SessionStart"}, "--for", "gemini", cwd=root / folder) == {}
+    assert hook(START, "--for", "gemini", cwd=root / folder) == {}
 
 
 def test_without_a_host_only_what_all_of_them_load_is_left_out(tmp_path: Path) -> None:
@@ -427,21 +429,15 @@ def test_project_that_is_no_workspace_gets_nothing(event: str, tmp_path: Path) -
 
 def in_a_folder_that_is_gone(folder: Path, event: Mapping[str, Any], *words: str | Path) -> Mapping[str, Any]:
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
-    command = ["sh", "-c", script, "sh", sys.executable, "-m", "contextasm", "hook", "--for", "claude-code", *words]
-    env = {**clean(), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, cwd=folder, input=json.dumps(event), env=env, capture_output=True, text=True, check=False
-    )
-    return answer(Result(done.returncode, done.stdout, done.stderr))
+    return answer(shell(script, "hook", "--for", "claude-code", *words, cwd=folder, stdin=json.dumps(event)))
 
 
 def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
     root = fill(tmp_path / "workspace", {})
-    event = {"hook_event_name": "SessionStart"}
-    assert context(in_a_folder_that_is_gone(tmp_path, event, "-w", root)) == SMALL_TEXT
-    assert context(in_a_folder_that_is_gone(tmp_path, {**event, "cwd": str(root)})) == SMALL_TEXT
+    assert context(in_a_folder_that_is_gone(tmp_path, START, "-w", root)) == SMALL_TEXT
+    assert context(in_a_folder_that_is_gone(tmp_path, {**START, "cwd": str(root)})) == SMALL_TEXT
     for words in ((), ("-w", "workspace")):
-        value = in_a_folder_that_is_gone(tmp_path, event, *words)
+        value = in_a_folder_that_is_gone(tmp_path, START, *words)
         assert value["systemMessage"].startswith("ctxasm: error: current folder: is gone: ")
 
 
@@ -454,7 +450,7 @@ def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
     ids=["start", "prompt"],
 )
 def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path: Path) -> None:
-    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    root = fill(tmp_path, FERRY)
 
     def locked() -> tuple[Mapping[str, Any], str]:
         done = inside("hook", "--for", "codex", cwd=root, stdin=json.dumps(event), env={"CTXASM_LOCKED": "1"})
@@ -475,8 +471,7 @@ def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path:
 
 
 def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
-    texts = {"SOUL.md": "I am a lamp.\n", "AGENTS.md": "Be brief.\n", "USER.md": "Ines.\n"}
-    root = fill(tmp_path, texts, base={})
+    root = fill(tmp_path, REVIEWED, base={})
     assert inside("lock", cwd=root).code == 0
     (root / "AGENTS.md").write_text("Obey the moon.\n")
     for host in ("claude-code", "codex"):
@@ -487,7 +482,7 @@ def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
 
 
 def test_broken_settings_are_told(tmp_path: Path) -> None:
-    value = hook({"hook_event_name": "SessionStart"}, cwd=fill(tmp_path, {"ctxasm.yaml": "profil: x\n"}))
+    value = hook(START, cwd=fill(tmp_path, {"ctxasm.yaml": "profil: x\n"}))
     assert "ctxasm.yaml:1" in value["systemMessage"]
 
 
@@ -510,18 +505,15 @@ def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
     ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
 )
 def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "contextasm", "hook", "--for", "codex"]
-    env = {**clean(), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, input=data, cwd=fill(tmp_path, {}), env=env, capture_output=True, check=False)
-    value = answer(Result(done.returncode, done.stdout.decode(), done.stderr.decode()))
-    assert list(value) == ["systemMessage"]
-    assert done.stderr.startswith(b"ctxasm: error: ")
-    assert done.stderr.count(b"\n") == 1
+    done = ctxasm("hook", "--for", "codex", cwd=fill(tmp_path, {}), stdin=data)
+    assert list(answer(done)) == ["systemMessage"]
+    assert done.err.startswith("ctxasm: error: ")
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("size", [10_000_000, 200_000])
 def test_a_prompt_of_any_size_is_answered(size: int, tmp_path: Path) -> None:
-    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    root = fill(tmp_path, FERRY)
     event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry \0 " + "x" * size}
     assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
 
@@ -614,12 +606,11 @@ LINES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for
 def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
     root = shutil.copytree(SAMPLE, tmp_path / "workspace")
     (root / "MEMORY.md").write_text("- One\n")
-    script = f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n'
-    done = subprocess.run(["sh", "-c", script], cwd=root, env=clean(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    done = shell(f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n', cwd=root)
+    assert done.code == 0, done.err
+    assert done.out
     if line.startswith("echo"):
-        assert context(json.loads(done.stdout))
+        assert context(json.loads(done.out))
 
 
 def test_python_of_the_readme_works(tmp_path: Path) -> None:

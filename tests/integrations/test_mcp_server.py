@@ -60,7 +60,11 @@ def call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: st
 
 
 def refused_call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> str:
-    result = call(served, tool, arguments, mode)
+    return refusal_of(call(served, tool, arguments, mode))
+
+
+def refusal_of(result: Any) -> str:
+    """The one line with which a call is refused."""
     assert result.is_error
     (content,) = result.content
     where, what, hint = content.text.split(": ", 2)
@@ -379,8 +383,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_name_is_shown_clean_and_short(name: str) -> None:
-    served = ServedWorkspace(str(SAMPLE), writes=True)
-    for tool, arguments in (
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("build_context", {"agent": name}),
         ("build_context", {"agent": "luna", "team": name}),
         ("build_context", {"agent": "luna", "budget": name}),
@@ -390,18 +393,24 @@ def test_hostile_name_is_shown_clean_and_short(name: str) -> None:
         ("remember", {"text": "A", "agent": name}),
         ("remember", {"text": "A", "agent": "luna", "supersedes": [name]}),
         (name, {}),
-    ):
-        refused_call(served, tool, arguments)
-    uri = f"context://{quote(name)}"
-    for refusal in (
-        ask(served, partial(read_resource, uri=uri)),
-        ask(served, lambda client: client.get_prompt("start", {"agent": name})),
-        ask(served, lambda client: client.get_prompt("start", {name: "luna"})),
-        ask(served, lambda client: client.get_prompt(name, {})),
-    ):
-        assert isinstance(refusal, MCPError)
-        assert str(refusal).isprintable()
-        assert len(str(refusal)) <= LONGEST_MESSAGE
+    )
+
+    async def question(client: Any) -> None:
+        for tool, arguments in calls:
+            refusal_of(await client.call_tool(tool, arguments))
+        requests: tuple[Callable[[], Awaitable[Any]], ...] = (
+            lambda: client.read_resource(f"context://{quote(name)}"),
+            lambda: client.get_prompt("start", {"agent": name}),
+            lambda: client.get_prompt("start", {name: "luna"}),
+            lambda: client.get_prompt(name, {}),
+        )
+        for asked in requests:
+            with pytest.raises(MCPError) as refusal:
+                await asked()
+            assert str(refusal.value).isprintable()
+            assert len(str(refusal.value)) <= LONGEST_MESSAGE
+
+    assert ask(ServedWorkspace(str(SAMPLE), writes=True), question) is None
 
 
 def test_text_that_is_too_long_is_not_stored(tmp_path: Path) -> None:

@@ -20,21 +20,17 @@ from contextasm.model import (
     Document,
     Filters,
     Layer,
-    LayerDisplay,
-    Overflow,
     Problem,
     Profile,
-    Query,
     RetrievalResult,
+    in_order,
 )
 from contextasm.pipeline import assemble
 from contextasm.rendering.documents import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
-from tests.command import ROOT, SMALL, fill, inside, python
+from tests.command import SMALL, fill, inside, python
 from tests.workspaces import Content, Files, codes, request
-
-PACKAGE = ROOT / "contextasm"
 
 
 def memories(layer: str, **more: Any) -> Layer:
@@ -53,8 +49,15 @@ def profile(*layers: Layer, **more: Any) -> Profile:
     return Profile("test", "", 16_000, "plain", layers)._replace(**more)
 
 
-def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
-    return assemble(Build(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse_yaml=load_yaml))
+def build(files: Mapping[str, Content] | Files, own: Profile, *, run_sources: Any = in_order, **asked: Any) -> Context:
+    workspace = files if isinstance(files, Files) else Files(files)
+    asking = request(agent="", team="", **asked)
+    return assemble(Build(workspace, own, asking, ESTIMATE, parse_yaml=load_yaml, run_sources=run_sources))
+
+
+def pages(high: str, low: str) -> dict[str, Content]:
+    """The files of two layers."""
+    return {"high/a.md": high, "low/b.md": low}
 
 
 def outcomes(context: Context) -> dict[str, str]:
@@ -65,10 +68,7 @@ TWO = (memories("high"), memories("low"))
 
 
 def test_row_83_same_text_of_two_sources_shows_once_in_the_higher_layer_and_both_are_named() -> None:
-    files: dict[str, Content] = {
-        "high/a.md": "- [fact] The harbour closes in winter {id=h}\n",
-        "low/b.md": "- [note] The harbour  closes in Winter {id=l}\n",
-    }
+    files = pages("- [fact] The harbour closes in winter {id=h}\n", "- [note] The harbour  closes in Winter {id=l}\n")
     context = build(files, profile(*TWO, merge=("content",)))
     assert context.text == "## High\n- [fact] The harbour closes in winter\n"
     merged = next(each for each in context.decisions if each.outcome == "merged")
@@ -77,10 +77,10 @@ def test_row_83_same_text_of_two_sources_shows_once_in_the_higher_layer_and_both
 
 
 def test_row_113_items_with_one_hint_show_once_and_the_best_ranked_wins() -> None:
-    files: dict[str, Content] = {
-        "high/a.md": "- [fact] Use tabs {id=h dedup=style created=2025-03-01}\n- [fact] Tabs it {id=n dedup=style}\n",
-        "low/b.md": "- [fact] We agreed on tabs {id=l dedup=style}\n",
-    }
+    files = pages(
+        "- [fact] Use tabs {id=h dedup=style created=2025-03-01}\n- [fact] Tabs it {id=n dedup=style}\n",
+        "- [fact] We agreed on tabs {id=l dedup=style}\n",
+    )
     context = build(files, profile(*TWO, merge=("content", "dedup")))
     assert outcomes(context) == {"h": "included", "n": "merged", "l": "merged"}
 
@@ -98,10 +98,7 @@ LONG = "The ferry leaves the old harbour every morning from pier {} when the wea
     ],
 )
 def test_near_duplicates_are_merged_unless_they_differ_in_a_number_or_a_negation(other: str, outcome: str) -> None:
-    files: dict[str, Content] = {
-        "high/a.md": f"- [fact] {LONG.format(4)} {{id=h}}\n",
-        "low/b.md": f"- [fact] {other} {{id=l}}\n",
-    }
+    files = pages(f"- [fact] {LONG.format(4)} {{id=h}}\n", f"- [fact] {other} {{id=l}}\n")
     context = build(files, profile(*TWO, merge=("content", "near")))
     assert outcomes(context) == {"h": "included", "l": outcome}
 
@@ -120,17 +117,17 @@ def test_what_is_merged_takes_no_place_among_the_topmost() -> None:
 
 
 def test_nothing_of_a_required_layer_is_merged_away() -> None:
-    files: dict[str, Content] = {"high/a.md": "- [fact] Same {id=h}\n", "low/b.md": "- [fact] Same {id=l}\n"}
+    files = pages("- [fact] Same {id=h}\n", "- [fact] Same {id=l}\n")
     own = profile(memories("high"), memories("low", required=True), merge=("content",))
     assert outcomes(build(files, own)) == {"h": "merged", "l": "included"}
 
 
 # Conflicts.
 
-CLAIMS: dict[str, Content] = {
-    "high/a.md": "- [preference] Answers are short {id=h key=length}\n",
-    "low/b.md": "- [preference] Answers are long {id=l key=length}\n",
-}
+CLAIMS = pages(
+    "- [preference] Answers are short {id=h key=length}\n",
+    "- [preference] Answers are long {id=l key=length}\n",
+)
 
 
 def settling(severity: float, precedence: Sequence[str] = (), **more: Any) -> Profile:
@@ -195,22 +192,18 @@ FILTERED: dict[str, Content] = {
     "graph/entities.yaml": THINGS,
     "high/a.md": "- [fact] Old {id=old created=2025-03-01}\n- [fact] New {id=new created=2025-03-11}\n",
 }
+
+
+def data_layer(name: str, heading: str, source: str, path: str, item: str = "- {name}", **more: Any) -> Layer:
+    return with_layer_values(
+        Layer(name, (heading,)), {"source": (source,), "path": (path,), "item": item, "overflow": ("drop",), **more}
+    )
+
+
 ALL = profile(
     memories("high"),
-    Layer(
-        "E",
-        ("Events",),
-        query=Query(sources=("events",), paths=("sessions/*.jsonl",)),
-        display=LayerDisplay(item_template="- {text}"),
-        overflow=Overflow(steps=("drop",)),
-    ),
-    Layer(
-        "T",
-        ("Things",),
-        query=Query(sources=("entities",), paths=("graph/entities.yaml",)),
-        display=LayerDisplay(item_template="- {name}"),
-        overflow=Overflow(steps=("drop",)),
-    ),
+    data_layer("E", "Events", "events", "sessions/*.jsonl", "- {text}"),
+    data_layer("T", "Things", "entities", "graph/entities.yaml", "- {name}"),
 )
 
 
@@ -282,18 +275,8 @@ class Slow(Files):
 
 
 def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
-    files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
-    slow = Slow(files, "low", 5)
-    context = assemble(
-        Build(
-            slow,
-            profile(*TWO),
-            request(agent="", team=""),
-            ESTIMATE,
-            parse_yaml=load_yaml,
-            run_sources=run_until_deadline(0.3),
-        )
-    )
+    files = pages("- [fact] In time\n", "- [fact] Too late\n")
+    context = build(Slow(files, "low", 5), profile(*TWO), run_sources=run_until_deadline(0.3))
     assert context.text == "## High\n- [fact] In time\n"
     assert [(each.code, each.path) for each in context.problems] == [("source-timeout", "low")]
     report = context_data(context)["report"]
@@ -302,17 +285,8 @@ def test_row_97_past_the_deadline_the_rest_comes_with_a_code() -> None:
 
 
 def test_row_103_each_code_has_its_result() -> None:
-    files: dict[str, Content] = {"high/a.md": "- [fact] In time\n", "low/b.md": "- [fact] Too late\n"}
-    slow = assemble(
-        Build(
-            Slow(files, "low", 5),
-            profile(*TWO),
-            request(agent="", team=""),
-            ESTIMATE,
-            parse_yaml=load_yaml,
-            run_sources=run_until_deadline(0.3),
-        )
-    )
+    files = pages("- [fact] In time\n", "- [fact] Too late\n")
+    slow = build(Slow(files, "low", 5), profile(*TWO), run_sources=run_until_deadline(0.3))
     assert (codes(slow), bool(slow.text)) == (["source-timeout"], True)
     required = (TWO[0]._replace(limits=TWO[0].limits._replace(required=True)), TWO[1])
     small = build(files, profile(*required), budget=1)
@@ -320,39 +294,13 @@ def test_row_103_each_code_has_its_result() -> None:
 
 
 def test_with_time_enough_a_deadline_changes_nothing() -> None:
-    asked = request(agent="", team="")
-    assert assemble(
-        Build(Files(FILTERED), ALL, asked, ESTIMATE, parse_yaml=load_yaml, run_sources=run_until_deadline(60))
-    ) == build(FILTERED, ALL)
+    assert build(FILTERED, ALL, run_sources=run_until_deadline(60)) == build(FILTERED, ALL)
 
 
 def test_layer_that_starts_from_a_late_one_finds_nothing_and_fails_not() -> None:
-    late = Layer(
-        "T",
-        ("Things",),
-        query=Query(sources=("entities",), paths=("graph/entities.yaml",)),
-        overflow=Overflow(steps=("drop",)),
-    )
-    after = Layer(
-        "R",
-        ("Relations",),
-        query=Query(sources=("relations",), paths=("graph/relations.yaml",), start_from=("T",)),
-        overflow=Overflow(steps=("drop",)),
-    )
-
-    def all_late(tasks: Sequence[object]) -> list[RetrievalResult | None]:
-        return [None for _ in tasks]
-
-    context = assemble(
-        Build(
-            Files(FILTERED),
-            profile(late, after),
-            request(agent="", team=""),
-            ESTIMATE,
-            parse_yaml=load_yaml,
-            run_sources=all_late,
-        )
-    )
+    late = data_layer("T", "Things", "entities", "graph/entities.yaml")
+    after = data_layer("R", "Relations", "relations", "graph/relations.yaml", start_from=("T",))
+    context = build(FILTERED, profile(late, after), run_sources=lambda tasks: [None for _ in tasks])
     assert codes(context) == ["source-timeout"] * 2
 
 
@@ -392,9 +340,6 @@ def test_build_without_a_deadline_starts_no_thread(tmp_path: Path) -> None:
     script = "import sys, os; os._exit = lambda code: print('contextasm.retrieval.deadline' in sys.modules); "
     done = python(script + "from contextasm.__main__ import main; main()", "build", "-q", "-w", str(tmp_path))
     assert done.out.endswith("False\n")
-
-
-# One engine.
 
 
 # Pages that declare a key, preferred ids, coherence: the shipped profile `memory`.

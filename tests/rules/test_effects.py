@@ -10,11 +10,7 @@ import pytest
 
 from tests.command import fill, inside, refused
 
-AGENT = {
-    "agents/a/IDENTITY.md": "I am a.\n",
-    "agents/a/INSTRUCTIONS.md": "Do it.\n",
-    "agents/a/KNOWLEDGE.md": "# Handbook\n\nThe port opens at six.\n",
-}
+AGENT = {"agents/a/KNOWLEDGE.md": "# Handbook\n\nThe port opens at six.\n"}
 GRAPH = {
     "graph/entities.yaml": "- {name: AuthService, aliases: [SSO], salience: 0.5}\n- {name: Other, salience: 0.9}\n",
     "graph/relations.yaml": "- {source: Other, type: calls, target: Mailer, weight: 0.9}\n"
