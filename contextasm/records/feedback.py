@@ -78,7 +78,7 @@ def feedback_on(
 def record_coherence(record: Record, path: Path, workspace: Workspace) -> float | None:
     """Coherence of a recorded context, from the files stored with the record, else from those of the workspace.
 
-    None where one of these is no longer as recorded, and where less than two fragments with words were shown.
+    None if one of these is no longer as recorded, and if less than two fragments with words were shown.
     """
     reads = stored_inputs(record, path)
     if reads is None:
@@ -87,4 +87,4 @@ def record_coherence(record: Record, path: Path, workspace: Workspace) -> float 
         if any(not isinstance(read, Document) or read.digest != hashes[name] for name, read in reads.items()):
             return None
     documents = tuple(read for read in reads.values() if isinstance(read, Document))
-    return context_metrics(record.context._replace(documents=documents)).coherence
+    return context_metrics(record.context._replace(documents=documents))["coherence"]

@@ -28,9 +28,9 @@ _Encoder = Callable[[Any], Any]
 def to_json(kind: Any, value: Any) -> Any:
     """A value as JSON can hold it, in the form of the type `kind`.
 
-    Named tuples and `TypedDict`s are objects of the fields that `kind` has: those of a value of another type that have
-    the same names, in the order of `kind`, and each literal by itself. Tuples of pairs are objects, other tuples lists,
-    and sets of words lists in code point order. A name that Python reserves has `_` behind it in a type.
+    Named tuples and `TypedDict`s are objects of the fields that `kind` has: a value of another type gives its fields of
+    the same names, in the order of `kind`, and each literal is its own value. Tuples of pairs are objects, other tuples
+    lists, and sets of words lists in code point order. A name that Python reserves ends with `_` in a type.
     """
     return _encoder(kind)(value)
 

@@ -1,4 +1,4 @@
-"""The wording of decisions, rules and problems: every sentence about a part of a build stands here."""
+"""The wording of decisions, rules and problems: every sentence about a part of a build is here."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def line_trace_words(decision: Decision | None, code: str) -> str:
 def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = ()) -> str:
     """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty without a total.
 
-    `boosted_by` are the rules behind its `boost`.
+    `boosted_by` are the rules that give its `boost`.
     """
     rules = f" (rule {', '.join(boosted_by)})" if boosted_by else ""
     parts = ", ".join(
@@ -165,7 +165,7 @@ def _private_words(context: Context) -> str:
 
 
 def _left_out_words(context: Context) -> str:
-    """The numbers of fragments that are not shown whole, by outcome; those that are shortened count as truncated."""
+    """The numbers of fragments that are not shown whole, by outcome; shortened ones count as truncated."""
     counts = dict.fromkeys(("merged", "shortened", "truncated", "dropped", "excluded"), 0)
     for decision in context.decisions:
         if decision.outcome in counts:
@@ -181,7 +181,7 @@ def _left_out_words(context: Context) -> str:
 def token_parts(context: Context) -> dict[str, int]:
     """Tokens of each layer that is shown, by id, and of `joints`, if they have any; they add up to the document's.
 
-    A layer has the tokens that it has everywhere: those of its text alone. `joints` is the rest: where two layers meet,
+    A layer has the tokens that it has everywhere: those of only its text. `joints` is the rest: where two layers meet,
     the whole may have more tokens than its parts, or fewer, since a token that both begin is one.
     """
     tokens = {usage.layer: usage.used for usage in context.allowances if usage.used}

@@ -18,7 +18,7 @@ from contextasm.config.profiles.overrides import workspace_profiles
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
-from contextasm.rendering.prometheus import Sample, Series
+from contextasm.rendering.prometheus import Series
 from contextasm.retrieval.reading.audience import private_patterns
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.feedback import feedback_problems, plan_feedback
@@ -93,26 +93,26 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
         "ctxasm_tidy_planned_actions",
         "gauge",
         "Actions that the plan holds, by verb, and by whether a person has to approve them, or to decide alone.",
-        [Sample(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
+        [(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
     )
     yield Series(
         "ctxasm_tidy_applied_actions",
         "gauge",
         "Actions that were applied, by verb.",
-        [Sample(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
+        [(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
     )
     for name, what, chosen in (("planned", "the plan would save", actions), ("applied", "were saved", done)):
         yield Series(
             f"ctxasm_tidy_{name}_saved_tokens",
             "gauge",
             f"Tokens that {what}.",
-            [Sample(sum(action.tokens_saved for action in chosen))],
+            [(sum(action.tokens_saved for action in chosen), {})],
         )
         yield Series(
             f"ctxasm_tidy_{name}_saved_bytes",
             "gauge",
             f"Bytes of edited files that {what}.",
-            [Sample(sum(action.bytes_saved for action in chosen))],
+            [(sum(action.bytes_saved for action in chosen), {})],
         )
 
 

@@ -59,7 +59,7 @@ def hook(
 
 
 def _process() -> ProcessEnvironment:
-    """The environment of this process; its folder is the empty path where it is gone."""
+    """The environment of this process; its folder is the empty path if it is gone."""
     from pathlib import Path
 
     from contextasm.config.resolve import process_environment

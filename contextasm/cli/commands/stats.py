@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from textwrap import fill
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -23,14 +24,25 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.input.options import Options
+from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import load_settings_file, resolve_settings
+from contextasm.config.resolve import prepare_build, process_environment, resolve_date
+from contextasm.config.workspace_folder import attach_store, open_workspace
+from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter
+from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
-
-if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
-    from contextasm.config.input.options import ProcessEnvironment
-    from contextasm.model import Document, Problem, TokenCounter
-    from contextasm.workspace.folder import Folder
+from contextasm.upkeep.stats import (
+    Contributor,
+    Duplicate,
+    Growth,
+    OwnerSize,
+    StatsDocument,
+    WorkspaceStats,
+    stats_data,
+    workspace_stats,
+)
+from contextasm.workspace.folder import Folder
 
 MOST_WEEKS = 520
 
@@ -48,11 +60,6 @@ def stats(
 
     The layers are those of a build with the same options. Growth goes by the dates in names of logs and in memories.
     """
-    from contextasm.config.input.settings import load_settings_file
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import attach_store, open_workspace
-    from contextasm.upkeep.stats import StatsDocument, stats_data, workspace_stats
-
     process = process_environment()
     workspace = open_workspace(options, process)
     overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
@@ -80,10 +87,7 @@ run = takes_options(stats, all_but("format"))
 
 
 def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild | None, str]:
-    """The build whose layers are shown; None, with what to do, where it is not said for which agent."""
-    from contextasm.config.resolve import prepare_build
-    from contextasm.model import ContextasmError
-
+    """The build whose layers are shown; None, with what to do, if it is not said for which agent."""
     try:
         return prepare_build(options, process, workspace), ""
     except ContextasmError as error:
@@ -98,9 +102,6 @@ def _day_and_counter(
     """The day that counts as today, and the counter of tokens."""
     if job:
         return job.build.request.date, job.build.counter
-    from contextasm.config.build import load_counter
-    from contextasm.config.input.settings import load_settings_file, resolve_settings
-    from contextasm.config.resolve import resolve_date
 
     flags = {"date": options.date, "tz": options.tz, "tokenizer": options.tokenizer}
     settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
@@ -110,10 +111,7 @@ def _day_and_counter(
 
 
 def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
-    """The files of the workspace in path order, and the problems of those that can't be read."""
-    from contextasm.model import Document, Problem
-    from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
-
+    """The files of the workspace in path order, and the problems of files that can't be read."""
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])
     paths = sorted({path for pattern in patterns for path in workspace.list(pattern)})
@@ -126,15 +124,11 @@ _COMPRESSED = ("agents/**/*.md.gz", "teams/**/*.md.gz")
 """Archived logs."""
 
 
-if TYPE_CHECKING:
-    from contextasm.model import Context
-    from contextasm.upkeep.stats import Contributor, Duplicate, Growth, OwnerSize, WorkspaceStats
-
 _BAR = 20
 """Columns of the longest bar."""
 
 _LEAST_COLUMNS = 60
-"""Columns of a terminal below which there are no bars: the figures need the room."""
+"""Columns of a terminal below which no bars are drawn: the figures need the room."""
 
 _LONGEST_TEXT = 60
 """Characters of a memory's text in a table."""
@@ -148,7 +142,7 @@ class _Bars(NamedTuple):
     rest: str
 
     def draw(self, value: int, most: int, whole: int | None = None) -> str:
-        """A bar for `value` where `most` has the whole width; `whole` draws the rest of the bar up to it, fainter."""
+        """A bar for `value` if `most` has the whole width; `whole` draws the rest of the bar up to it, fainter."""
         longest = max(most, 1)
         full = _columns(value, longest, self.width)
         rest = max(0, _columns(whole, longest, self.width) - full) if whole is not None else 0
@@ -167,7 +161,6 @@ def stats_text(stats: WorkspaceStats, context: Context | None, top: int) -> str:
 
 
 def _title(title: str) -> str:
-    from textwrap import fill
 
     line = shown(one_line(title))
     return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line
@@ -316,7 +309,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
 
 
 def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], columns: int) -> str:
-    """Plain columns that are no wider than a terminal: the longest cells are shortened."""
+    """Plain columns that are not wider than a terminal: the longest cells are shortened."""
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(len(row[number]) for row in (header, *rows)) for number in range(len(header))]
