@@ -205,7 +205,7 @@ def remember(
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
     `writer` names a program that writes on its own, so that people can tell. Hidden characters are removed,
-    secrets stay; both are problems of the outcome. For the audience `shared`, private memories are as if they were not.
+    secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
     reader = NewMemoryReader(_shared_fields(type, importance, tags, key, supersedes, writer))

@@ -46,7 +46,7 @@ class RequestedFiles(NamedTuple):
         typed = {kind: path for kind, path in reports.items() if path is not None}
         if not into and output in {None, "-"}:
             if check:
-                raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
+                raise ContextasmError("--check", "no file to check is named", "name it with -o FILE or --into FILE")
             if not typed:
                 return cls((), uses_stdout)
         taken = "the context" if uses_stdout else ""

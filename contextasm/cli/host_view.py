@@ -43,7 +43,7 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
     process = process_environment()
     folder = process.folder / (options.workspace or process.environment.get("CTXASM_WORKSPACE") or "")
     if not folder.is_dir():
-        raise ContextasmError(str(folder), "is no folder", "name one with -w DIR")
+        raise ContextasmError(str(folder), "is not a folder", "name one with -w DIR")
     return read_host_files(load_host(host, "--host"), folder, outside)
 
 

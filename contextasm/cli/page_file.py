@@ -20,7 +20,7 @@ from contextasm.workspace.outputs import OutputFile, file_identity
 def page_file(path: str) -> OutputFile:
     """The file that `--html` names. Raises `ContextasmError` for `-` and for an empty name."""
     if path == "-":
-        raise ContextasmError("--html", "- is no file", "name a file, such as context.html")
+        raise ContextasmError("--html", "- is not a file", "name a file, such as context.html")
     return OutputFile.named("page", path)
 
 

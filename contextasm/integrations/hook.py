@@ -98,9 +98,9 @@ def parse_part(typed: str | None) -> tuple[int, int]:
     """Number and count of parts in `K/N`; 1 of 1 for None. Raises `ContextasmError`."""
     number, slash, count = (typed if typed is not None else "1/1").partition("/")
     if not (slash and all(part.isascii() and part.isdigit() and len(part) < 3 for part in (number, count))):
-        raise ContextasmError("--part", f"{typed} is no part", "write K/N, such as 2/3")
+        raise ContextasmError("--part", f"{typed} is not a part", "write K/N, such as 2/3")
     if not 1 <= int(number) <= int(count):
-        raise ContextasmError("--part", f"there is no part {typed}", "write K/N with K from 1 to N, such as 2/3")
+        raise ContextasmError("--part", f"part {typed} does not exist", "write K/N with K from 1 to N, such as 2/3")
     return int(number), int(count)
 
 
@@ -118,7 +118,7 @@ def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) ->
     starts = {rule.start for rule in call.rules}
     prompts = {rule.prompt for rule in call.rules}
     if name not in starts | prompts:
-        what = f"there is no answer to {one_line(name)[:80]}"
+        what = f"{one_line(name)[:80]} is not answered"
         raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(sorted(starts | prompts))}")
     process = _in_session_folder(event.get("cwd"), call, process)
     if not named_workspace(call.options, process) and not nearest_workspace(call.options, process):

@@ -180,7 +180,7 @@ class _ContextServer(MCPServer[Any]):
         try:
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
-            unknown = ContextasmError(str(uri), "is no resource of this server", "see resources/templates/list")
+            unknown = ContextasmError(str(uri), "is not a resource of this server", "see resources/templates/list")
             raise MCPError(INVALID_PARAMS, refusal_line(unknown)) from error
         except ResourceError as error:
             raise MCPError(INTERNAL_ERROR, refusal_line(error)) from error

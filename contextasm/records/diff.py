@@ -397,7 +397,7 @@ def _text_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     for html in _runs(old, new):
         room -= len(html.encode())
         if room < 0:
-            yield element("p", "The lines behind these are not on this page.", class_="more")
+            yield element("p", "The lines after these are not on this page.", class_="more")
             return
         yield html
 

@@ -329,12 +329,14 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     try:
         fields: Any = load_json(data.decode("utf-8-sig"), where, takes_halves=True)
     except ContextasmError as error:
-        raise ContextasmError(error.where, f"is no record: {error.what}", hint) from error
+        raise ContextasmError(error.where, f"is not a record: {error.what}", hint) from error
     except UnicodeDecodeError as error:
-        raise ContextasmError(where, f"is no record: byte {error.start} is not UTF-8", hint) from error
+        raise ContextasmError(where, f"is not a record: byte {error.start} is not UTF-8", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if schema != SCHEMA:
-        what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"
+        what = (
+            f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is not a record: it has no schema"
+        )
         raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
     intact: dict[str, Any] = fields
     if intact.pop("id", None) != _record_id(intact):

@@ -169,11 +169,11 @@ def _layer_series(context: Context) -> Iterator[Series]:
     limited = ((usage, usage.limit) for usage in usages if usage.limit is not None)
     yield of_layers("used_tokens", "Tokens of a layer in the document.", ((each, each.used) for each in usages))
     yield of_layers("wanted_tokens", "Tokens of a layer if nothing were cut.", ((each, each.wanted) for each in usages))
-    yield of_layers("limit_tokens", "The most tokens that a layer may take; none without limit.", limited)
+    yield of_layers("limit_tokens", "The most tokens that a layer may take; none without a limit.", limited)
     cut = ((each, max(0, each.wanted - each.used)) for each in usages)
     yield of_layers("cut_tokens", "Tokens that a layer wants and does not get.", cut)
     states = ((each, float(each.layer in starved)) for each in usages)
-    yield of_layers("starved", "1 if a layer gets nothing, for the layers before it took all; else 0.", states)
+    yield of_layers("starved", "1 if a layer gets nothing because the layers before it took all, else 0.", states)
 
 
 def _count_series(context: Context) -> Iterator[Series]:

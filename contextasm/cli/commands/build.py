@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -98,7 +99,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     """
     _refuse_contradictions(flags)
     files = RequestedFiles.named(flags.output, flags.into or (), flags.reports, check=flags.check)
-    started = _seconds()
+    started = perf_counter()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
     if flags.takes_lock:
@@ -122,7 +123,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     else:
         code = _write(files, job, context, recording, reports, flags)
     if flags.verbose and not flags.quiet:
-        write_stderr(f"{(_seconds() - started) * 1000:.0f} ms")
+        write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
     return code
 
 
@@ -136,7 +137,7 @@ def _refuse_contradictions(flags: BuildFlags) -> None:
     if flags.check and flags.metrics is not None:
         raise ContextasmError("--metrics", "--check writes nothing", "leave one of the two out")
     if flags.force and not flags.into:
-        raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
+        raise ContextasmError("--force", "no managed block to replace is named", "name its file with --into FILE")
 
 
 def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
@@ -262,10 +263,3 @@ def _show_left_out(context: Context, recording: RecordingServices, stored: Mappi
         is_shared = context.request.audience == SHARED
         why = "for a secret, or for readers who may not see them whole" if is_shared else "for a secret"
         write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")
-
-
-def _seconds() -> float:
-    """Seconds of a clock that measures durations."""
-    from time import perf_counter
-
-    return perf_counter()

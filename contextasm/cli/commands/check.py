@@ -115,10 +115,10 @@ def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment
 def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update: bool) -> None:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     if baseline == "-":
-        what = "- is no file that could hold a baseline"
+        what = "- is not a file that could hold a baseline"
         raise ContextasmError("--baseline", what, "name a file, such as .ctxasm-baseline.json")
     if update and not baseline:
-        raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
+        raise ContextasmError("--update-baseline", "no baseline to update is named", "name it with --baseline FILE")
     if update and paths:
         what = "a baseline lists the findings of the whole workspace"
         raise ContextasmError("--update-baseline", what, "leave the paths out")
@@ -134,7 +134,9 @@ def _inspect(
     folder = open_workspace(options, process)
     with _open_index(folder, process) if flags.staged else nullcontext(folder) as workspace:
         selected = [_workspace_path(workspace, path) for path in paths]
-        inspection = _inspection(options, process, workspace, selected, whole=bool(flags.baseline))
+        files = [path for path in selected if workspace.is_file(path)]  # also if no layer reads it
+        # A baseline is compared with the findings of the whole workspace.
+        inspection = inspect(options, process, files, () if flags.baseline else selected, workspace)
         if flags.baseline and flags.update_baseline:
             _refuse_baseline(flags.baseline, inspection)
         if inspection.prepared:
@@ -159,22 +161,6 @@ def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder 
         yield workspace
     finally:
         workspace.close()
-
-
-def _inspection(
-    options: Options,
-    process: ProcessEnvironment,
-    workspace: Folder | GitWorkspace,
-    selected: Sequence[str],
-    *,
-    whole: bool,
-) -> Inspection:
-    """The inspection of the selected paths, at least; selected files are read wherever they are in the workspace.
-
-    With `whole`, of the whole workspace: a baseline is compared with all of its findings.
-    """
-    files = [path for path in selected if workspace.is_file(path)]
-    return inspect(options, process, files, () if whole else selected, workspace)
 
 
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
 
@@ -39,7 +39,6 @@ from contextasm.rendering.wording import line_trace_words, receipt
 from contextasm.text.graphemes import beginning
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import OutputFile
 
 if TYPE_CHECKING:
     from contextasm.workspace.git.revision import GitWorkspace
@@ -134,28 +133,62 @@ def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
-    for name, value in (of_build | of_views).items():
-        if value not in {None, False}:
-            raise ContextasmError(name, "does not go with --host", "leave it out: nothing is built")
+    _refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for a flag that does not go with a page, and for `--budgets` without one."""
     if flags.html is None:
-        raise ContextasmError("--budgets", "there is no page to show them on", "add --html FILE, or use `ctxasm plan`")
+        raise ContextasmError("--budgets", "only a page shows them", "add --html FILE, or use `ctxasm plan`")
     others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
-    for flag, value in others.items():
+    _refuse_given(others, "--html", "leave one of them out")
+
+
+def _refuse_given(others: Mapping[str, object], flag: str, hint: str) -> None:
+    """Raise `ContextasmError` for the first of the other arguments that is given."""
+    for name, value in others.items():
         if value not in {None, False}:
-            raise ContextasmError(flag, "does not go with --html", "leave one of them out")
+            raise ContextasmError(name, f"does not go with {flag}", hint)
+
+
+MAX_BUDGETS = 6
+"""Number of budgets that a page shows side by side."""
 
 
 def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
-    """Write the page of a build under one or more budgets, or of a record; returns the exit code."""
+    """Write the page of a build under one or more budgets, or of a record; returns the exit code.
+
+    A record is built again; the exit code is 1 if it gives other bytes. Raises `ContextasmError` for a personal record,
+    and for a file that a build could read.
+    """
     if record is None:
-        write_build_page(options, flags.html or "", flags.budgets, locked=flags.locked)
-        return 0
-    opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
-    return write_record_page(opened, options, flags.html or "")
+        page = page_file(flags.html or "")
+        sizes = _page_budgets(flags.budgets)
+        job = prepare_context(options, [page], locked=flags.locked)
+        refuse_page(page, [job])
+        show_taken(job.taken)
+        requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
+        contexts = [run_build(job, job.in_full._replace(request=request)) for request in requests]
+    else:
+        opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
+        page = page_file(flags.html or "")
+        refuse_personal([opened], options)
+        refuse_page(page, [], [opened])
+        result = replay_record(opened)
+        if not result.context or not result.same:
+            return show_differences(opened, result)
+        contexts = [result.context]
+    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    write_page(page, context_page(contexts, load_style()))
+    return 0
+
+
+def _page_budgets(budgets: str | None) -> Sequence[int]:
+    """The budgets in ascending order, each once; empty for that of the request."""
+    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
+    if len(sizes) > MAX_BUDGETS:
+        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
+    return sizes
 
 
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
@@ -285,46 +318,3 @@ def _line_text(
     if as_json:
         return format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
     return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
-
-
-MAX_BUDGETS = 6
-"""Number of budgets that a page shows side by side."""
-
-
-def write_build_page(options: Options, path: str, budgets: str | None, *, locked: bool) -> None:
-    """Write the page of a build under the budgets as typed, in ascending order; for None, under that of the request."""
-    file = page_file(path)
-    sizes = _page_budgets(budgets)
-    job = prepare_context(options, [file], locked=locked)
-    refuse_page(file, [job])
-    show_taken(job.taken)
-    requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
-    _write(file, [run_build(job, job.in_full._replace(request=request)) for request in requests])
-
-
-def write_record_page(opened: OpenedRecord, options: Options, path: str) -> int:
-    """Write the page of a record, which is built again; returns the exit code, 1 if it gives other bytes.
-
-    Raises `ContextasmError` for a personal record, and for a file that a build could read.
-    """
-    file = page_file(path)
-    refuse_personal([opened], options)
-    refuse_page(file, [], [opened])
-    result = replay_record(opened)
-    if not result.context or not result.same:
-        return show_differences(opened, result)
-    _write(file, [result.context])
-    return 0
-
-
-def _write(file: OutputFile, contexts: Sequence[Context]) -> None:
-    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
-    write_page(file, context_page(contexts, load_style()))
-
-
-def _page_budgets(budgets: str | None) -> Sequence[int]:
-    """The budgets in ascending order, each once; empty for that of the request."""
-    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
-    if len(sizes) > MAX_BUDGETS:
-        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
-    return sizes

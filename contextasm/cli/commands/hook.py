@@ -47,7 +47,7 @@ def hook(
         from contextasm.integrations.hook import config_text
 
         write_stdout(config_text(call.hosts[0], call))
-        write_stderr(f"paste this into {call.rules[0].settings}, beside what is there")
+        write_stderr(f"paste this into {call.rules[0].settings}, next to what it holds")
         return 0
     if sys.stdin and sys.stdin.isatty():
         from contextasm.model import ContextasmError

@@ -96,7 +96,7 @@ def import_memories(
 ) -> int:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
-    A memory goes by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
+    A memory is known by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
     if it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
     are named with their places.
     """

@@ -143,7 +143,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
     elif opened.root is not None:
         result = replay(record, open_mirrored_folder(opened.root, process, offline=True), counter)
     else:
-        what = "its inputs are not stored, and there is no workspace here"
+        what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")
     if counts:
         counts.save()
@@ -153,7 +153,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
 def _show_changed_config(opened: OpenedRecord) -> None:
     """Write the settings, rules and profiles that changed to standard error: a replay takes those of the record."""
     for change in changed_config(opened.record, opened.root) if opened.root else ():
-        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay goes by what the record holds of it")
+        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
 
 def show_differences(opened: OpenedRecord, result: Replay) -> int:

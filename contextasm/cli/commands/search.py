@@ -105,7 +105,7 @@ def show_hits(
         write_stdout(shown(_hit_table(hits)))
     show_problems(found.problems)
     if not hits:
-        what = f"none of {found.searched:,} memories matches" if found.searched else "there is no memory to search"
+        what = f"none of {found.searched:,} memories matches" if found.searched else "no memory to search was found"
         write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 
@@ -135,7 +135,7 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
         write_stdout(format_table(("score", "where", "day", "text"), rows, (0,)))
     show_problems(found.problems)
     if not hits:
-        what = f"none of {found.searched:,} archived texts matches" if found.searched else "there is no archive"
+        what = f"none of {found.searched:,} archived texts matches" if found.searched else "no archive was found"
         write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 
@@ -144,7 +144,7 @@ def _refuse_options_of_builds(options: Options) -> None:
     """Raise `ContextasmError` for an option that a search in archives does not know."""
     for field, default in Options._field_defaults.items():
         if field not in {"workspace", "agent", "team", "audience"} and getattr(options, field) != default:
-            what = "archives are searched by their words alone"
+            what = "archives are searched only by their words"
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
 
 

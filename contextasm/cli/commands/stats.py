@@ -58,7 +58,7 @@ def stats(
 ) -> int:
     """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what each layer needs.
 
-    The layers are those of a build with the same options. Growth goes by the dates in names of logs and in memories.
+    The layers are those of a build with the same options. Growth counts the dates in names of logs and in memories.
     """
     process = process_environment()
     workspace = open_workspace(options, process)

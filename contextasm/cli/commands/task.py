@@ -40,7 +40,16 @@ from contextasm.text.data.task_stack import (
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
-ACTIONS: Sequence[str] = ("push", "pop", "block", "park", "resume", "show")
+_CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
+    "push": push,
+    "pop": pop,
+    "block": block,
+    "park": park,
+    "resume": resume,
+}
+"""The changes of a stack by the name of their action."""
+
+ACTIONS: Sequence[str] = (*_CHANGES, "show")
 """What can be done with the stack."""
 
 _EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
@@ -108,12 +117,7 @@ def _resulting_stack(options: Options, action: str, text: str | None) -> TaskSta
         return _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read)
     argument = _argument(action, text)
     recover_first(folder)
-    return change_task_stack(folder, load_yaml, lambda old: _changes()[action](old, argument))
-
-
-def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
-    """The changes of a stack by the name of their action."""
-    return {"push": push, "pop": pop, "block": block, "park": park, "resume": resume}
+    return change_task_stack(folder, load_yaml, lambda old: _CHANGES[action](old, argument))
 
 
 def _argument(action: str, text: str | None) -> str:

@@ -52,7 +52,7 @@ class TidyFlags(NamedTuple):
         bool, typer.Option("--apply", help="Do it: the actions of the ids, or with --safe or --all many of them.")
     ] = False
     safe: Annotated[bool, typer.Option("--safe", help="Only the actions that need no approval.")] = False
-    every: Annotated[bool, typer.Option("--all", help="All actions, those that need approval, too.")] = False
+    every: Annotated[bool, typer.Option("--all", help="All actions, even if they need approval.")] = False
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
     metrics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write metrics of the plan to this Prometheus text file.")
@@ -97,7 +97,7 @@ def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
     if flags.undo and flags.metrics is not None:
         raise ContextasmError("--metrics", "--undo makes no plan", "leave one of the two out")
     if flags.undo and (flags.apply or chosen):
-        raise ContextasmError("--undo", "takes back the whole last application", "give it alone")
+        raise ContextasmError("--undo", "takes back the whole last application", "give nothing else with it")
     if chosen[1:]:
         raise ContextasmError("tidy", f"{chosen[0]} and {chosen[1]} contradict each other", "give one of them")
     if flags.apply and not chosen:
@@ -154,7 +154,7 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
     if not (flags.json or flags.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
-        nothing = "nothing was applied" if applied.left_out else "there is nothing to do"
+        nothing = "nothing was applied" if applied.left_out else "nothing to do"
         write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
 
@@ -201,9 +201,7 @@ def _done(action: Action) -> str:
 def _advice(actions: Sequence[Action]) -> str:
     todo = [action for action in actions if action.changes_files]
     if not todo:
-        return (
-            f"ctxasm: {_count(len(actions), 'action')} for you alone" if actions else "ctxasm: there is nothing to do"
-        )
+        return f"ctxasm: {_count(len(actions), 'action')} that only you can do" if actions else "ctxasm: nothing to do"
     safe = sum(not action.needs_approval for action in todo)
     return (
         f"ctxasm: {_count(len(todo), 'action')}, {len(todo) - safe} to be approved; nothing has changed; "

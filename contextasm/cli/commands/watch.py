@@ -95,14 +95,14 @@ def _output_files(
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
     if output == "-":
-        what = "- is standard output, and there is no file to keep up to date"
+        what = "- is standard output, not a file to keep up to date"
         raise ContextasmError("-o", what, "name a file with -o FILE")
     if metrics == "-":
-        what = "- is standard output, and there is no file to keep up to date"
+        what = "- is standard output, not a file to keep up to date"
         raise ContextasmError("--metrics", what, "name a file with --metrics FILE")
     if output is not None or into:
         return output_files(output, into, metrics=metrics)
-    raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
+    raise ContextasmError("ctxasm watch", "no file to keep up to date is named", "name it with -o FILE or --into FILE")
 
 
 def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str], *, locked: bool) -> WatchSpec:

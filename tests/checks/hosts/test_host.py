@@ -316,7 +316,7 @@ def test_secret_in_a_heading_is_not_shown(tmp_path: Path) -> None:
         (("--host", "openclaw", "--host-file", "SOUL.md"), "loads no file of this name from outside"),
         (("--host", "codex", "--host-file", "missing/AGENTS.md"), "--host-file"),
         (("--host-file", "AGENTS.md"), "names a file for no host"),
-        (("--host", "codex", "-w", "missing"), "is no folder"),
+        (("--host", "codex", "-w", "missing"), "is not a folder"),
     ],
 )
 def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: str, tmp_path: Path) -> None:
