@@ -50,7 +50,7 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
 def refuse_host_files(host: str | None, outside: Sequence[str] | None) -> None:
     """Raise `ContextasmError` for files outside the folder without a host that loads them."""
     if outside and host is None:
-        raise ContextasmError("--host-file", "names a file for no host", "name the host with --host")
+        raise ContextasmError("--host-file", "goes with --host only", "name the host with --host")
 
 
 def write_scope(reading: HostReading) -> None:

@@ -139,7 +139,7 @@ def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment)
         return process
     if os.path.isabs(named_workspace(call.options, process)):
         return process._replace(folder=Path("/"))
-    hint = "go to one that is there, or name the whole path of a workspace with -w DIR"
+    hint = "change to a folder that exists, or name the whole path of a workspace with -w DIR"
     raise ContextasmError("current folder", "is gone", hint)
 
 

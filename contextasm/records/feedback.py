@@ -62,7 +62,7 @@ def feedback_on(
     if both := [name for name in useful if name in wrong]:
         raise ContextasmError("--wrong", f"{both[0]} is named by --useful, too", "choose one of them")
     if not (useful or wrong or missing):
-        what = "nothing is said of the build"
+        what = "says nothing about the build"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
         record=load_record_id(path),

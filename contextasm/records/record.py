@@ -340,7 +340,7 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
         raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
     intact: dict[str, Any] = fields
     if intact.pop("id", None) != _record_id(intact):
-        raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
+        raise ContextasmError(where, "is damaged: its content does not match its id", hint)
     return intact
 
 

@@ -98,7 +98,7 @@ def _build_and_shown(data: bytes, where: str) -> tuple[RecordedBuild, set[str]]:
         build = (str(request["agent"]), str(request["team"]), date.fromisoformat(request["date"]))
         keys = {_use_key(decision["path"], name) for decision in decisions for name in ("", decision["fragment"])}
     except (ValueError, KeyError, TypeError) as error:
-        raise ContextasmError(where, f"can't be understood: {error}", "take it away") from error
+        raise ContextasmError(where, f"can't be understood: {error}", "remove it") from error
     return build, keys
 
 

@@ -33,7 +33,7 @@ REASONS: Mapping[str, str] = {
     "secret": "holds a secret, and `privacy` is drop",
     "filtered": "{by} leaves it out",
     "below-floor": "its score of {score} is below the least that counts, {least}",
-    "overruled": "{by} says otherwise of {key}, and takes precedence",
+    "overruled": "{by} says otherwise about {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
     "same-paragraph": "the same as line {line} of {path} ({by})",
     "not-in-pool": "it is not among the {pool} that are looked at",
@@ -43,7 +43,7 @@ REASONS: Mapping[str, str] = {
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only if an agent asks for it",
     "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",
-    "second-choice": "{by} is there, and is read in its place",
+    "second-choice": "{by} exists, and is read instead",
 }
 """Wording of each reason."""
 
@@ -161,7 +161,7 @@ def _mask_words(context: Context) -> str:
 
 def _private_words(context: Context) -> str:
     count = sum(decision.reason.code == "private" for decision in context.decisions)
-    return f"{count:,} private part{'s' if count > 1 else ''} left out, for the context is shared" if count else ""
+    return f"{count:,} private part{'s' if count > 1 else ''} left out because the context is shared" if count else ""
 
 
 def _left_out_words(context: Context) -> str:

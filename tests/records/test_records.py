@@ -268,7 +268,7 @@ def damaged(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (damaged, "is damaged: what it says does not match its id"),
+        (damaged, "is damaged: its content does not match its id"),
         (lambda data: data[:100], "not valid JSON"),
         (lambda _: b"\xff\x00", "is not a record: byte 0 is not UTF-8"),
         (lambda _: b"[" * 100_000, "is not a record: nested too deeply"),

@@ -53,7 +53,7 @@ def hook(
         from contextasm.model import ContextasmError
 
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
-        raise ContextasmError("hook", "standard input is a terminal, and no event of a host", hint)
+        raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)
     write_stdout(answer_text(read_stdin("hook", "event"), call, _process()))
     return 0
 

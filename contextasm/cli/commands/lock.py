@@ -90,7 +90,7 @@ def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
     for path in paths:
         read = workspace.read(path)
         if isinstance(read, Problem):
-            raise ContextasmError(quoted_path(path), read.message, "put that right; nothing has been approved")
+            raise ContextasmError(quoted_path(path), read.message, "correct that; nothing has been approved")
         if read:
             documents.append(read)
     return documents
