@@ -24,21 +24,19 @@ from contextasm.model import AS_WRITTEN, ContextasmError, Data, Document, Proble
 from contextasm.pipeline import assemble
 from contextasm.records.record import encode_record, parse_record
 from contextasm.rules.evaluate import matches_pattern
-from contextasm.text.cleaning.clean import clean_text
-from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.cleaning.clean import clean_text, decode_document, parse_data
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.private_parts import withhold
 from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
+from contextasm.text.data.events import event_text, parse_events, time_stamp
 from contextasm.text.data.lock_file import format_lock, parse_lock
-from contextasm.text.data.session_events import event_text, parse_events, time_stamp
 from contextasm.text.data.task_stack import list_tasks, parse_task_stack, task_line
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.blocks import comments, without_comments
 from contextasm.text.markdown.front_matter import attributes, broken_attributes, front_matter
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block, without_block
 from contextasm.text.markdown.outline import nest
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.names.dates import leading_iso_day, moment, parse_date, parse_leading_date, split_dated_name
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
 from contextasm.workspace.folder import Folder

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from contextasm.model import Document, EmbedderConfig, Layer, Memory, least_similarity, memory_score, weighted_total
 from contextasm.retrieval.embeddings.local_model import embed_by_folder
 from contextasm.retrieval.embeddings.request import EmbeddingRequest
-from contextasm.retrieval.pools.memory_pool import index_entry
+from contextasm.retrieval.pool import index_entry
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, STOP, IndexEntry, MemoryIndex, analyze, build_index
 from contextasm.text.memories.parser import parse_memories

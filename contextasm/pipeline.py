@@ -15,11 +15,23 @@ from contextasm.model import (
     RetrievalResult,
     RuleTrace,
 )
-from contextasm.ranking.deduplicate import Copy, deduplicate, resolve_conflicts, unshown_copies, with_twins
-from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
+from contextasm.ranking.deduplicate import (
+    Copy,
+    deduplicate,
+    low_quality_problems,
+    resolve_conflicts,
+    unshown_copies,
+    with_twins,
+)
+from contextasm.ranking.order import apply_filters, drop_secrets, rank
 from contextasm.rendering.formats import place, render_document, section_format
-from contextasm.retrieval.reading.files import with_cleaning
-from contextasm.retrieval.retrieve import retrieve, unmatched_problems, with_fallback_tops, with_layers_for_topic
+from contextasm.retrieval.retrieve import (
+    retrieve,
+    unmatched_problems,
+    with_cleaning,
+    with_fallback_tops,
+    with_layers_for_topic,
+)
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
 

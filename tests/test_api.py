@@ -27,7 +27,6 @@ class _Format(str, Enum):  # noqa: UP042 - the older kind, whose own text is `_F
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the person who runs the tests gets in."""
     for name in ("CTXASM_AGENT", "CTXASM_TEAM", "CTXASM_WORKSPACE", "CTXASM_LOCKED"):
         monkeypatch.delenv(name, raising=False)
 

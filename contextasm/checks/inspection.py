@@ -26,13 +26,18 @@ from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
 from contextasm.records.run import run
 from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.archived_paths import list_with_archived
 from contextasm.text.names.glob import matching_paths
-from contextasm.text.names.places import AGENT_FILES, LOG_FOLDERS, MEMORY_FILES, WORKSPACE_PATTERNS, any_owner_pattern
+from contextasm.text.names.places import (
+    AGENT_FILES,
+    LOG_FOLDERS,
+    MEMORY_FILES,
+    WORKSPACE_PATTERNS,
+    any_owner_pattern,
+    list_with_archived,
+)
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git.revision import GitWorkspace
-from contextasm.workspace.inputs import InputFiles, InputPattern
+from contextasm.workspace.outputs import InputFiles, InputPattern
 from contextasm.workspace.recording import InspectedWorkspace
 
 
@@ -82,7 +87,7 @@ def inspect(
     process: ProcessEnvironment,
     extra_paths: Iterable[str] = (),
     selected: Sequence[str] = (),
-    folder: Folder | GitWorkspace | None = None,
+    folder: Folder | None = None,
 ) -> Inspection:
     """Read everything and build it; `extra_paths` are read wherever they are in the workspace.
 
@@ -130,7 +135,7 @@ def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[st
     ]
 
 
-def _layers_of_outputs(folder: Folder | GitWorkspace) -> Iterator[Layer]:
+def _layers_of_outputs(folder: Folder) -> Iterator[Layer]:
     """Layers of the profiles that `outputs` names; none of a profile that can't be loaded."""
     try:
         outputs = parse_outputs(load_settings_file(folder))
@@ -175,7 +180,7 @@ def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tu
 
 
 def _prepare(
-    options: Options, process: ProcessEnvironment, folder: Folder | GitWorkspace, agents: Sequence[str]
+    options: Options, process: ProcessEnvironment, folder: Folder, agents: Sequence[str]
 ) -> tuple[PreparedBuild | None, ContextasmError | None]:
     """The build of the first agent, or the error of the workspace that prevents it. Raises errors of the options."""
     # Named in the environment and not as an option: a profile that reads no agent refuses the option.
@@ -189,7 +194,7 @@ def _prepare(
         return None, error
 
 
-def _is_in_workspace(error: ContextasmError, folder: Folder | GitWorkspace) -> bool:
+def _is_in_workspace(error: ContextasmError, folder: Folder) -> bool:
     return not os.path.isabs(error.where) or error.where.startswith(folder.root.rstrip("/") + "/")
 
 

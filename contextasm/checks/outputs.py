@@ -21,8 +21,7 @@ from contextasm.records.run import run
 from contextasm.rendering.formats import format_context
 from contextasm.text.markdown.managed_block import BrokenBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
-from contextasm.workspace.inputs import overwritten_inputs
-from contextasm.workspace.outputs import FileIdentity, OutputFile
+from contextasm.workspace.outputs import FileIdentity, OutputFile, overwritten_inputs
 from contextasm.workspace.recording import answer_digest
 
 

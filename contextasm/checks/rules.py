@@ -20,9 +20,9 @@ from contextasm.rules.apply import included_file, item_facts, section
 from contextasm.rules.evaluate import evaluate, is_target
 from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
 from contextasm.text.markdown.blocks import heading
-from contextasm.text.names.archived_paths import list_archived
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.matching import list_names, nearest
+from contextasm.text.names.places import list_archived
 
 
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:

@@ -24,8 +24,8 @@ from contextasm.text.markdown.blocks import DIRECTIVES, comments, heading, list_
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.literals import closes_fence, fence_opening
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
-from contextasm.text.names.archived_paths import known_paths, list_archived
 from contextasm.text.names.matching import list_names
+from contextasm.text.names.places import known_paths, list_archived
 from contextasm.text.names.templates import fill_template
 from contextasm.text.similarity import fold_text
 

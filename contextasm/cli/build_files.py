@@ -63,7 +63,7 @@ class RequestedFiles(NamedTuple):
         if not self.targets:
             return
         from contextasm.config.inputs import build_inputs
-        from contextasm.workspace.inputs import refuse_inputs
+        from contextasm.workspace.outputs import refuse_inputs
 
         refuse_inputs(self.targets, build_inputs(job, Path.cwd()))
 
@@ -81,10 +81,10 @@ class RequestedFiles(NamedTuple):
         Manifest and metrics are not compared. Raises `ContextasmError` for a file that could not be written.
         """
         files = pending_writes(self._texts, as_bytes(text), force=force)
-        stale = [(file, old) for file in files if (old := current_bytes(file.path)) != file.data]
-        for file, old in stale:
-            _write_file_diff(file, old or b"")
-            write_stderr(f"ctxasm: error: {file.path}: stale: run the same command without --check")
+        stale = [(target.path, old, data) for target, data in files if (old := current_bytes(target.path)) != data]
+        for path, old, data in stale:
+            _write_file_diff(path, old or b"", data)
+            write_stderr(f"ctxasm: error: {path}: stale: run the same command without --check")
         return 1 if stale else 0
 
     @contextmanager
@@ -110,14 +110,10 @@ class RequestedFiles(NamedTuple):
 
         files = (
             *pending_writes(self._texts, as_bytes(text), force=force),
-            *(
-                PendingWrite(target, as_bytes(reports[target.kind]()))
-                for target in self.targets
-                if target.kind in REPORTS
-            ),
+            *((target, as_bytes(reports[target.kind]())) for target in self.targets if target.kind in REPORTS),
         )
-        for file in files:
-            refuse_unwritable(file.path)
+        for target, _ in files:
+            refuse_unwritable(target.path)
         return files
 
     @property
@@ -143,19 +139,19 @@ def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
     if not files:
         return
 
-    for file in files:
-        changed = write(file.path, file.data)
-        if not quiet and file.target.kind not in REPORTS:
-            write_stderr(f"{file.path}: {'written' if changed else 'unchanged'}")
+    for target, data in files:
+        changed = write(target.path, data)
+        if not quiet and target.kind not in REPORTS:
+            write_stderr(f"{target.path}: {'written' if changed else 'unchanged'}")
 
 
-def _write_file_diff(file: PendingWrite, old: bytes) -> None:
+def _write_file_diff(path: Path, old: bytes, new: bytes) -> None:
     from difflib import unified_diff
 
     from contextasm.text.cleaning.clean import shown_name
 
-    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, file.data))
-    name = shown_name(str(file.path))
+    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, new))
+    name = shown_name(str(path))
     for line in unified_diff(before, after, f"{name} (current)", f"{name} (expected)"):
         write_stderr_lines(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
 

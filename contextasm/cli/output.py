@@ -54,8 +54,17 @@ def shown_line(message: str) -> str:
 
 
 def write_stdout(text: str) -> None:
-    """Write text to standard output, to the last byte; it is a document, or made of texts that were `shown`."""
-    write_stdout_bytes(as_bytes(text))
+    """Write text to standard output, to the last byte; it is a document, or made of texts that were `shown`.
+
+    Raises `BrokenPipeError` if the reader has gone, else `ContextasmError`.
+    """
+    try:
+        emit(1, as_bytes(text))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
+        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def require_stdout() -> None:
@@ -75,17 +84,6 @@ def write_receipt(text: str) -> None:
     except ContextasmError as error:
         hint = "do not run the command again: everything is stored"
         raise ContextasmError(error.where, error.what, hint) from error
-
-
-def write_stdout_bytes(data: bytes) -> None:
-    """Write to standard output. Raises `BrokenPipeError` if the reader has gone, else `ContextasmError`."""
-    try:
-        emit(1, data)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
-        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def write_stderr(message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextasm.cli.output import show_problems, write_stderr
 from contextasm.text.memories.writer import storable_text
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.journal import Recovery, is_unfinished
+from contextasm.workspace.editing.journal import Journal, Recovery, is_unfinished, recovery_text
 from contextasm.workspace.folder import Folder
 
 OWNER = ("agent", "team", "workspace")
@@ -40,13 +40,17 @@ def recover_first(workspace: Folder, patience: float | None = None, *, edits: bo
 
 
 def show_recovery(recovery: Recovery) -> None:
-    """Say what became of an interrupted application; nothing if none was."""
-    if recovery.text:
-        write_stderr(f"ctxasm: {recovery.text}")
+    """Say what became of an interrupted application; nothing if none was interrupted."""
+    if recovery:
+        write_stderr(f"ctxasm: {recovery_text(recovery)}")
 
 
-def require_recovered(recovery: Recovery) -> None:
-    """Say that an interrupted application was taken back. Raises `ContextasmError` if it could not be."""
-    if recovery.blocked:
-        raise recovery.blocked
+def require_recovered(recovery: Recovery) -> Journal | None:
+    """Say that an interrupted application was taken back, and give its journal; None if none was interrupted.
+
+    Raises `ContextasmError` if it could not be taken back.
+    """
+    if isinstance(recovery, Exception):
+        raise recovery
     show_recovery(recovery)
+    return recovery

@@ -13,8 +13,7 @@ from contextasm.config.inputs import build_inputs
 from contextasm.config.resolve import process_environment
 from contextasm.model import PERSONAL, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
-from contextasm.workspace.inputs import refuse_inputs
-from contextasm.workspace.outputs import OutputFile, file_identity
+from contextasm.workspace.outputs import OutputFile, file_identity, refuse_inputs
 
 
 def page_file(path: str) -> OutputFile:

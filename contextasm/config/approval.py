@@ -24,7 +24,6 @@ from contextasm.workspace.recording import ChangedInput, answer_digest
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
     from contextasm.workspace.recording import RecordingWorkspace
 
 KIND_WORDS = {
@@ -56,9 +55,7 @@ def require_approved(workspace: Workspace) -> dict[str, str]:
     return approved
 
 
-def instructing_files(
-    workspace: Folder | GitWorkspace, options: Options, process: ProcessEnvironment
-) -> tuple[Sequence[str], str]:
+def instructing_files(workspace: Folder, options: Options, process: ProcessEnvironment) -> tuple[Sequence[str], str]:
     """The files that instruct any agent of the workspace, in code point order, and the words of a detected profile.
 
     The profiles are those of the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all

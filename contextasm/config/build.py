@@ -31,7 +31,6 @@ from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
     from contextasm.model import RuleEvaluation
-    from contextasm.workspace.git.revision import GitWorkspace
 
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
@@ -42,7 +41,7 @@ class PreparedBuild(NamedTuple):
     """A build that is ready to run, with its settings."""
 
     build: Build
-    workspace: Folder | GitWorkspace
+    workspace: Folder
     """The folder or revision behind the build's workspace; it gives each file as it is now."""
     settings: Mapping[str, Setting]
     settings_file: YamlMapping
@@ -108,7 +107,7 @@ def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounte
 
 def evaluate_rules(
     recording: Workspace,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     settings_file: YamlMapping,
     options: Options,
     request: Request,
@@ -174,7 +173,7 @@ def semantic_similarity(
     settings_file: YamlMapping,
     settings: dict[str, Setting],
     topic: str,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     environment: Mapping[str, str],
 ) -> SemanticSimilarity | None:
     """Similarity by the embedder of `ctxasm.yaml`; None where there is no embedder or no topic.
@@ -204,7 +203,7 @@ def semantic_similarity(
 
 
 def make_summarizer(
-    settings_file: YamlMapping, workspace: Folder | GitWorkspace, process: ProcessEnvironment, seconds: float | None
+    settings_file: YamlMapping, workspace: Folder, process: ProcessEnvironment, seconds: float | None
 ) -> Summarizer | None:
     """The summarizer of `ctxasm.yaml`; None where there is none.
 

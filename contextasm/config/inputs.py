@@ -1,7 +1,7 @@
 """The files that builds of a workspace could read, whatever agent, day, topic or scope they are for.
 
 Settings, profiles and rules are loaded here to find their patterns. Which files match is found in
-`workspace/inputs.py`.
+`workspace/outputs.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextasm.text.names.places import AGENT_FILES, FEEDBACK_FILES, RULE_FILES
 from contextasm.text.names.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.inputs import InputFiles, InputPattern
+from contextasm.workspace.outputs import InputFiles, InputPattern
 
 _SETTINGS = "ctxasm reads its settings from this file"
 _RULES = "ctxasm reads rules from this file"
@@ -65,7 +65,7 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
         *_rule_patterns(prepared),
     )
     return InputFiles(
-        folder=workspace if isinstance(workspace, Folder) else Folder(root),
+        folder=workspace if workspace.is_on_disk else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
         others=tuple(_others(root, names, settings_file)),
         outputs=tuple(f"{root}/{output.file}" for output in outputs),

@@ -41,8 +41,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning.clean import clean_value
-from contextasm.text.cleaning.decode import parse_data
+from contextasm.text.cleaning.clean import clean_value, parse_data
 from contextasm.workspace.cache import index_database, is_cache_allowed
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files
@@ -51,7 +50,6 @@ from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 if TYPE_CHECKING:
     from contextasm.model import Rule, TokenCounter
     from contextasm.workspace.cache import TokenCountCache
-    from contextasm.workspace.git.revision import GitWorkspace
     from contextasm.workspace.outputs import OutputFile
 
 
@@ -69,7 +67,7 @@ def process_environment() -> ProcessEnvironment:
 def prepare_build(
     options: Options,
     process: ProcessEnvironment,
-    workspace: Folder | GitWorkspace | None = None,
+    workspace: Folder | None = None,
     counters: Counters | None = None,
     restrict_profile: Callable[[Profile], Profile] = lambda profile: profile,
     stored_profile: Profile | None = None,
@@ -115,7 +113,7 @@ def _request_options(options: Options, request: Request) -> Options:
 
 
 def _store_problems(
-    workspace: Folder | GitWorkspace, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
+    workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
 ) -> Sequence[Problem]:
     """Bring the mirror of the shared store up to date, where there is one; the problems with that."""
     overlay = attach_store(workspace, settings_file, process, offline=options.offline)
@@ -158,7 +156,7 @@ class _Configuration(NamedTuple):
 def _load_configuration(
     options: Options,
     process: ProcessEnvironment,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     config: Workspace,
     stored_profile: Profile | None,
     targets: Sequence[OutputFile],
@@ -176,9 +174,9 @@ def _load_configuration(
     return _Configuration(settings_file, settings, whole, whole, digests, detected)
 
 
-def _memory_indexes(workspace: Folder | GitWorkspace, process: ProcessEnvironment) -> MemoryIndexes | None:
+def _memory_indexes(workspace: Folder, process: ProcessEnvironment) -> MemoryIndexes | None:
     """The indexes of a folder; None for a revision, and where nothing may be stored."""
-    if not isinstance(workspace, Folder) or not is_cache_allowed(process.environment):
+    if not workspace.is_on_disk or not is_cache_allowed(process.environment):
         return None
     return MemoryIndexes(workspace, process.now, index_database(workspace.root, process.environment))
 
@@ -195,7 +193,7 @@ def _load_counter_once(
 def _resolve_request(
     options: Options,
     configuration: _Configuration,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     recording: Workspace,
     environment: Mapping[str, str],
 ) -> Request:
@@ -228,7 +226,7 @@ def _resolve_request(
     return request._replace(topic=request.topic or current_goal(profile, recording, load_yaml, request))
 
 
-def id_or_path(workspace: Folder | GitWorkspace, typed: str) -> str:
+def id_or_path(workspace: Folder, typed: str) -> str:
     """A typed id as it is; a typed path or pattern, as one of the workspace; a folder, as a pattern of all in it."""
     path = workspace.relative(typed)
     if path and not workspace.exists(path):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.workspace.folder import Folder, Overlay, find_workspace
-
-if TYPE_CHECKING:
-    from contextasm.workspace.git.revision import GitWorkspace
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
@@ -62,7 +58,7 @@ def open_mirrored_folder(root: Path, process: ProcessEnvironment, *, offline: bo
 
 
 def attach_store(
-    workspace: Folder | GitWorkspace, settings_file: YamlMapping, process: ProcessEnvironment, *, offline: bool
+    workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, *, offline: bool
 ) -> Overlay | None:
     """Lay the mirror of the shared store over a workspace; None where there is no store, and for a revision.
 
@@ -74,7 +70,7 @@ def attach_store(
     from contextasm.config.keys.store import parse_store, store_overlay  # here: most workspaces have no store
 
     config = parse_store(settings_file)
-    if not isinstance(workspace, Folder):
+    if not workspace.is_on_disk:
         return None
     if workspace.overlay is None:
         workspace.attach(store_overlay(workspace.root, config, process, offline=offline))

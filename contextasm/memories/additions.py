@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextasm.config.input.values import require_known
 from contextasm.model import ContextasmError, Problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memories.fields import CONFIDENCE
+from contextasm.text.memories.parser import CONFIDENCE
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.workspace.editing.remember import NewMemory
 

@@ -12,8 +12,7 @@ from contextasm.config.profiles.overrides import resolve_profile, with_detected_
 from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.memories.writer import secret_problem
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import any_owner_pattern

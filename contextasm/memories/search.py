@@ -10,8 +10,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, ContextasmError, Memory, Problem, Profile, Score, SourceQuery
-from contextasm.retrieval.pools.entries import read_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, topic_hits
+from contextasm.retrieval.pool import MEMORIES, read_pool, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.names.places import MEMORY_FILES
@@ -119,8 +118,8 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     """The best hits of all layers."""
     build = for_audience(prepared.build)
     results = [topic_hits(SourceQuery(build, layer)) for layer in build.profile.layers]
-    hits = [hit for result in results for hit in result.found]
+    hits = [hit for found, _, _ in results for hit in found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
-    problems = dict.fromkeys([*build.problems, *(problem for result in results for problem in result.problems)])
-    return SearchResult(tuple(hits[:top]), sum(result.rows for result in results), tuple(problems), prepared.taken)
+    problems = dict.fromkeys([*build.problems, *(problem for _, _, own in results for problem in own)])
+    return SearchResult(tuple(hits[:top]), sum(searched for _, searched, _ in results), tuple(problems), prepared.taken)

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Protocol, TypeVar
 
 from contextasm.model import Context, Decision, Memory, Problem
-from contextasm.text.exchange.checked import CheckedEntry
+from contextasm.text.exchange.entry import CheckedEntry
 from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines, refuse_untouchable, touch_memories
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories

@@ -20,7 +20,7 @@ class Query(NamedTuple):
     except_paths: tuple[str, ...] = ()
     """Patterns of files that are not read although a path names them."""
     dates: tuple[str, ...] = ()
-    """Forms of dates in the names of logs (`text.date_forms`), the first that fits; empty for YYYY-MM-DD."""
+    """Forms of dates in the names of logs (`text.names.dates`), the first that fits; empty for YYYY-MM-DD."""
     app: str = ""
     """Program whose own settings name the folder of the daily logs and the form of their dates; empty for none."""
     start_from: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ class IndexedPools(Protocol):
     ) -> T | None:
         """Result of `use` for the stored pool of these patterns, brought up to date with the files in `paths`.
 
-        `kind` is that of its entries (`retrieval.pools.entries.EntryKind`). `new` stores the pool if it is not stored.
+        `kind` is that of its entries (`retrieval.pool.EntryKind`). `new` stores the pool if it is not stored.
 
         None if no pool is stored, or if storing it can't be done or does not pay. `use` may be called and its result
         discarded.

@@ -439,3 +439,16 @@ def _first_of_each(claims: Sequence[_Candidate]) -> list[Fragment]:
 
 def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:
     return fragment.exclude(reason) if reason else fragment
+
+
+def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
+    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
+    return tuple(
+        Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.ranking.min_score:g} or more")
+        for layer in profile.layers
+        if any(
+            fragment.verdict.excluded and fragment.verdict.excluded.code == "below-floor"
+            for fragment in pools[layer.id]
+        )
+        and all(fragment.verdict.excluded for fragment in pools[layer.id])
+    )

@@ -12,14 +12,13 @@ from contextasm.model import (
     Filters,
     Fragment,
     Layer,
-    Problem,
     Profile,
     Reason,
     RetrievalResult,
     weighted_total,
 )
 from contextasm.text.cleaning.secrets.scanner import count_masks
-from contextasm.text.names.archived_paths import is_named
+from contextasm.text.names.places import is_named
 from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
 
 
@@ -58,19 +57,6 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
     if total >= min_score:
         return fragment
     return fragment.exclude(Reason.of("below-floor", score=round(total, 2), least=min_score))
-
-
-def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
-    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
-    return tuple(
-        Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.ranking.min_score:g} or more")
-        for layer in profile.layers
-        if any(
-            fragment.verdict.excluded and fragment.verdict.excluded.code == "below-floor"
-            for fragment in pools[layer.id]
-        )
-        and all(fragment.verdict.excluded for fragment in pools[layer.id])
-    )
 
 
 def _best_order(fragments: Sequence[Fragment]) -> list[Fragment]:

@@ -10,7 +10,7 @@ from contextasm.model import ContextasmError, Document, Workspace
 from contextasm.records.record import Record
 from contextasm.records.replay import load_record_id, stored_inputs
 from contextasm.rendering.metrics import context_metrics
-from contextasm.text.data.feedback import Feedback
+from contextasm.text.data.events import Feedback
 from contextasm.text.names.matching import nearest
 
 _SHOWN = {"included", "shortened", "truncated"}

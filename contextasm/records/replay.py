@@ -38,12 +38,11 @@ from contextasm.records.record import (
 )
 from contextasm.rendering.formats import format_context
 from contextasm.selection.tokens import ENCODINGS
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.workspace.atomic import write
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.workspace.atomic import STATE_FOLDER, state_folder, write
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import ChangedInput, Read, changed_inputs
-from contextasm.workspace.state import STATE_FOLDER, state_folder
 
 _MIN_DIGITS = 4
 """Least number of digits of an id that name a record."""

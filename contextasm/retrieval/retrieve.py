@@ -1,19 +1,24 @@
-"""Retrieval: run the sources of each layer and collect their fragments, and report options that match nothing.
+"""Retrieval: the table of sources, their run for each layer, and the options of a request that match nothing.
 
-Sources themselves are in `sources`, their table in `registry`. Ranks nothing, and reads no clock: the build says how
-sources are run. A layer that did not answer in time may hold the match of an option: then only options that the profile
-has no layer for are reported, with the code `no-effect`.
+A build imports only the sources that it runs; what other rooms must know of a source is one line of the table in
+`model/sources.py`. Ranks nothing, and reads no clock: the build says how sources are run. A layer that did not answer
+in time may hold the match of an option: then only options that the profile has no layer for are reported, with the code
+`no-effect`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 
 from contextasm.model import (
+    CLEAN,
     TIMEOUT,
     Build,
+    Cleaning,
     ContextasmError,
+    Document,
     Fragment,
     Layer,
     Problem,
@@ -24,14 +29,52 @@ from contextasm.model import (
     SourceQuery,
     SourceTask,
     SourceTraits,
+    Workspace,
     timed_out_layers,
 )
-from contextasm.retrieval.reading.files import with_cleaning
-from contextasm.retrieval.registry import SOURCES
-from contextasm.text.cleaning.clean import HIDDEN_TEXT, hidden_problems
-from contextasm.text.names.archived_paths import is_named
+from contextasm.retrieval.sources.documents import additional, daily_logs, documents, first_document, threads
+from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
+from contextasm.text.cleaning.clean import HIDDEN_TEXT, decode_document, hidden_problems
 from contextasm.text.names.matching import nearest
+from contextasm.text.names.places import is_named
 from contextasm.text.names.templates import placeholders
+
+Source = Callable[[SourceQuery], RetrievalResult]
+
+
+def _import_on_call(module: str, function: str) -> Source:
+    def source(query: SourceQuery) -> RetrievalResult:
+        imported: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), function)
+        return imported(query)
+
+    return source
+
+
+SOURCES: Mapping[str, Source] = {
+    "document": documents,
+    "first-document": first_document,
+    "daily": daily_logs,
+    "instructions": _import_on_call("instructions", "instructions"),
+    "log-search": _import_on_call("log_search", "log_search"),
+    "recent": recent_memories,
+    "search": search_memories,
+    "weighed": weighed_memories,
+    "events": _import_on_call("events", "events"),
+    "knowledge": _import_on_call("knowledge", "knowledge"),
+    "entities": _import_on_call("graph", "entities"),
+    "relations": _import_on_call("graph", "relations"),
+    "patterns": _import_on_call("patterns", "patterns"),
+    "threads": threads,
+    "files": _import_on_call("files", "files"),
+    "tools": _import_on_call("tools", "tools"),
+    "root-goal": _import_on_call("tasks", "root_goal"),
+    "ancestor-goals": _import_on_call("tasks", "ancestor_goals"),
+    "sibling-results": _import_on_call("tasks", "sibling_results"),
+    "current-goal": _import_on_call("tasks", "current_goals"),
+    "additional": additional,
+}
+"""Every source, by the name that profiles use."""
+
 
 SOURCE_SHARE = 0.8
 """Share of a deadline after which sources are late; the rest is for assembly (digest 4.1)."""
@@ -335,3 +378,38 @@ def _unmatched_open_files(profile: Profile, request: Request, results: Results) 
     for path in dict.fromkeys(request.open):
         if path not in paths and not any(_is_for_open_file(found, path) for found in shown):
             yield _problem(f"--open {path}", "nothing that is found names this file")
+
+
+# --- Texts as the request asks for them -------------------------------------------------------------------------------
+
+
+class CleanedWorkspace:
+    """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""
+
+    def __init__(self, workspace: Workspace, cleaning: Cleaning) -> None:
+        self._workspace = workspace
+        self._cleaning = cleaning
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """Paths as the other workspace lists them."""
+        return self._workspace.list(pattern)
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document, made of the same bytes; without the private lines that the other one lacks."""
+        read = self._workspace.read(path)
+        if not isinstance(read, Document):
+            return read
+        document = decode_document(path, read.data, self._cleaning)
+        if not read.withheld or isinstance(document, Problem):
+            return document
+        from contextasm.text.cleaning.private_parts import withhold_as  # here: most contexts are personal
+
+        return withhold_as(document, read)
+
+
+def with_cleaning(build: Build, hidden: str = "strip") -> Build:
+    """The build that reads texts with the characters that its request, and a layer's `hidden`, leave in them."""
+    cleaning = Cleaning("keep" if hidden == "keep" else "strip", "keep" if build.request.privacy == "off" else "mask")
+    if hidden != "strip" or cleaning != CLEAN:
+        build = build._replace(memory_index=None)  # it holds clean texts, and opens no file
+    return build if cleaning == CLEAN else build._replace(workspace=CleanedWorkspace(build.workspace, cleaning))

@@ -30,7 +30,7 @@ from contextasm.model import (
 )
 from contextasm.rules.evaluate import boost_factor, effects_of_rule, effects_on, is_target, winning_claim
 from contextasm.text.markdown.blocks import heading, passage, trimmed
-from contextasm.text.names.archived_paths import known_ids, known_paths, list_archived
+from contextasm.text.names.places import known_ids, known_paths, list_archived
 
 PINS = Layer(
     "pins",

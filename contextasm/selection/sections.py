@@ -20,9 +20,11 @@ from contextasm.model import (
     Location,
     Marker,
     Omission,
+    Reason,
     Span,
     Summarizer,
     TokenCounter,
+    least_similarity,
 )
 from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark
 from contextasm.text.markdown.literals import open_literal
@@ -416,3 +418,57 @@ class Demand(NamedTuple):
         if is_whole or level not in LEVELS:
             return whole_excerpt(fragment)
         return excerpt_at_level(fragment, at_detail(fragment.text, level))
+
+
+# --- The first of a layer ---------------------------------------------------------------------------------------------
+
+
+def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
+    """A layer's ranked fragments; those after the first `top` are excluded, unless they are pinned; none for 0.
+
+    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others.
+    """
+    if not top:
+        return tuple(fragments)
+    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
+    ranked: list[Fragment] = []
+    for fragment in fragments:
+        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
+        if number > top and not fragment.verdict.pinned_by:
+            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
+        else:
+            ranked.append(fragment)
+    return tuple(ranked)
+
+
+def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
+    # By id, from 1. A fragment without a similarity keeps its place.
+    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
+    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
+    in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
+    return {name: number for number, name in enumerate(in_order, 1)}
+
+
+def _whole(fragment: Fragment) -> str:
+    # Parts of one fragment count as one.
+    return fragment.part_of or fragment.id
+
+
+def without_shown(demand: Demand, other: Layer, shown: Selected) -> Demand:
+    """The demand without fragments of which the `other` layer shows all lines, and of the rest the layer's `top`."""
+    lines: set[tuple[str, int]] = set()
+    for section in shown.values():
+        for excerpt in section.excerpts:
+            location = excerpt.fragment.location
+            if not (excerpt.form or location.rows):
+                numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
+                lines |= {(location.path, location.file_line(number)) for number in numbers}
+    reason = Reason.of("shown-above", layer=other.id)
+    candidates = []
+    for fragment in demand.candidates:
+        own = range(fragment.text.count("\n") + 1)
+        location = fragment.location
+        is_shown = all((location.path, location.file_line(number)) in lines for number in own)
+        is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
+        candidates.append(fragment.exclude(reason) if is_twice else fragment)
+    return demand.with_candidates(keep_top_k(candidates, demand.layer.ranking.top))

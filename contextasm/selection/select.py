@@ -1,4 +1,4 @@
-"""Select: the fragments that enter the context, whole or shortened, under a hard limit.
+"""Select: the room in the budget that each layer may take, and the fragments that it shows there, whole or shortened.
 
 Amounts are in the counter's units, which add up; tokens are computed from them at the end. Nothing is worded here: the
 section format says what surrounds a section, so that headings, blank lines and markers are paid for.
@@ -6,7 +6,8 @@ section format says what surrounds a section, so that headings, blank lines and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from contextasm.model import (
     PIN_FIELD,
@@ -14,6 +15,7 @@ from contextasm.model import (
     Fact,
     FormatSection,
     Fragment,
+    Layer,
     LayerUsage,
     Marker,
     Problem,
@@ -24,8 +26,325 @@ from contextasm.model import (
     TokenCounter,
     Verdict,
 )
-from contextasm.selection.allocation import LayerResult, allocate, is_stable, keep_top_k
-from contextasm.selection.sections import LEVELS, Demand, Excerpt, shown_text, source_span, whole_excerpt
+from contextasm.selection.overflow import expand, overflow
+from contextasm.selection.sections import (
+    LEVELS,
+    Demand,
+    Excerpt,
+    Selected,
+    keep_top_k,
+    shown_text,
+    source_span,
+    whole_excerpt,
+    without_shown,
+)
+
+
+class Allowance(NamedTuple):
+    """The least of a layer's limits."""
+
+    units: int
+    by: str
+    """`max_tokens`, `share`, `ceiling`, `reserve`, `budget`, or `within` for a part of the room of another layer;
+    `required` for no limit."""
+
+
+class LayerResult(NamedTuple):
+    """A layer with the sections that were selected for it."""
+
+    demand: Demand
+    allowance: Allowance
+    selected: Selected
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def used(self) -> int:
+        """Units of the selected sections."""
+        return sum(section.units for section in self.selected.values())
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether it got nothing because of other layers, not because of a limit of its own."""
+        return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
+
+
+def loses_no_line(layer: Layer) -> bool:
+    """Whether a larger budget must not lose a line of a layer (docs/architecture.md, law 7).
+
+    It holds running text, of documents or logs, that is whole or truncated and never dropped.
+    """
+    is_running = all(source.is_running_text for source in layer.query.traits)
+    return is_running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
+
+
+def is_stable(layer: Layer, profile: Profile) -> bool:
+    """Whether a layer shows documents, and no other source decides how much room it has."""
+    later = profile.layers[profile.layers.index(layer) + 1 :]
+    is_reserved_against = any(
+        other.limits.reserve and not _shows_only_documents(other) and binds(other, layer) for other in later
+    )
+    if not _shows_only_documents(layer) or layer.changed_by_rules:
+        return False
+    return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
+
+
+def _shows_only_documents(layer: Layer) -> bool:
+    return all(source.is_document for source in layer.query.traits)
+
+
+def binds(reserving: Layer, earlier: Layer) -> bool:
+    """Whether the reserve of a layer is held against an earlier one."""
+    against = reserving.limits.reserve_against
+    return not against or earlier.id in against
+
+
+def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
+    """The demands in the order in which they take their room, each with the room that is held for it.
+
+    A layer within another comes right after that one.
+    """
+    ids = {demand.layer.id for demand in demands}
+    ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
+    followers = {demand.layer.limits.within: demand for demand in ordered if demand.layer.limits.within in ids}
+    owners = [demand for demand in ordered if demand.layer.limits.within not in ids]
+    paired = [each for owner in owners for each in (owner, followers.get(owner.layer.id)) if each]
+    return [demand._replace(reserve=_reserve(demand, total, units_per_token)) for demand in paired]
+
+
+def held_units(earlier: Demand, later: Sequence[Demand], room: int) -> int:
+    """Units of the `room` left to a layer that are held for the layers after it.
+
+    Reserves against only some layers take half of the room at most, but for pins.
+    """
+    firm = sum(demand.pinned_units if demand.layer.limits.reserve_against else demand.reserve for demand in later)
+    named = sum(
+        demand.reserve - demand.pinned_units
+        for demand in later
+        if demand.layer.limits.reserve_against and binds(demand.layer, earlier.layer)
+    )
+    return firm + min(named, max(0, room - firm) // 2)
+
+
+def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
+    """Units held for a layer: no more than it demands, or than its own limits let it take, but for its pins."""
+    limits = demand.layer.limits
+    if limits.required:
+        return 0
+    own_limits = [limit.units for limit in fixed_limits(demand.layer, total, units_per_token)]
+    return max(demand.pinned_units, min(limits.reserve * units_per_token, demand.units, *own_limits))
+
+
+def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: bool = False) -> list[Allowance]:
+    """The limits of a layer that do not depend on the use of others.
+
+    `growing` leaves out a share above which the layer may take unused room.
+    """
+    limits = []
+    if layer.limits.max_tokens is not None:
+        limits.append(Allowance(layer.limits.max_tokens * units_per_token, "max_tokens"))
+    if layer.limits.share is not None and not (growing and layer.limits.grow):
+        limits.append(Allowance(int(total * layer.limits.share / 100), "share"))
+    return limits
+
+
+def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int, later: int) -> Allowance:
+    """The least of a layer's limits (docs/architecture.md, Budget).
+
+    `charged` are the units that the layers before it are charged with, `later` those held for the layers after it.
+    Room held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
+    pass any limit of the layer.
+    """
+    layer = demand.layer
+    if layer.limits.required:
+        return Allowance(demand.units, "required")
+    limits = [
+        Allowance(total - charged - later, "reserve" if later else "budget"),
+        *fixed_limits(layer, total, units_per_token),
+    ]
+    if layer.limits.ceiling is not None:
+        ceiling = int(total * layer.limits.ceiling / 100) - charged
+        limits.append(Allowance(max(ceiling, demand.reserve), "ceiling"))
+    least = min(limits, key=lambda limit: limit.units)
+    return Allowance(max(0, demand.pinned_units, least.units), least.by)
+
+
+def charge(result: LayerResult, later: Sequence[Layer]) -> int:
+    """Units that a finished layer is charged with before the later layers get theirs.
+
+    More than it used, where a larger budget would let it use more and a later layer must lose no line: else that room
+    would feed the later layer at this budget and not at a larger one (docs/architecture.md, law 7).
+    """
+    is_whole = result.demand.units <= result.allowance.units
+    is_bound = result.allowance.by == "max_tokens" and not result.demand.layer.limits.within
+    if is_whole or is_bound or not any(map(loses_no_line, later)):
+        return result.used
+    return result.allowance.units
+
+
+def growth_allowance(
+    demands: Sequence[Demand], number: int, results: Mapping[str, LayerResult], total: int
+) -> Allowance:
+    """The least limit of the layer `demands[number]` once all have been filled, with the room that they leave unused.
+
+    No layer's ceiling is passed: each counts the layers before it, too.
+    """
+    layer, counter = demands[number].layer, demands[number].counter
+    used = [results[demand.layer.id].used for demand in demands]
+    unused = total - sum(used)
+    limits = [
+        Allowance(used[number] + unused, "budget"),
+        *fixed_limits(layer, total, counter.units_per_token, growing=True),
+    ]
+    for place, demand in enumerate(demands[number:], number):
+        ceiling = demand.layer.limits.ceiling
+        if ceiling is not None and (place == number or used[place]):
+            free = int(total * ceiling / 100) - sum(used[: place + 1])
+            limits.append(Allowance(used[number] + max(0, free), "ceiling"))
+    return min(limits, key=lambda limit: limit.units)
+
+
+OWN_PART = 3
+"""Part of its room that a layer keeps beside one within it: a third."""
+
+
+def own_part(demand: Demand, whole: Allowance) -> Allowance:
+    """The part of its allowance that a layer keeps."""
+    return whole._replace(units=max(demand.pinned_units, whole.units // OWN_PART))
+
+
+def other_part(demand: Demand, whole: Allowance, limits: Sequence[Allowance]) -> Allowance:
+    """The part of another layer's allowance `whole` that a layer within it has; `limits` are its own."""
+    rest = whole._replace(units=whole.units - whole.units // OWN_PART, by="within" if whole.units else whole.by)
+    least = min([rest, *limits], key=lambda limit: limit.units)
+    return least._replace(units=max(demand.pinned_units, least.units))
+
+
+def _with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
+    """The demands with as many of their pins as fit the room together.
+
+    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
+    """
+    fitting, problems = [*demands], list[Problem]()
+    while (pins := [*_pins(fitting)]) and sum(demand.pinned_units for demand in fitting) > room:
+        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
+        given = fitting[number]
+        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
+        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
+        fitting[number] = given.with_candidates(candidates)
+        pinned_by = last.verdict.pinned_by
+        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
+        message = f"{pinner} includes it, and the budget has no room for all of it"
+        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
+    return fitting, problems
+
+
+def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
+    # From the end of the document: the first of several pins of one rule is the last in the document.
+    for number, demand in reversed([*enumerate(demands)]):
+        for fragment in reversed(demand.candidates) if demand.pinned else ():
+            if fragment.verdict.pinned_by and fragment.verdict.excluded is None:
+                yield number, fragment
+
+
+def allocate(
+    profile: Profile, demands: Sequence[Demand], total: int, required: int
+) -> tuple[list[LayerResult], list[Problem]]:
+    """What each layer shows, in the order of the profile, and the problems of pins that have no room.
+
+    In units: `total` is the size of the document, and `required` the part of it that required layers take.
+    """
+    fitting, problems = _with_pins_that_fit(demands, total - required)
+    ordered = in_turn(fitting, total, fitting[0].counter.units_per_token) if fitting else []
+    results = _let_grow(ordered, _fill(ordered, total, required), total)
+    if profile.fill:
+        results = _expanded(results, int(total * profile.fill / 100), total)
+    return [results[layer.id] for layer in profile.layers], problems
+
+
+def _filled(demand: Demand, allowance: Allowance) -> LayerResult:
+    """A layer within its allowance."""
+    return LayerResult(demand, allowance, *overflow(demand, allowance.units))
+
+
+def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict[str, LayerResult]:
+    """The results with more of what is shortened, until all layers take `goal` of the `total` units."""
+    demands = {name: result.demand for name, result in results.items()}
+    selected = {name: result.selected for name, result in results.items()}
+    expanded = {}
+    for name, sections in expand(demands, selected, _expansion_limits(results, total), goal, total).items():
+        larger = results[name]._replace(selected=sections)
+        room = larger.allowance._replace(units=max(larger.allowance.units, larger.used))
+        expanded[name] = larger._replace(allowance=room)
+    return expanded
+
+
+def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, LayerResult]:
+    """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
+    results: dict[str, LayerResult] = {}
+    rooms: dict[str, Allowance] = {}
+    sharing = _sharing_layers(demand.layer for demand in demands)
+    for number, given in enumerate(demands):
+        layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
+        units_per_token = given.counter.units_per_token
+        if host in rooms:
+            demand = without_shown(given, results[host].demand.layer, results[host].selected)
+            allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
+        else:
+            demand, later = given, held_units(given, rest, total - charged)
+            allowance = allowance_of(demand, total, units_per_token, charged, later)
+            if layer.id in sharing:
+                rooms[layer.id], allowance = allowance, own_part(demand, allowance)
+        result = _filled(demand, allowance)
+        charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
+        results[layer.id] = result
+    return results
+
+
+def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
+    """The results after the layers that want more have taken the room that is left, in the same order.
+
+    A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
+    always more if the budget is larger. Two layers that share a room have what it holds.
+    """
+    grown = {**results}
+    sharing = _sharing_layers(demand.layer for demand in demands)
+    for number, demand in enumerate(demands):
+        result = grown[demand.layer.id]
+        is_bound = any(loses_no_line(other.layer) for other in demands[number:])
+        if (
+            is_bound
+            or demand.layer.limits.required
+            or demand.layer.id in sharing
+            or demand.units <= result.allowance.units
+        ):
+            continue
+        allowance = growth_allowance(demands, number, grown, total)
+        if allowance.units > result.allowance.units:
+            larger = _filled(demand, allowance)
+            grown[demand.layer.id] = larger if larger.used >= result.used else result
+    return grown
+
+
+def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[str, int]:
+    """Units that each layer may grow to, by id: the limits that others' use can't change.
+
+    A ceiling counts every layer before it, so under one nothing may grow any more.
+    """
+    sharing = _sharing_layers([result.demand.layer for result in results.values()])
+    capped = any(result.demand.layer.limits.ceiling is not None for result in results.values())
+    limits = {}
+    for name, result in results.items():
+        layer, counter = result.demand.layer, result.demand.counter
+        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token, growing=True)]
+        limits[name] = min([result.allowance.units if capped or name in sharing else total, *fixed])
+    return limits
+
+
+def _sharing_layers(layers: Iterable[Layer]) -> set[str]:
+    """Ids of the layers that share a room with another one that is there."""
+    ids = {layer.id: layer.limits.within for layer in layers}
+    pairs = ((layer, host) for layer, host in ids.items() if host in ids)
+    return {layer for pair in pairs for layer in pair}
 
 
 def emitted_sections(result: LayerResult) -> list[Section]:
@@ -117,12 +436,8 @@ def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     return LayerUsage(layer.id, min(budget, counter.tokens(result.allowance.units)), wanted, min(budget, used))
 
 
-def layer_problems(result: LayerResult) -> list[Problem]:
-    """The problems of a layer: a summarizer that failed, and candidates of which nothing could be shown."""
-    return [*result.problems, *_nothing_shown(result)]
-
-
 def _nothing_shown(result: LayerResult) -> list[Problem]:
+    """The problem of a layer of whose candidates nothing could be shown."""
     layer, counter = result.demand.layer, result.demand.counter
     if result.selected or not result.demand.units or layer.limits.max_tokens == 0:
         return []
@@ -134,12 +449,6 @@ def _nothing_shown(result: LayerResult) -> list[Problem]:
         message = f"got nothing of {wanted} tokens: {part} holds no line of it"
         return [Problem("no-room", layer.id, 0, message)]
     return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
-
-
-def over_budget_problem(required: int, budget: int, counter: TokenCounter) -> Problem:
-    """The problem of required layers that exceed the budget by themselves."""
-    message = f"required layers take {counter.tokens(required)} tokens of {budget}; nothing else was let in"
-    return Problem("over-budget", "budget", 0, message)
 
 
 def select(
@@ -166,20 +475,24 @@ def select(
         # Of a layer within another, the first are known once it is known what that one shows.
         is_within = layer.limits.within in ids
         demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], 0 if is_within else layer.ranking.top)))
-    last_line_end = _last_line_end(counter)
+    # The document ends without the blank line after the last section.
+    last_line_end = counter.units("\n\n") - counter.units("\n")
     total = (budget - spare) * counter.units_per_token + last_line_end
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
     is_over_budget = required > budget * counter.units_per_token + last_line_end
     ordered, pin_problems = allocate(profile, demands, total, required)
-    problems = [over_budget_problem(required - last_line_end, budget, counter)] if is_over_budget else []
+    problems = []
+    if is_over_budget:
+        taken = counter.tokens(required - last_line_end)
+        message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
+        problems.append(Problem("over-budget", "budget", 0, message))
     return (
         tuple(section for result in ordered for section in emitted_sections(result)),
         tuple(decision for result in ordered for decision in layer_decisions(result)),
         tuple(layer_usage(result, budget) for result in ordered),
-        (*problems, *pin_problems, *(problem for result in ordered for problem in layer_problems(result))),
+        (
+            *problems,
+            *pin_problems,
+            *(problem for result in ordered for problem in (*result.problems, *_nothing_shown(result))),
+        ),
     )
-
-
-def _last_line_end(counter: TokenCounter) -> int:
-    """Units by which the document is smaller than its sections: the blank line after the last one goes."""
-    return counter.units("\n\n") - counter.units("\n")

@@ -225,7 +225,7 @@ def most_similar(text: str, others: Collection[str]) -> str | None:
 def memory_texts(document: Document) -> list[str]:
     """The folded texts of a file's memories, in no order, with some texts among them that are no memory.
 
-    For a hundred thousand memories `text.memory_parser` takes some seconds, and this hasty reading a quarter of one.
+    For a hundred thousand memories `text.memories.parser` takes some seconds, and this hasty reading a quarter of one.
     """
     if is_one_memory(document):
         return [fold_text(document.text)]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
+from contextasm.model import Memory
+from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.names.templates import one_line
 from contextasm.workspace.editing.memory_file import Edit
+
+EXCERPT = 60
+"""Characters of a memory that a reason quotes."""
 
 
 class Move(NamedTuple):
@@ -47,3 +54,29 @@ class Action(NamedTuple):
     def bytes_saved(self) -> int:
         """Bytes by which the files it edits get smaller; archives are not counted."""
         return sum(len(edit.removed) - len(edit.added) for edit in self.edits)
+
+
+def change_action(verb: str, memories: Iterable[Memory], reason: str, *, needs_approval: bool) -> Action:
+    """An action that concerns memories at their places, with nothing to do yet."""
+    targets = tuple(memory_place(memory) for memory in memories)
+    return Action(verb, targets, reason, needs_approval)
+
+
+def memory_place(memory: Memory) -> str:
+    """File and line of a memory, as an editor takes them."""
+    return f"{memory.path}:{memory.line}"
+
+
+def quoted(memory: Memory) -> str:
+    """The beginning of a memory's text, in quotes; of a private one nothing, for archives and logs keep a reason."""
+    if memory.private:
+        return "a private memory"
+    text = one_line(memory.text)
+    if len(text) > EXCERPT:
+        text = text[: EXCERPT - 3].rsplit(" ", 1)[0] + "..."
+    return f'"{text}"'
+
+
+def memory_tokens(memories: Iterable[Memory]) -> int:
+    """Tokens, by the estimate, of memories as builds show them, each as a list item with its type."""
+    return sum(ESTIMATE.count(f"- [{memory.type}] {memory.text}\n") for memory in memories)

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.archive import ArchivedText, archive_path, archived_text, format_archive, line_ends
 from contextasm.upkeep.input import UpkeepInput
-from contextasm.upkeep.plan import make_plan, read_again
+from contextasm.upkeep.plan import make_plan
 from contextasm.upkeep.retention import RETENTION_VERBS
 from contextasm.workspace.editing.files import EditableFile
 from contextasm.workspace.editing.journal import (
@@ -184,7 +184,7 @@ class _Composition:
 
     def _archived_text(self, data: bytes, edit: Edit, action: Action) -> ArchivedText:
         """The text that leaves a file of these bytes; a line of it that is private makes all of it private."""
-        file = EditableFile(edit.path, data)
+        file = EditableFile(data)
         if edit.path not in self._lines:
             document = decode_document(edit.path, data, AS_WRITTEN)
             private = private_lines(document, load_yaml) if isinstance(document, Document) else frozenset()
@@ -228,8 +228,8 @@ def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied
     is_last = False
     for _ in range(MOST_ROUNDS):
         try:
-            upkeep = read_again(upkeep)
-            todo = [action for action in make_plan(upkeep).actions if action.changes_files and selects(action)]
+            upkeep = upkeep.read_again()
+            todo = [action for action in make_plan(upkeep) if action.changes_files and selects(action)]
             early = [action for action in todo if action.verb not in RETENTION_VERBS]
             is_last = is_last or not early
             result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)
@@ -250,12 +250,12 @@ def apply_named(upkeep: UpkeepInput, names: list[str]) -> Applied:
 
     Raises `ContextasmError` for an id that the plan does not have; nothing is changed then.
     """
-    upkeep = read_again(upkeep)
-    selected = named_actions(make_plan(upkeep).actions, names)
+    upkeep = upkeep.read_again()
+    selected = named_actions(make_plan(upkeep), names)
     return apply_actions(upkeep.workspace.root, selected, upkeep.today)
 
 
-def named_actions(actions: tuple[Action, ...], names: list[str]) -> list[Action]:
+def named_actions(actions: Sequence[Action], names: list[str]) -> list[Action]:
     """The actions with these ids. Raises `ContextasmError` for an id that none of them has."""
     ids = {action.id for action in actions}
     for name in names:

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contextasm.model import Document, Problem, Workspace
-from contextasm.retrieval.pools.entries import read_pool
-from contextasm.retrieval.pools.log_pool import line_entry, log_day, log_lines
+from contextasm.retrieval.pool import read_pool
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.retrieval.sources.log_search import line_entry, log_day, log_lines
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.archived_paths import archived_path
+from contextasm.text.names.places import archived_path
 
 ARCHIVE_SUFFIX = ".txt"
 
@@ -149,25 +149,17 @@ class ArchiveHit(NamedTuple):
     """1 for the best hit."""
 
 
-class ArchiveSearch(NamedTuple):
-    """Result of a search."""
-
-    hits: tuple[ArchiveHit, ...]
-    """The best first; of equal ones the newest, then by place."""
-    searched: int
-    """Number of texts in the archives."""
-    problems: tuple[Problem, ...]
-    """Problems of files that can't be read."""
-
-
 _Entry = tuple[IndexEntry, ArchiveHit | None]
 """The words of a text in an archive, and the hit that it is; a heading is none."""
 
 
-def search_archives(workspace: Workspace, owners: Sequence[str], topic: str) -> ArchiveSearch:
-    """All texts that answer a topic, in the archives of these owners.
+def search_archives(
+    workspace: Workspace, owners: Sequence[str], topic: str
+) -> tuple[Sequence[ArchiveHit], int, Sequence[Problem]]:
+    """All texts that answer a topic, in the archives of these owners, and the number of texts in the archives.
 
-    `owners` holds folders such as `agents/luna`, patterns of them, or `PROJECT`.
+    The best are first; of equally good ones the newest, then by place. The last item has the problems of files that
+    can't be read. `owners` holds folders such as `agents/luna`, patterns of them, or `PROJECT`.
     """
     problems: list[Problem] = []
     entries = [*_log_lines(workspace, owners, problems), *_texts(workspace, owners, problems)]
@@ -175,7 +167,7 @@ def search_archives(workspace: Workspace, owners: Sequence[str], topic: str) -> 
     hits = [hit._replace(similarity=round(share, 4)) for row, share in found.items() if (hit := entries[row][1])]
     hits.sort(key=lambda hit: (hit.path, hit.line))
     hits.sort(key=lambda hit: (hit.similarity, hit.day), reverse=True)
-    return ArchiveSearch(tuple(hits), sum(hit is not None for _, hit in entries), tuple(problems))
+    return hits, sum(hit is not None for _, hit in entries), problems
 
 
 def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str]) -> list[str]:

@@ -6,12 +6,9 @@ limits and the changes are those of the digest (4.1, Feedback; 003-8).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
-from typing import NamedTuple
 
-from contextasm.config.input.options import ProcessEnvironment
 from contextasm.config.input.settings import resolve_settings
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.profiles.overrides import resolve_profile
@@ -19,9 +16,9 @@ from contextasm.config.rules.rule_files import load_rules
 from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.reading.feedback import read_feedback
-from contextasm.text.data.feedback import Feedback
+from contextasm.text.data.events import Feedback
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.input import UpkeepInput
+from contextasm.upkeep.input import UpkeepInput, without_variables
 
 FEEDBACK_DAYS = 30
 """Age in days up to which feedback counts: an older line may be on settings that have changed since."""
@@ -42,42 +39,24 @@ COHERENCE_WEIGHT = 0.15
 """Weight of coherence in a score (digest 4.1, Priority)."""
 
 
-class FeedbackRates(NamedTuple):
-    """Figures of the feedback on some builds, each from 0 to 1."""
+def contradiction_rate(judged: Sequence[Feedback]) -> float:
+    """The share of the shown fragments that someone called wrong, 0 to 1; 0 if nothing was shown.
 
-    builds: int
-    """Number of builds that were judged."""
-    shown: int
-    """Number of fragments that these builds showed."""
-    wrong: int
-    """Number of these that someone called wrong."""
-    incomplete: int
-    """Number of builds that lacked something."""
-    coherence: float | None
-    """Mean coherence of the builds; None where it is known of none."""
-
-    @property
-    def contradiction(self) -> float:
-        """The share of the shown fragments that are wrong; 0 where nothing was shown."""
-        return min(1.0, self.wrong / self.shown) if self.shown else 0.0
-
-    @property
-    def completeness(self) -> float:
-        """The share of the builds that lacked nothing; 1 without builds."""
-        return 1 - self.incomplete / self.builds if self.builds else 1.0
+    Feedback is one line for each build.
+    """
+    shown = sum(line.shown for line in judged)
+    return min(1.0, sum(len(line.wrong) for line in judged) / shown) if shown else 0.0
 
 
-def feedback_rates(lines: Iterable[Feedback]) -> FeedbackRates:
-    """The figures of the feedback, one line for each build."""
-    judged = [*lines]
+def completeness(judged: Sequence[Feedback]) -> float:
+    """The share of the builds that lacked nothing, 0 to 1; 1 without builds."""
+    return 1 - sum(bool(line.missing) for line in judged) / len(judged) if judged else 1.0
+
+
+def mean_coherence(judged: Sequence[Feedback]) -> float | None:
+    """The mean coherence of the builds, 0 to 1; None if it is known of no build."""
     known = [line.coherence for line in judged if line.coherence is not None]
-    return FeedbackRates(
-        builds=len(judged),
-        shown=sum(line.shown for line in judged),
-        wrong=sum(len(line.wrong) for line in judged),
-        incomplete=sum(bool(line.missing) for line in judged),
-        coherence=sum(known) / len(known) if known else None,
-    )
+    return sum(known) / len(known) if known else None
 
 
 def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
@@ -87,21 +66,24 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     """
     first = max(1, upkeep.today.toordinal() - FEEDBACK_DAYS)  # no calendar goes further back
     first_day = date.fromordinal(first).isoformat()
-    lines = read_feedback(upkeep.workspace, upkeep.today).lines
-    rates = feedback_rates(line for line in lines if line.day >= first_day)
-    is_contradictory, is_incomplete = rates.contradiction > MAX_CONTRADICTION, rates.completeness < MIN_COMPLETENESS
-    is_incoherent = rates.coherence is not None and rates.coherence < MIN_MEAN_COHERENCE
-    if not (is_contradictory or is_incomplete or is_incoherent):
+    judged = [line for line in read_feedback(upkeep.workspace, upkeep.today).lines if line.day >= first_day]
+    contradiction, complete, coherence = contradiction_rate(judged), completeness(judged), mean_coherence(judged)
+    is_incoherent = coherence is not None and coherence < MIN_MEAN_COHERENCE
+    if contradiction <= MAX_CONTRADICTION and complete >= MIN_COMPLETENESS and not is_incoherent:
         return
-    judged = f"{rates.builds} build{'s' * (rates.builds != 1)} judged since {first_day}"
+    builds = f"{len(judged)} build{'s' * (len(judged) != 1)} judged since {first_day}"
     profile, place = _profile_in_use(upkeep)
-    if is_contradictory:
-        yield from _raise_sensitivity(rates, judged, profile, place)
-    if is_incomplete:
-        rules = load_rules(upkeep.workspace, upkeep.settings_file)
-        yield from _raise_entities(rates, judged, profile, place, rules)
+    if contradiction > MAX_CONTRADICTION:
+        wrong, shown = sum(len(line.wrong) for line in judged), sum(line.shown for line in judged)
+        found = f"{wrong} of the {shown} fragments in {builds} were wrong: {contradiction:.1%}"
+        yield from _raise_sensitivity(f"{found}, above {MAX_CONTRADICTION:.0%}", profile, place)
+    if complete < MIN_COMPLETENESS:
+        lacking = sum(bool(line.missing) for line in judged)
+        found = f"{lacking} of {builds} lacked something: {complete:.0%} complete, below {MIN_COMPLETENESS:.0%}"
+        yield from _raise_entities(found, profile, place, load_rules(upkeep.workspace, upkeep.settings_file))
     if is_incoherent:
-        yield from _weigh_coherence(rates, judged, profile)
+        found = f"the mean coherence of {builds} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}"
+        yield from _weigh_coherence(found, profile)
 
 
 def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
@@ -115,7 +97,7 @@ def _profile_in_use(upkeep: UpkeepInput) -> tuple[Profile, str]:
     The plan depends on no variable of the environment.
     """
     settings = resolve_settings({}, {}, upkeep.settings_file)
-    process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)
+    process = without_variables(upkeep.workspace)
     profile = resolve_profile(settings, upkeep.settings_file, upkeep.workspace, process, {})
     name = str(settings["profile"].value)
     return profile, name if is_profile_path(name) else f"a profile that has `extends: {name}`"
@@ -125,7 +107,7 @@ def _proposal(target: str, reason: str) -> Action:
     return Action("propose", (target,), reason, needs_approval=True)
 
 
-def _raise_sensitivity(rates: FeedbackRates, judged: str, profile: Profile, place: str) -> Iterator[Action]:
+def _raise_sensitivity(found: str, profile: Profile, place: str) -> Iterator[Action]:
     conflicts = profile.conflicts or Conflicts()
     severity = {kind: _raised(share) for kind, share in conflicts.severity}
     raised = Conflicts(tuple(severity.items()), _raised(conflicts.otherwise), conflicts.precedence)
@@ -138,9 +120,7 @@ def _raise_sensitivity(rates: FeedbackRates, judged: str, profile: Profile, plac
         parts.append(f"precedence: [{', '.join(raised.precedence)}]")
     yield _proposal(
         f"profile {profile.name}: conflicts",
-        f"{rates.wrong} of the {rates.shown} fragments in {judged} were wrong: {rates.contradiction:.1%}, above "
-        f"{MAX_CONTRADICTION:.0%}; make conflicts {SENSITIVITY_FACTOR} times as severe: "
-        f"`conflicts: {{{', '.join(parts)}}}` in {place}",
+        f"{found}; make conflicts {SENSITIVITY_FACTOR} times as severe: `conflicts: {{{', '.join(parts)}}}` in {place}",
     )
 
 
@@ -148,9 +128,7 @@ def _raised(severity: float) -> float:
     return min(1.0, round(severity * SENSITIVITY_FACTOR, 3))
 
 
-def _raise_entities(
-    rates: FeedbackRates, judged: str, profile: Profile, place: str, rules: Sequence[Rule]
-) -> Iterator[Action]:
+def _raise_entities(found: str, profile: Profile, place: str, rules: Sequence[Rule]) -> Iterator[Action]:
     layers = [
         layer for layer in profile.layers if any(source.type_filter == "entity_types" for source in layer.query.traits)
     ]
@@ -158,27 +136,19 @@ def _raise_entities(
     flat = [layer.id for layer in layers if not raised & {layer.id, *layer.query.sources, *layer.heading}]
     if layers and not flat:
         return
-    reason = (
-        f"{rates.incomplete} of {judged} lacked something: {rates.completeness:.0%} complete, below "
-        f"{MIN_COMPLETENESS:.0%}"
-    )
     if layers:
         ranks = ", ".join(f"{name}: 1" for name in flat)
         change = f"let entities take their room first: `then: {{set_priority: {{{ranks}}}}}` in a rule"
-        yield _proposal(f"rules: set_priority {', '.join(flat)}", f"{reason}; {change}")
+        yield _proposal(f"rules: set_priority {', '.join(flat)}", f"{found}; {change}")
     else:
         change = f"show the entities that a topic names: a layer with `source: entities` in {place}"
-        yield _proposal(f"profile {profile.name}: layers", f"{reason}; {change}")
+        yield _proposal(f"profile {profile.name}: layers", f"{found}; {change}")
 
 
-def _weigh_coherence(rates: FeedbackRates, judged: str, profile: Profile) -> Iterator[Action]:
+def _weigh_coherence(found: str, profile: Profile) -> Iterator[Action]:
     changes = [f"{{id: {layer.id}, weights: {{{_reweighted(layer)}}}}}" for layer in profile.layers if _is_flat(layer)]
     if changes:
-        yield _proposal(
-            "ctxasm.yaml: layers",
-            f"the mean coherence of {judged} is {rates.coherence:.2f}, below {MIN_MEAN_COHERENCE:g}; give it a weight: "
-            f"`layers: [{', '.join(changes)}]`",
-        )
+        yield _proposal("ctxasm.yaml: layers", f"{found}; give it a weight: `layers: [{', '.join(changes)}]`")
 
 
 def _is_flat(layer: Layer) -> bool:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
 
-from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.input.options import ProcessEnvironment
+from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import UpkeepSettings
-from contextasm.model import Document, Memory, Parse, Problem, Summarizer
+from contextasm.model import Document, Memory, Problem, Summarizer
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import parse_memories
-from contextasm.text.names.places import MEMORY_FILES
+from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
+from contextasm.text.names.places import MEMORY_FILES, archived_path
+from contextasm.upkeep.actions import Action, Move
+from contextasm.workspace.editing.memory_file import MemoryFile
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import name_problem
 
@@ -65,65 +68,134 @@ class TidyFiles:
         return self._linked[folder]
 
 
-class OwnerMemories(NamedTuple):
-    """The memories of one agent, one team or the project."""
+class OwnerMemories:
+    """The memories of one agent, one team or the project, and the edits by which they change."""
 
-    folder: str
-    """Their folder, such as `agents/luna/memories`."""
-    documents: tuple[Document, ...]
-    """Its files in path order, as builds read them; `data` holds the bytes on the disk."""
-    memories: tuple[Memory, ...]
-    """In the order of the files, under the ids that builds and `explain` give them.
+    def __init__(
+        self, folder: str, documents: Sequence[Document], memories: Sequence[Memory], workspace: Folder
+    ) -> None:
+        """Parse no file yet.
 
-    One in a private part of its file, or in a private file, is private whether or not its own fields say so; a file
-    that a private layer names is one.
-    """
-
-
-class MemoryFiles:
-    """The files of memories of every owner, read at the first use and once."""
-
-    def __init__(self, workspace: Folder, parse: Parse | None = None, private_paths: Sequence[str] = ()) -> None:
-        """Read nothing yet. `parse` reads YAML; `private_paths` are paths and patterns of private layers."""
+        `folder` is that of the files, such as `agents/luna/memories`, and `documents` are the files as builds read
+        them, in path order. `memories` are in the order of the files, under the ids that builds and `explain` give
+        them; one in a private part of its file, or in a private file, is private even if its own fields do not say so.
+        """
+        self.folder = folder
+        self.memories = memories
         self._workspace = workspace
-        self._parse = parse
-        self._private_paths = private_paths
-        self.files = TidyFiles(workspace)
-        """Lists of these and other files that a plan may change."""
-
-    def read_again(self, workspace: Folder) -> MemoryFiles:
-        """The files as they are now, in a workspace that has read nothing yet."""
-        return MemoryFiles(workspace, self._parse, self._private_paths)
+        self._files = {document.path: MemoryFile(document) for document in documents}
+        self._ambiguous = _ambiguous_ids(memories)
 
     @property
-    def owners(self) -> tuple[OwnerMemories, ...]:
+    def paths(self) -> Collection[str]:
+        """Paths of the files."""
+        return self._files.keys()
+
+    def file(self, memory: Memory) -> MemoryFile:
+        """The file of a memory."""
+        return self._files[memory.path]
+
+    def can_change(self, memory: Memory) -> bool:
+        """Whether fields of the memory can be set.
+
+        They can't in a linked file, whose target belongs to another owner. They can't if several memories share its
+        id either: once one of them has left, another one would be taken for it.
+        """
+        if memory.id.partition("~")[0] in self._ambiguous:
+            return False
+        return self.file(memory).can_change(memory.line) and self._workspace.stamp(memory.path) is not None
+
+    def can_archive(self, memory: Memory) -> bool:
+        """Whether the memory can leave its place; a pinned one stays."""
+        if memory.pin or not self.can_change(memory):
+            return False
+        if self.file(memory).is_one_memory:
+            return not self._workspace.exists(archived_path(memory.path))
+        return self.file(memory).can_remove(memory.line)
+
+    def archive(self, action: Action, memories: Iterable[Memory]) -> Action:
+        """The action with the edits and moves that archive memories which `can_archive`."""
+        edits, moves = [*action.edits], [*action.moves]
+        for memory in memories:
+            if self.file(memory).is_one_memory:
+                moves.append(Move(memory.path, archived_path(memory.path)))
+            else:
+                edits.append(self.file(memory).remove(memory.line))
+        return action._replace(edits=tuple(edits), moves=tuple(moves))
+
+    def set_fields(self, action: Action, memory: Memory, fields: Mapping[str, str], bullet: str = "") -> Action:
+        """The action with the edit that sets fields of a memory, as `MemoryFile.set_fields`."""
+        return action._replace(edits=(*action.edits, self.file(memory).set_fields(memory.line, fields, bullet)))
+
+
+def _ambiguous_ids(memories: Sequence[Memory]) -> set[str]:
+    """Ids that several memories share, if they were given by hand or other memories name them."""
+    counts = Counter(memory.id.partition("~")[0] for memory in memories)
+    named = {name for memory in memories for name in (*memory.supersedes, memory.superseded_by)}
+    shared = [memory for memory in memories if counts[memory.id] > 1]
+    given = {memory.id for memory in shared if memory.id != memory_id(memory.path, memory.text)}
+    return {name for name, count in counts.items() if count > 1 and (name in given or name in named)}
+
+
+class UpkeepInput:
+    """All that a plan depends on: equal inputs give an equal plan. Files of memories are read once, at first use."""
+
+    def __init__(
+        self,
+        workspace: Folder,
+        settings: UpkeepSettings,
+        settings_file: YamlMapping,
+        today: date,
+        summarizer: Summarizer | None = None,
+        private_paths: Sequence[str] = (),
+    ) -> None:
+        """Read nothing yet.
+
+        `settings_file` is all of `ctxasm.yaml`, empty without one. `summarizer` is the configured one, which gives
+        problems if the person does not trust it. `private_paths` are paths and patterns of private layers.
+        """
+        self.workspace = workspace
+        self.settings = settings
+        self.settings_file = settings_file
+        self.today = today
+        self.summarizer = summarizer
+        self._private_paths = private_paths
+        self.files = TidyFiles(workspace)
+        """Lists of the files that a plan may change; planners list files by it."""
+
+    def read_again(self) -> UpkeepInput:
+        """The same input over the files as they are now; the settings stay."""
+        workspace = Folder(Path(self.workspace.root), self.workspace.overlay)
+        return UpkeepInput(
+            workspace, self.settings, self.settings_file, self.today, self.summarizer, self._private_paths
+        )
+
+    @property
+    def owners(self) -> Sequence[OwnerMemories]:
         """The owners that have files of memories, by folder in code point order."""
         return self._read[0]
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
-        """Problems of files that can't be read; a plan leaves these files alone."""
+    def problems(self) -> Sequence[Problem]:
+        """Problems of files of memories that can't be read; a plan leaves these files alone."""
         return self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[tuple[OwnerMemories, ...], tuple[Problem, ...]]:
+    def _read(self) -> tuple[Sequence[OwnerMemories], Sequence[Problem]]:
         documents: dict[str, list[Document]] = {}
-        shared = SharedWorkspace(self._workspace, self._private_paths, self._parse)
         problems: list[Problem] = []
         for path in sorted({path for pattern in MEMORY_FILES for path in self.files.list(pattern)}):
-            read = self._workspace.read(path)
+            read = self.workspace.read(path)
             if isinstance(read, Document):
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
             elif read:
                 problems.append(read)
-        return tuple(_owner_memories(folder, tuple(documents[folder]), shared) for folder in sorted(documents)), tuple(
-            problems
-        )
-
-
-def _owner_memories(folder: str, documents: tuple[Document, ...], shared: SharedWorkspace) -> OwnerMemories:
-    parsed = [memory for document in documents for memory in _memories(document, shared)]
-    return OwnerMemories(folder, documents, distinct_memories(parsed)[0])
+        shared = SharedWorkspace(self.workspace, self._private_paths, load_yaml)
+        owners = []
+        for folder in sorted(documents):
+            memories = [memory for document in documents[folder] for memory in _memories(document, shared)]
+            owners.append(OwnerMemories(folder, documents[folder], distinct_memories(memories)[0], self.workspace))
+        return owners, problems
 
 
 def _memories(document: Document, shared: SharedWorkspace) -> Iterator[Memory]:
@@ -134,19 +206,6 @@ def _memories(document: Document, shared: SharedWorkspace) -> Iterator[Memory]:
         yield memory._replace(private=True) if memory.line in parts else memory
 
 
-class UpkeepInput(NamedTuple):
-    """All that a plan depends on: equal inputs give an equal plan."""
-
-    workspace: Folder
-    settings: UpkeepSettings
-    settings_file: YamlMapping
-    """The whole `ctxasm.yaml`, empty where there is none."""
-    today: date
-    summarizer: Summarizer | None
-    """The configured one, which gives problems where the person does not trust it; None where there is none."""
-    memory_files: MemoryFiles
-
-    @property
-    def files(self) -> TidyFiles:
-        """Lists of the files that a plan may change; planners list files by it."""
-        return self.memory_files.files
+def without_variables(workspace: Folder) -> ProcessEnvironment:
+    """A process without variables, in the folder of the workspace: a plan depends on no variable and no clock."""
+    return ProcessEnvironment({}, Path(workspace.root), lambda: 0.0)

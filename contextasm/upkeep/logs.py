@@ -10,9 +10,8 @@ from datetime import date
 
 from contextasm.config.keys.upkeep import LogAges
 from contextasm.model import Document
-from contextasm.text.names.archived_paths import archived_path
 from contextasm.text.names.dates import day_of_name
-from contextasm.text.names.places import LOG_FOLDERS
+from contextasm.text.names.places import LOG_FOLDERS, archived_path
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import UpkeepInput
 

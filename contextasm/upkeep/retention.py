@@ -9,30 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.config.approval import instructing_files
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options
 from contextasm.config.input.settings import LOCK_FILE
 from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy, RetentionPolicy
 from contextasm.model import AS_WRITTEN, Document, Memory, Summarizer
 from contextasm.records.uses import ItemUses, RecordedUses, count_uses
 from contextasm.selection.sections import detail_levels
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import withhold
-from contextasm.text.memories.fields import importance_of
-from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.text.names.archived_paths import archived_path
+from contextasm.text.memories.parser import ACTIVE_STATUSES, importance_of
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
-from contextasm.text.names.places import LOG_FOLDERS
+from contextasm.text.names.places import LOG_FOLDERS, archived_path
 from contextasm.text.names.templates import ARCHIVE
 from contextasm.upkeep.actions import Action, Move
-from contextasm.upkeep.input import OwnerMemories, UpkeepInput
+from contextasm.upkeep.input import OwnerMemories, UpkeepInput, without_variables
 from contextasm.upkeep.logs import is_due_for_archive
-from contextasm.upkeep.memories.edits import OwnerEdits
 from contextasm.upkeep.memories.states import Supersession
 from contextasm.workspace.editing.files import EditableFile
 from contextasm.workspace.editing.memory_file import Edit
@@ -145,7 +141,7 @@ def shortened_data(document: Document, compress: CompressPolicy, summarizer: Sum
     written = decode_document(document.path, document.data, AS_WRITTEN)
     if not isinstance(written, Document) or not _may_be_shortened(written):
         return None
-    file = EditableFile(document.path, document.data)
+    file = EditableFile(document.data)
     most = compress.ratio * len(document.data)
     for text in _forms(document, written, summarizer if compress.summarize else None):
         data = file.mark + file.encoded(f"{written.head}{text.rstrip()}\n\n{SHORTENED_MARK}\n")
@@ -187,20 +183,13 @@ class _Items:
         """What the `earlier` actions of the plan archive is no item."""
         self._upkeep = upkeep
         self._uses = uses
-        process = ProcessEnvironment({}, Path(upkeep.workspace.root), lambda: 0.0)  # no day is asked for
-        self._fixed = {*instructing_files(upkeep.workspace, Options(), process)[0], LOCK_FILE}
+        instructing = instructing_files(upkeep.workspace, Options(), without_variables(upkeep.workspace))[0]
+        self._fixed = {*instructing, LOCK_FILE}
         self._moved = {move.path for action in earlier for move in action.moves}
         self._archived = {edit for action in earlier for edit in action.edits if edit.is_archived}
         self._edited = {edit.path for edit in self._archived}
-        owners = upkeep.memory_files.owners
-        self.edits = {owner.folder: OwnerEdits(owner, upkeep.workspace) for owner in owners}
-        """By the folder of the memories."""
-        self._memories = [item for owner in owners for item in self._memories_of(owner)]
+        self._memories = [item for owner in upkeep.owners for item in self._memories_of(owner)]
         self._found: set[str] = set()
-
-    def edits_of(self, memory: Memory) -> OwnerEdits:
-        """The files of the owner of a memory."""
-        return self.edits[memory.path.rpartition("/")[0]]
 
     def of_policy(self, policy: RetentionPolicy) -> list[RetainedItem]:
         """The items that fit a policy and none before it, in the order of their ids."""
@@ -249,38 +238,38 @@ class _Items:
         return datetime.fromtimestamp(stamp.modified / 1e9, UTC).date() if stamp else self._upkeep.today
 
     def _memories_of(self, owner: OwnerMemories) -> Iterator[RetainedItem]:
-        edits, supersession = self.edits[owner.folder], Supersession(owner.memories)
-        leaving = {memory.id for memory in owner.memories if self._leaves(memory, edits)}
+        supersession = Supersession(owner.memories)
+        leaving = {memory.id for memory in owner.memories if self._leaves(memory, owner)}
         for memory in owner.memories:
             if memory.id in leaving or self._upkeep.workspace.stamp(memory.path) is None:
                 continue
             followers = supersession.followers(memory, leaving) if memory.status in ACTIVE_STATUSES else []
             day = parse_date(memory.created) or self._day_of_file(memory.path)
             quality = (memory.importance + memory.confidence) / 2
-            size = edits.file(memory).size(memory)
-            item = self._item(_item_id(edits, memory), memory.path, size, day, quality, memory.id)
+            size = owner.file(memory).size(memory)
+            item = self._item(_item_id(owner, memory), memory.path, size, day, quality, memory.id)
             yield item._replace(
-                is_fixed=item.is_fixed or not _may_leave(edits, memory, followers),
-                followers=tuple(_item_id(edits, each) for each in followers),
+                is_fixed=item.is_fixed or not _may_leave(owner, memory, followers),
+                followers=tuple(_item_id(owner, each) for each in followers),
                 memory=memory,
             )
 
-    def _leaves(self, memory: Memory, edits: OwnerEdits) -> bool:
+    def _leaves(self, memory: Memory, owner: OwnerMemories) -> bool:
         """Whether an earlier action archives a memory."""
-        if memory.path not in self._edited or not edits.can_archive(memory):
+        if memory.path not in self._edited or not owner.can_archive(memory):
             return memory.path in self._moved
-        return edits.file(memory).remove(memory.line) in self._archived
+        return owner.file(memory).remove(memory.line) in self._archived
 
 
-def _item_id(edits: OwnerEdits, memory: Memory) -> str:
-    return memory.path if edits.file(memory).is_one_memory else f"{memory.path}#{memory.id}"
+def _item_id(owner: OwnerMemories, memory: Memory) -> str:
+    return memory.path if owner.file(memory).is_one_memory else f"{memory.path}#{memory.id}"
 
 
-def _may_leave(edits: OwnerEdits, memory: Memory, followers: Iterable[Memory]) -> bool:
+def _may_leave(owner: OwnerMemories, memory: Memory, followers: Iterable[Memory]) -> bool:
     """Whether a memory may and can leave its place, and with it those that would be shown again."""
-    is_file = edits.file(memory).is_one_memory  # whose place in the archive has a name that is free
-    can_leave = not memory.pin and edits.can_change(memory) if is_file else edits.can_archive(memory)
-    return can_leave and all(map(edits.can_archive, followers))
+    is_file = owner.file(memory).is_one_memory  # whose place in the archive has a name that is free
+    can_leave = not memory.pin and owner.can_change(memory) if is_file else owner.can_archive(memory)
+    return can_leave and all(map(owner.can_archive, followers))
 
 
 def may_be_item(path: str) -> bool:
@@ -311,12 +300,12 @@ def plan_retention(upkeep: UpkeepInput, earlier: Sequence[Action] = ()) -> Itera
         yield from _plan_policy(upkeep, items, policy, targets)
 
 
-def _plan_policy(upkeep: UpkeepInput, finder: _Items, policy: RetentionPolicy, targets: set[str]) -> Iterator[Action]:
+def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy, targets: set[str]) -> Iterator[Action]:
     """The files to shorten and not to evict, by id; then the items to evict, the highest score first.
 
     `targets` gets those of the moves.
     """
-    items = finder.of_policy(policy)
+    items = items_of.of_policy(policy)
     pinned = pinned_ids(items, policy.pin)
     shortened = _shortened(upkeep, [item for item in items if item.id not in pinned], policy.compress)
     sizes = {name: len(short) for name, (_, short) in shortened.items()}
@@ -335,7 +324,7 @@ def _plan_policy(upkeep: UpkeepInput, finder: _Items, policy: RetentionPolicy, t
             f"{policy.name} has {kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
             f"score {score:.2f}: {idle}quality {item.quality:.2f}"
         )
-        yield _evict(upkeep, finder, item, reason, targets, is_compressed=evict.to == "frozen")
+        yield _evict(upkeep, item, reason, targets, is_compressed=evict.to == "frozen")
 
 
 def _shortened(
@@ -344,7 +333,7 @@ def _shortened(
     """The bytes of the files that are little used, full and shorter, by id, of those that have a shorter form."""
     shortened: dict[str, tuple[bytes, bytes]] = {}
     # Memories have fields that a shorter text would lose.
-    of_memories = {document.path for owner in upkeep.memory_files.owners for document in owner.documents}
+    of_memories = {path for owner in upkeep.owners for path in owner.paths}
     for item in items if compress else ():
         assert compress
         if item.path not in of_memories and is_little_used(item, compress):
@@ -362,18 +351,16 @@ def _shorten(policy: RetentionPolicy, item: RetainedItem, full: bytes, short: by
     return Action("shorten", (item.path,), reason, needs_approval=True, edits=(edit,), tokens_saved=saved)
 
 
-def _evict(
-    upkeep: UpkeepInput, finder: _Items, item: RetainedItem, reason: str, targets: set[str], *, is_compressed: bool
-) -> Action:
+def _evict(upkeep: UpkeepInput, item: RetainedItem, reason: str, targets: set[str], *, is_compressed: bool) -> Action:
     action = Action("evict", (item.id, *item.followers), reason, needs_approval=True)
     if item.id == item.path:
         target = _archive_target(upkeep, item.path, targets, is_compressed=is_compressed)
         action = action._replace(moves=(Move(item.path, target),))
     if item.memory:
-        edits = finder.edits_of(item.memory)
-        by_id = {_item_id(edits, memory): memory for memory in edits.owner.memories}
+        owner = next(owner for owner in upkeep.owners if item.path in owner.paths)
+        by_id = {_item_id(owner, memory): memory for memory in owner.memories}
         leaving = (name for name in action.targets if name != item.path)
-        action = edits.archive(action, [by_id[name] for name in leaving])
+        action = owner.archive(action, [by_id[name] for name in leaving])
     saved = sum(_tokens(edit.path, edit.removed) for edit in action.edits)
     for move in action.moves:
         read = upkeep.workspace.read(move.path)

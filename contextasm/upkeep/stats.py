@@ -5,16 +5,16 @@ Computed from documents and the day, so that equal workspaces give equal figures
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Literal, NamedTuple, TypedDict, TypeVar
 
 from contextasm.model import Context, Document, LayerUsage, Memory, Problem, TokenCounter
 from contextasm.rendering.json_codec import Count, Day, Positive, Share
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories, superseded_by
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import MEMORY_FILES
@@ -79,83 +79,120 @@ class Contributor(NamedTuple):
     tokens: int
 
 
-class Duplicate(NamedTuple):
-    """A memory that says the same as an earlier one of its owner."""
-
-    memory: Memory
-    same_as: Memory
-    share: float
-    """Similarity of the two, 0.92 to 1."""
-    tokens: int
-    """Tokens of the memory's text."""
-
-
-class WorkspaceStats(NamedTuple):
-    """The statistics of a workspace."""
-
-    owners: tuple[OwnerSize, ...]
-    """The largest first, by tokens."""
-    growth: Growth
-    files: tuple[Contributor, ...]
-    """All files, the largest first, by tokens."""
-    authors: tuple[Contributor, ...]
-    """Names that memories begin with and a colon follows, by tokens, the largest first."""
-    types: tuple[Contributor, ...]
-    """Types of memories, likewise."""
-    duplicates: tuple[Duplicate, ...]
-    """Active memories that `remember` would have merged into an earlier one, the largest first."""
-
-
 _Sized = TypeVar("_Sized", OwnerSize, Contributor)
 
-
-class _Counted(NamedTuple):
-    """A file with its memories, counted."""
-
-    document: Document
-    owner: str
-    tokens: int
-    log_day: date | None
-    """The day of its name; None for a file that is no log."""
-    memories: tuple[tuple[Memory, int], ...]
-    """Each with the tokens of its text."""
+Duplicate = tuple[Memory, Memory, float, int]
+"""A memory, an earlier one that says the same, their similarity from 0.92 to 1, and the tokens of the first one."""
 
 
-def workspace_stats(documents: Iterable[Document], today: date, counter: TokenCounter, weeks: int) -> WorkspaceStats:
-    """The statistics of these files. `weeks` is the number of weeks of growth, at least 1, up to that of `today`."""
-    counted = [_counted(document, counter) for document in documents]
-    by_owner: dict[str, list[_Counted]] = defaultdict(list)
-    for each in counted:
-        by_owner[each.owner].append(each)
-    memories = [pair for each in counted for pair in each.memories]
-    active = {owner: _active_memories(of_owner) for owner, of_owner in by_owner.items()}
-    files = [Contributor(each.document.path, len(each.memories), each.tokens) for each in counted]
-    return WorkspaceStats(
-        owners=_largest(_owner_size(owner, by_owner[owner], len(active[owner])) for owner in by_owner),
-        growth=_growth(counted, today, weeks),
-        files=_largest(files),
-        authors=_contributors((author, tokens) for memory, tokens in memories if (author := _author(memory))),
-        types=_contributors((memory.type, tokens) for memory, tokens in memories),
-        duplicates=tuple(
-            sorted(
-                (duplicate for of_owner in active.values() for duplicate in _duplicates(of_owner)),
-                key=lambda each: (-each.tokens, each.memory.path, each.memory.line),
+class WorkspaceStats:
+    """The statistics of files: of contributors and owners, the largest first, by tokens."""
+
+    def __init__(self, documents: Iterable[Document], counter: TokenCounter) -> None:
+        """Count the tokens of the files and of the memories in them."""
+        self._documents = {document.path: document for document in documents}
+        self._tokens = {path: counter.count(document.text) for path, document in self._documents.items()}
+        self._memories = {
+            path: [(memory, counter.count(memory.text)) for memory in parse_memories(document)[0]]
+            for path, document in self._documents.items()
+            if any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
+        }
+        """The memories of each file of memories, with the tokens of their texts."""
+        self._paths: dict[str, list[str]] = {}
+        """The files of each owner."""
+        for path in self._documents:
+            self._paths.setdefault(_owner(path), []).append(path)
+
+    @property
+    def owners(self) -> Sequence[OwnerSize]:
+        """The sizes of all owners that have files."""
+        return _largest(
+            OwnerSize(
+                owner,
+                files=len(paths),
+                bytes=sum(self._documents[path].size for path in paths),
+                tokens=sum(self._tokens[path] for path in paths),
+                logs=sum(self._log_day(path) is not None for path in paths),
+                memories=len(self._memories_in(paths)),
+                active_memories=len(self._active[owner]),
+                memory_tokens=sum(tokens for _, tokens in self._memories_in(paths)),
             )
-        ),
-    )
+            for owner, paths in self._paths.items()
+        )
 
+    @property
+    def files(self) -> Sequence[Contributor]:
+        """All files."""
+        return _largest(
+            Contributor(path, len(self._memories_in([path])), tokens) for path, tokens in self._tokens.items()
+        )
 
-def _counted(document: Document, counter: TokenCounter) -> _Counted:
-    path = document.path
-    is_memories = any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
-    memories = parse_memories(document)[0] if is_memories else ()
-    return _Counted(
-        document,
-        _owner(path),
-        counter.count(document.text),
-        None if is_memories else day_of_name(path),
-        tuple((memory, counter.count(memory.text)) for memory in memories),
-    )
+    @property
+    def authors(self) -> Sequence[Contributor]:
+        """Names that memories begin with and a colon follows."""
+        memories = self._memories_in(self._memories)
+        return _contributors((author, tokens) for memory, tokens in memories if (author := _author(memory)))
+
+    @property
+    def types(self) -> Sequence[Contributor]:
+        """Types of memories."""
+        return _contributors((memory.type, tokens) for memory, tokens in self._memories_in(self._memories))
+
+    @cached_property
+    def duplicates(self) -> Sequence[Duplicate]:
+        """Active memories that `remember` would have merged into an earlier one, each once, the largest first."""
+        found = (duplicate for active in self._active.values() for duplicate in _duplicates(active))
+        return sorted(found, key=lambda duplicate: (-duplicate[3], duplicate[0].path, duplicate[0].line))
+
+    def growth(self, today: date, weeks: int) -> Growth:
+        """The growth of a number of weeks, at least 1, up to that of `today`."""
+        last = _monday(today)
+        weeks = min(weeks, (last.toordinal() - 1) // 7 + 1)  # the first day of the calendar
+        first = last - timedelta(weeks=weeks - 1)
+        sums: Mapping[date, list[int]] = {first + timedelta(weeks=number): [0, 0, 0, 0] for number in range(weeks)}
+        earlier = later = undated = 0
+        for day, tokens, column in self._dated():
+            if day is None:
+                undated += 1
+            elif day > today:
+                later += 1
+            elif day < first:
+                earlier += 1
+            else:
+                week = sums[_monday(day)]
+                week[column] += 1
+                week[column + 1] += tokens
+        return Growth(tuple(Week(monday, *sums[monday]) for monday in sums), earlier, later, undated)
+
+    def _dated(self) -> Iterator[tuple[date | None, int, int]]:
+        """Day, tokens and column of a week for each log, 0, and each memory, 2."""
+        for path, tokens in self._tokens.items():
+            if day := self._log_day(path):
+                yield day, tokens, 0
+        for memory, tokens in self._memories_in(self._memories):
+            yield parse_date(memory.created), tokens, 2
+
+    def _log_day(self, path: str) -> date | None:
+        """The day in the name of a log; None for any other file."""
+        return None if path in self._memories else day_of_name(path)
+
+    def _memories_in(self, paths: Iterable[str]) -> Sequence[tuple[Memory, int]]:
+        return [pair for path in paths for pair in self._memories.get(path, ())]
+
+    @cached_property
+    def _active(self) -> Mapping[str, Sequence[tuple[Memory, int]]]:
+        """The memories of each owner that a build may show, under the ids that builds give them, with their tokens."""
+        active = {}
+        for owner, paths in self._paths.items():
+            pairs = self._memories_in(paths)
+            memories = distinct_memories(memory for memory, _ in pairs)[0]
+            superseded = superseded_by(memories)
+            active[owner] = [
+                (memory, tokens)
+                for memory, (_, tokens) in zip(memories, pairs, strict=True)
+                if memory.status in ACTIVE_STATUSES and memory.id not in superseded
+            ]
+        return active
 
 
 def _owner(path: str) -> str:
@@ -163,29 +200,33 @@ def _owner(path: str) -> str:
     return "/".join(parts[:2]) if parts[0] in {"agents", "teams"} and len(parts) > 2 else PROJECT
 
 
-def _owner_size(owner: str, files: Sequence[_Counted], active: int) -> OwnerSize:
-    return OwnerSize(
-        owner,
-        files=len(files),
-        bytes=sum(each.document.size for each in files),
-        tokens=sum(each.tokens for each in files),
-        logs=sum(each.log_day is not None for each in files),
-        memories=sum(len(each.memories) for each in files),
-        active_memories=active,
-        memory_tokens=sum(tokens for each in files for _, tokens in each.memories),
-    )
+def _monday(day: date) -> date:
+    return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
 
 
-def _active_memories(files: Sequence[_Counted]) -> Sequence[tuple[Memory, int]]:
-    """The memories of one owner that a build may show, under the ids that builds give them, with their tokens."""
-    pairs = [pair for each in files for pair in each.memories]
-    memories = distinct_memories(memory for memory, _ in pairs)[0]
-    superseded = superseded_by(memories)
-    return [
-        (memory, tokens)
-        for memory, (_, tokens) in zip(memories, pairs, strict=True)
-        if memory.status in ACTIVE_STATUSES and memory.id not in superseded
-    ]
+def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
+    """Each memory that says the same as an earlier one, once, with the most similar of these."""
+    texts = [fold_text(memory.text) for memory, _ in memories]
+    best: dict[int, tuple[float, int]] = {}
+    for earlier, later, share in similar_pairs(texts):
+        if share >= SAME:
+            best[later] = max(best.get(later, (0.0, 0)), (share, -earlier))
+    for later, (share, earlier) in best.items():
+        memory, tokens = memories[later]
+        yield memory, memories[-earlier][0], share, tokens
+
+
+def _contributors(shares: Iterable[tuple[str, int]]) -> Sequence[Contributor]:
+    counts: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for name, size in shares:
+        counts[name] += 1
+        tokens[name] += size
+    return _largest(Contributor(name, counts[name], tokens[name]) for name in counts)
+
+
+def _largest(contributors: Iterable[_Sized]) -> Sequence[_Sized]:
+    return sorted(contributors, key=lambda each: (-each.tokens, each[0]))
 
 
 def _author(memory: Memory) -> str:
@@ -211,64 +252,6 @@ merke notiz regel risiko stand wichtig ziel
 """
 _NO_AUTHORS = frozenset(_LABELS.split())
 """Words before a colon that name a time or a kind of statement, and nobody who says it."""
-
-
-def _contributors(shares: Iterable[tuple[str, int]]) -> tuple[Contributor, ...]:
-    counts: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    for name, size in shares:
-        counts[name] += 1
-        tokens[name] += size
-    return _largest(Contributor(name, counts[name], tokens[name]) for name in counts)
-
-
-def _growth(files: Sequence[_Counted], today: date, weeks: int) -> Growth:
-    last = _monday(today)
-    weeks = min(weeks, (last.toordinal() - 1) // 7 + 1)  # no calendar goes further back
-    first = last - timedelta(weeks=weeks - 1)
-    sums: Mapping[date, list[int]] = {first + timedelta(weeks=number): [0, 0, 0, 0] for number in range(weeks)}
-    earlier = later = undated = 0
-    for day, tokens, column in _dated(files):
-        if day is None:
-            undated += 1
-        elif day > today:
-            later += 1
-        elif day < first:
-            earlier += 1
-        else:
-            week = sums[_monday(day)]
-            week[column] += 1
-            week[column + 1] += tokens
-    return Growth(tuple(Week(monday, *sums[monday]) for monday in sums), earlier, later, undated)
-
-
-def _dated(files: Sequence[_Counted]) -> Iterator[tuple[date | None, int, int]]:
-    """Day, tokens and column of a week for each log, 0, and each memory, 2."""
-    for each in files:
-        if each.log_day:
-            yield each.log_day, each.tokens, 0
-        for memory, tokens in each.memories:
-            yield parse_date(memory.created), tokens, 2
-
-
-def _monday(day: date) -> date:
-    return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
-
-
-def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
-    """Each memory that says the same as an earlier one, once, with the most similar of these."""
-    texts = [fold_text(memory.text) for memory, _ in memories]
-    best: dict[int, tuple[float, int]] = {}
-    for earlier, later, share in similar_pairs(texts):
-        if share >= SAME:
-            best[later] = max(best.get(later, (0.0, 0)), (share, -earlier))
-    for later, (share, earlier) in best.items():
-        memory, tokens = memories[later]
-        yield Duplicate(memory, memories[-earlier][0], share, tokens)
-
-
-def _largest(contributors: Iterable[_Sized]) -> tuple[_Sized, ...]:
-    return tuple(sorted(contributors, key=lambda each: (-each.tokens, each[0])))
 
 
 class FileData(TypedDict):
@@ -361,22 +344,22 @@ class StatsDocument(TypedDict):
 
 
 def stats_data(
-    stats: WorkspaceStats, context: Context | None, problems: Sequence[Problem], day: date, tokenizer: str, top: int
+    stats: WorkspaceStats, growth: Growth, context: Context | None, problems: Sequence[Problem], top: int
 ) -> dict[str, object]:
     """The statistics with the layers of a context, None for none; of each list of contributors, `top` at most."""
-    redundant = stats.duplicates
     return {
-        "date": str(day),
-        "tokenizer": tokenizer,
         "owners": stats.owners,
-        "growth": stats.growth,
+        "growth": growth,
         "files": [each._asdict() | {"path": each.name} for each in stats.files[:top]],
         "authors": stats.authors[:top],
         "types": stats.types[:top],
         "duplicates": {
-            "memories": len(redundant),
-            "tokens": sum(each.tokens for each in redundant),
-            "largest": [each._asdict() | {"similarity": round(each.share, 4)} for each in redundant[:top]],
+            "memories": len(stats.duplicates),
+            "tokens": sum(tokens for *_, tokens in stats.duplicates),
+            "largest": [
+                {"memory": memory, "same_as": same, "similarity": round(share, 4), "tokens": tokens}
+                for memory, same, share, tokens in stats.duplicates[:top]
+            ],
         },
         "context": context and _build_data(context),
         "problems": problems,

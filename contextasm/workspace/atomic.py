@@ -1,6 +1,7 @@
-"""Write files whole or not at all.
+"""Write files whole or not at all, also those that ctxasm stores for itself in the folder `.ctxasm` of a workspace.
 
-Standard streams are written in `cli/output.py`.
+`.ctxasm` may have come with the workspace, so nothing is written through a link in its place. `cli/output.py` writes
+the standard streams.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
         # Not of the real path: that of `/dev/stdout` in a pipeline is no path at all.
         status = os.stat(path)
     except FileNotFoundError:
-        mode = 0o666 & ~_permission_mask() if new_mode is None else new_mode
+        mode = 0o666 & ~permission_mask() if new_mode is None else new_mode
         owner = None if new_mode is None else _owner(os.path.dirname(target))
     except OSError as error:
         raise _write_error(path, error) from error
@@ -88,6 +89,19 @@ def make_folders(folder: Path) -> None:
         os.chown(folder, *owner)
 
 
+def create(path: str | Path, data: bytes) -> None:
+    """Make a new file; an existing one is never opened, even if it came a moment ago. Raises `OSError`."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        emit(handle, data)
+    except BaseException:
+        # The next run would take half a file for one that somebody has written.
+        os.unlink(path)
+        raise
+    finally:
+        os.close(handle)
+
+
 def _replace_file(target: str, data: bytes, mode: int, owner: tuple[int, int] | None) -> None:
     """Write a temporary file beside the file and give it the file's name."""
     import tempfile
@@ -133,7 +147,8 @@ def _write_error(path: Path, error: OSError, *, replaced: bool = False) -> Conte
     return ContextasmError(str(path), f"can't be written: {error.strerror}", hint)
 
 
-def _permission_mask() -> int:
+def permission_mask() -> int:
+    """The rights that new files of this process don't get (umask)."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -154,3 +169,77 @@ def emit(handle: int, data: bytes) -> None:
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             poll.poll()
+
+
+STATE_FOLDER = ".ctxasm"
+
+
+def make_state_folder(root: str | Path, name: str = STATE_FOLDER) -> Path:
+    """The state of the workspace at `root`, or another folder of ctxasm's own; it is made where it is missing.
+
+    A `.gitignore` has git leave the folder alone. Raises `OSError` where the folder can't be made, and
+    `ContextasmError` where something else is in its place.
+    """
+    state = Path(os.path.realpath(root), name)
+    _make_folder(state, 0o777)
+    with suppress(OSError):  # of anybody: it is not written over, and no link is followed
+        create(state / ".gitignore", b"*\n")
+    return state
+
+
+def state_folder(root: str | Path, *names: str) -> Path:
+    """The folder below the state of the workspace at `root` that these names lead to; missing ones are made.
+
+    Raises `ContextasmError` if one can't be made, and if something else is in its place.
+    """
+    try:
+        folder = make_state_folder(root)
+        for name in names:
+            folder /= name
+            _make_folder(folder, 0o700)
+    except OSError as error:
+        where = str(error.filename or root)
+        raise ContextasmError(where, f"can't be made: {error.strerror}", "make the workspace writable") from error
+    return folder
+
+
+def private_folder(root: str | Path, *names: str) -> Path:
+    """As `state_folder`; afterwards only the owner can open these folders, also those that came with the workspace."""
+    for depth in range(1, len(names) + 1):
+        _close_to_others(state_folder(root, *names[:depth]))
+    return state_folder(root, *names)
+
+
+def write_private(path: Path, data: bytes) -> bool:
+    """Make `data` the content of a file below the state, for the owner alone; False where the file had it already.
+
+    A link, a pipe or a device in its place came from elsewhere: it is replaced, and nothing is written through it.
+    Raises as `atomic.write`, and `OSError` where what is in its place can't be taken away.
+    """
+    with suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or not _close_to_others(path):
+            os.unlink(path)
+    return write(path, data, new_mode=0o600)
+
+
+def _close_to_others(path: Path) -> bool:
+    """Take all rights to a file or folder from group and others; False where they have some that can't be taken."""
+    mode = stat.S_IMODE(os.lstat(path).st_mode)
+    if mode & 0o077:
+        try:
+            os.chmod(path, mode & 0o700)
+        except PermissionError:  # it is somebody else's, or its file system has no rights
+            return False
+    return True
+
+
+def _make_folder(folder: Path, mode: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(folder, mode)
+    file_mode = os.lstat(folder).st_mode
+    if stat.S_ISLNK(file_mode):
+        raise ContextasmError(str(folder), "leads elsewhere through a link", "take the link away")
+    if not stat.S_ISDIR(file_mode):
+        hint = "make it a folder"
+        raise ContextasmError(str(folder), f"can't be made: {os.strerror(errno.EEXIST)}", hint)

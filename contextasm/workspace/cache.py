@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from struct import Struct
 
+from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
 
 
@@ -91,8 +92,11 @@ class TokenCountCache:
             if self._can_append:
                 self._append()
             else:
-                self._replace_file()
-        except OSError:
+                from contextasm.workspace.atomic import write  # here: most builds only append
+
+                write(self._path, self._header + _pack(self._loaded_counts()))
+                self._can_append = True
+        except (OSError, ContextasmError):
             # The next build only has to count again.
             return
         self._added = {}
@@ -131,15 +135,6 @@ class TokenCountCache:
             os.write(handle, header + _pack(self._added))
         finally:
             os.close(handle)
-
-    def _replace_file(self) -> None:
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        try:
-            temporary.write_bytes(self._header + _pack(self._loaded_counts()))
-            temporary.replace(self._path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        self._can_append = True
 
 
 def _pack(counts: dict[bytes, int]) -> bytes:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from contextasm.model import ContextasmError
 from contextasm.text.exchange.entry import SourceFile
-from contextasm.workspace.atomic import emit
+from contextasm.workspace.atomic import create, permission_mask
 from contextasm.workspace.reading import file_bytes
 
 
@@ -81,11 +81,9 @@ def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool
         raise ContextasmError(path, f"can't be written: {error.strerror}", "make the folder above it first") from error
     try:
         for name, data in files:
-            _write_new(f"{temporary}/{name}", data)
+            create(f"{temporary}/{name}", data)
         if not private:
-            mask = os.umask(0o077)
-            os.umask(mask)
-            os.chmod(temporary, 0o777 & ~mask)
+            os.chmod(temporary, 0o777 & ~permission_mask())
         os.rename(temporary, full)
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -93,11 +91,3 @@ def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool
             what = f"can't be written: {error.strerror}"
             raise ContextasmError(path, what, "free some space, or name another folder") from error
         raise
-
-
-def _write_new(path: str, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        emit(handle, data)
-    finally:
-        os.close(handle)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.names.glob import list_matching
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.names.glob import TreeEntry, list_matching
 from contextasm.text.names.templates import is_pattern
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
 
@@ -75,6 +75,11 @@ def _below(root: str, folder: str, typed: str) -> str | None:
     return None
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is this folder or below it; links are not followed."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 MARKS = ("ctxasm.yaml", "agents")
 """Names that make a folder a workspace."""
 
@@ -107,6 +112,9 @@ class Overlay(Protocol):
 
 class Folder:
     """Workspace that is a folder on disk (`model.StampedWorkspace`)."""
+
+    is_on_disk = True
+    """False for one whose files git has (`workspace/git/folder.py`)."""
 
     def __init__(self, root: Path, overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` where it is no folder."""
@@ -142,15 +150,14 @@ class Folder:
         """Whether `path` is a file, or a link to one."""
         return os.path.isfile(self._full(path))
 
-    def entries(self, folder: str) -> Sequence[os.DirEntry[str]] | None:
+    def entries(self, folder: str) -> Sequence[TreeEntry] | None:
         """Names in a folder but for hidden ones; empty where there is no such folder.
 
         None where the folder can't be listed; `read` gives the problem, at the path with a `/` behind it.
         """
         path = f"{folder or '.'}/"
         try:
-            with os.scandir(self._full(folder)) as entries:
-                return [entry for entry in entries if not entry.name.startswith(".")]
+            return [entry for entry in self._scan(folder) if not entry.name.startswith(".")]
         except FileNotFoundError:
             return []
         except NotADirectoryError:
@@ -167,7 +174,7 @@ class Folder:
             return Problem("outside-workspace", path, 0, "is no path inside the workspace")
         if not self.holds(os.path.dirname(path)):
             return Problem("outside-workspace", path, 0, "leads out of the workspace through a link")
-        data = file_bytes(self._full(path), holds=self._holds_real)
+        data = self._bytes(path)
         return decode_document(path, data) if isinstance(data, bytes) else self._problem(path, data)
 
     def _problem(self, path: str, failure: ReadFailure) -> Problem | None:
@@ -181,7 +188,7 @@ class Folder:
         """The problem of a path whose folder is a file, or lies below one."""
         names = folder.split("/")
         above = ("/".join(names[: number + 1]) for number in range(len(names)))
-        file = next((place for place in above if not os.path.isdir(self._full(place))), folder)
+        file = next((place for place in above if not self._is_folder(place)), folder)
         return Problem("not-a-folder", path, 0, f"can't be read: {file} is a file, not a folder")
 
     def stamp(self, path: str) -> FileStamp | None:
@@ -206,8 +213,19 @@ class Folder:
             self._inside[folder] = self._holds_real(os.path.realpath(self._full(folder)))
         return self._inside[folder]
 
+    def _scan(self, folder: str) -> Sequence[TreeEntry]:
+        """The entries of a folder, hidden ones included. Raises `OSError` if it can't be listed."""
+        with os.scandir(self._full(folder)) as entries:
+            return [*entries]
+
+    def _bytes(self, path: str) -> bytes | ReadFailure:
+        return file_bytes(self._full(path), holds=self._holds_real)
+
+    def _is_folder(self, path: str) -> bool:
+        return os.path.isdir(self._full(path))
+
     def _holds_real(self, real: str) -> bool:
-        return real == self.root or real.startswith(self.root.rstrip("/") + "/")
+        return is_below(real, self.root)
 
     def _full(self, path: str) -> str:
         place = self.overlay.place(path) if self.overlay else None

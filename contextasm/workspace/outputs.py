@@ -1,19 +1,22 @@
-"""Output files of a build, written whole or in a managed block.
+"""Output files of a build, written whole or in a managed block, and the input files that none of them may replace.
 
-All that a write needs is read and settled here, so that no file has to be refused once the first one is written. That
-no build reads such a file is settled in `workspace/inputs.py`; the caller writes.
+Everything that a write needs is read and checked here, so that no file is refused after the first one is written. The
+caller writes. Files are compared by what the disk holds, whatever their spelling: links, hard links, `./`, and the case
+of letters if the disk ignores it.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Literal, NamedTuple, Self
 
 from contextasm.model import ContextasmError
 from contextasm.text.markdown.managed_block import find_block, with_block
+from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
+from contextasm.workspace.folder import Folder, is_below
 from contextasm.workspace.reading import MISSING, file_bytes
 
 BLOCK_SUFFIXES = (".md", ".mdc", ".markdown")
@@ -75,16 +78,8 @@ REPORTS = {"manifest", "metrics"}
 """Kinds of files that tell of a context and do not hold its text."""
 
 
-class PendingWrite(NamedTuple):
-    """A file and its new content."""
-
-    target: OutputFile
-    data: bytes
-
-    @property
-    def path(self) -> Path:
-        """The path as the user named it."""
-        return self.target.path
+PendingWrite = tuple[OutputFile, bytes]
+"""A file and its new content."""
 
 
 def file_identity(path: str) -> FileIdentity:
@@ -167,7 +162,7 @@ def pending_writes(targets: Iterable[OutputFile], data: bytes, *, force: bool = 
 
 def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
     if not target.managed:
-        return PendingWrite(target, data)
+        return target, data
     if target.path.exists() and not target.path.is_file():
         raise ContextasmError(str(target.path), "is no file that could hold a block", "name a text file")
     old = current_bytes(target.path) or b""
@@ -175,7 +170,7 @@ def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWr
         raise ContextasmError(str(target.path), "is no UTF-8 text", "name a text file, or save it as UTF-8")
     # Bytes that are no UTF-8 stand outside the block, and stay unchanged.
     new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
-    return PendingWrite(target, new.encode("utf-8", "surrogateescape"))
+    return target, new.encode("utf-8", "surrogateescape")
 
 
 def current_bytes(path: Path) -> bytes | None:
@@ -186,3 +181,130 @@ def current_bytes(path: Path) -> bytes | None:
     if data.code in {MISSING, "not-a-folder"}:
         return None
     raise ContextasmError(str(path), data.message, "name a file that can be read")
+
+
+_ARCHIVE = "ctxasm tidy keeps here what left other files, and searches find it"
+_GIT = "git reads this file"
+
+_KEPT_PLACES = (
+    ("**/archive/*.txt", _ARCHIVE),
+    ("**/daily/archive/**", _ARCHIVE),
+    ("**/memories/archive/**", _ARCHIVE),
+    ("**/.gitignore", _GIT),
+    ("**/.gitattributes", _GIT),
+)
+"""Patterns of files below the workspace, as `text.glob.glob_matches` takes them, that no layer needs to read."""
+
+
+class InputPattern(NamedTuple):
+    """A pattern of the files that one part of a build reads."""
+
+    pattern: str
+    """Path or pattern below the workspace, as `text.glob.list_matching` takes it."""
+    what: str
+    """The reason why no output may replace such a file."""
+    takes_block: bool = False
+    """Whether a file may hold a managed block: it is read as text, and the block is taken out on reading."""
+    takes_new_file: bool = False
+    """Whether a new file with nothing but a managed block changes no context."""
+
+
+class InputFiles(NamedTuple):
+    """All files that builds of a workspace could read."""
+
+    folder: Folder
+    patterns: tuple[InputPattern, ...]
+    others: tuple[tuple[str, str], ...]
+    """Paths of files and folders in or outside the workspace, each with the reason why no output may replace it."""
+    outputs: tuple[str, ...]
+    """Paths of the files that `outputs:` lists."""
+
+
+def refuse_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> None:
+    """Raise `ContextasmError` for a target that a build could read, whether it exists or not.
+
+    Also for one that a link in the workspace turns into a file outside: the person did not name that file.
+    """
+    for target in targets:
+        if _leads_out(target, inputs.folder.root):
+            what = f"a link in the workspace leads out of it, to {target.real}"
+            raise ContextasmError(f"{target.option} {target.path}", what, "name that file itself to write it")
+    for target, what in overwritten_inputs(targets, inputs):
+        raise ContextasmError(f"{target.option} {target.path}", what, "name another file to write to")
+
+
+def _leads_out(target: OutputFile, root: str) -> bool:
+    """Whether the way to a file leads through the workspace and out of it again."""
+    return not is_below(target.real, root) and any(
+        is_below(os.path.realpath(folder), root) for folder in PurePath(target.full).parents
+    )
+
+
+def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Iterator[tuple[OutputFile, str]]:
+    """Targets that a build could read, each with the reason why it is no place for an output."""
+    if not targets:
+        return
+    by_identity = {target.identity: target for target in targets}
+    for path, what in inputs.others:
+        yield from ((target, what) for target in targets if _is_same_or_below(target, path))
+    for path in inputs.outputs:
+        output = by_identity.get(file_identity(path))
+        if output and output.kind not in {"text", "block"}:
+            yield output, "ctxasm.yaml lists this file as an output of a build"
+    yield from _kept_targets(targets, inputs.folder.root)
+    tree = _TreeWithTargets(inputs.folder, targets)
+    for pattern in dict.fromkeys(inputs.patterns):
+        for path in list_matching(tree, pattern.pattern):
+            match = by_identity.get(file_identity(f"{inputs.folder.root}/{path}"))
+            if match and not _is_allowed_block(match, pattern):
+                yield match, pattern.what
+
+
+def _kept_targets(targets: Sequence[OutputFile], root: str) -> Iterator[tuple[OutputFile, str]]:
+    """Targets in archives, and files that other tools read, whether they exist or not."""
+    for target in targets:
+        if is_below(target.real, root):
+            path = os.path.relpath(target.real, root).casefold()  # a disk may ignore the case of letters
+            yield from ((target, what) for pattern, what in _KEPT_PLACES if glob_matches(pattern, path))
+
+
+def _is_allowed_block(target: OutputFile, pattern: InputPattern) -> bool:
+    if not (target.managed and pattern.takes_block and target.real.endswith(BLOCK_SUFFIXES)):
+        return False
+    return pattern.takes_new_file or os.path.exists(target.full)
+
+
+def _is_same_or_below(target: OutputFile, path: str) -> bool:
+    if target.identity == file_identity(path):
+        return True
+    return os.path.isdir(path) and is_below(target.real, os.path.realpath(path))
+
+
+class _TreeWithTargets:
+    """The workspace as if all targets existed already (`text.glob.Tree`)."""
+
+    def __init__(self, folder: Folder, targets: Sequence[OutputFile]) -> None:
+        self._folder = folder
+        self._identities = {target.identity for target in targets}
+        self._names: dict[FileIdentity, list[str]] = {}
+        for target in targets:
+            parent, name = os.path.split(target.real)
+            self._names.setdefault(file_identity(parent), []).append(name)
+
+    def holds(self, folder: str) -> bool:
+        """Whether a folder lies in the workspace, once links are followed."""
+        return self._folder.holds(folder)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file at `path`, or a target would make one."""
+        return self._folder.exists(path) or file_identity(f"{self._folder.root}/{path}") in self._identities
+
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
+        """Names in a folder, those of targets included; hidden ones are left out, as in any folder."""
+        names: set[str] = set()
+        for entry in self._folder.entries(folder) or ():  # of a folder that can't be listed, a build reads nothing
+            names.add(entry.name)
+            yield entry
+        for name in self._names.get(file_identity(f"{self._folder.root}/{folder}"), ()):
+            if name not in names and not name.startswith("."):
+                yield NamedEntry(name)

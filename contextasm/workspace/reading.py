@@ -1,7 +1,7 @@
 """Reading: the one way to the bytes of a file, be it in the workspace or named by a person.
 
 A pipe, a socket, a device or a folder is never opened for its content, so nothing here waits. What the bytes mean is
-decided in `text/cleaning/decode.py`.
+decided in `text/cleaning/clean.py`.
 """
 
 import errno
@@ -48,7 +48,7 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
             status = os.lstat(path)
         return _regular_bytes(path, status, limit)
     except OSError as error:
-        return _failure_of_error(error)
+        return failure_of_error(error)
     except ValueError:  # a NUL, or half a character, in the path
         return ReadFailure("unreadable", "is no path")
     except MemoryError:
@@ -57,7 +57,7 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
 
 def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | ReadFailure:
     if stat.S_ISLNK(status.st_mode):  # what `realpath` leaves of links that lead to themselves
-        return _failure_of_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
+        return failure_of_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
     if not stat.S_ISREG(status.st_mode):
         return _failure_of_type(status.st_mode)
     handle = os.open(path, _FLAGS)
@@ -93,7 +93,8 @@ def _failure_of_type(mode: int) -> ReadFailure:
     return ReadFailure("not-a-file", f"is {file_type}, not a file")
 
 
-def _failure_of_error(error: OSError) -> ReadFailure:
+def failure_of_error(error: OSError) -> ReadFailure:
+    """The failure of a file whose status or content the system does not give."""
     if isinstance(error, FileNotFoundError):
         return ReadFailure(MISSING, error.strerror or "does not exist")
     code = "not-a-folder" if isinstance(error, NotADirectoryError) else "unreadable"

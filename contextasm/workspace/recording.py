@@ -63,7 +63,6 @@ class RecordingWorkspace:
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
 
 
 class SnapshotWorkspace:
@@ -97,7 +96,7 @@ def _not_recorded(path: str) -> ContextasmError:
 class InspectedWorkspace(RecordingWorkspace):
     """Recorded folder, or git's index, that knows what it records."""
 
-    def __init__(self, folder: Folder | GitWorkspace) -> None:
+    def __init__(self, folder: Folder) -> None:
         super().__init__(folder)
         self.folder = folder
 

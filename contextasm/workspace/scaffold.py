@@ -11,6 +11,7 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError
 from contextasm.text.names.templates import fill_template
+from contextasm.workspace.atomic import create
 
 STARTERS = Path(__file__).parent / "starters"
 
@@ -79,17 +80,9 @@ def _make_folder(full: Path) -> bool:
 
 def _make_file(full: Path, text: str) -> bool:
     try:
-        # O_EXCL: an existing file is never opened, even if it came a moment ago.
-        handle = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        create(full, text.encode())
     except FileExistsError:
         if full.is_dir():
             raise IsADirectoryError(0, "Is a directory", str(full)) from None
         return False
-    try:
-        with open(handle, "wb") as file:
-            file.write(text.encode())
-    except BaseException:
-        # The next run would leave half a file alone, as if somebody had written it.
-        full.unlink()
-        raise
     return True

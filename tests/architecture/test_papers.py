@@ -20,7 +20,7 @@ from contextasm.config.profiles.layers import LAYER_KEYS
 from contextasm.config.profiles.loader import KEYS
 from contextasm.rendering.metrics import ContextMetrics
 from contextasm.rules.evaluate import ALIASES
-from contextasm.text.memories.fields import FIELDS
+from contextasm.text.memories.parser import FIELDS
 from tests.command import ROOT
 
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")
@@ -28,7 +28,6 @@ PAGES = ("ctxasm.1", "ctxasm.yaml.5")
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No variable of the person who runs the tests."""
     for name in [name for name in os.environ if name.startswith("CTXASM_")]:
         monkeypatch.delenv(name)
 
@@ -41,12 +40,10 @@ def page(name: str) -> str:
 
 
 def part(name: str, heading: str) -> str:
-    """What stands under one heading of a page."""
     return page(name).partition(f"\n.SH {heading}\n")[2].partition("\n.SH ")[0]
 
 
 def examples(name: str) -> list[str]:
-    """The texts that a page sets apart."""
     return re.findall(r"\.nf\n(.*?)\.fi\n", part(name, "EXAMPLES"), re.DOTALL)
 
 

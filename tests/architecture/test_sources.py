@@ -6,21 +6,19 @@ import ast
 from collections.abc import Iterator
 
 from contextasm.model import SOURCE_TRAITS
-from contextasm.retrieval.registry import SOURCES
+from contextasm.retrieval.retrieve import SOURCES
 from tests.architecture.source import trees
 
-TABLES = {"model.sources", "retrieval.registry"}
+TABLES = {"model.sources", "retrieval.retrieve"}
 UNMISTAKABLE = {name for name in SOURCE_TRAITS if "-" in name} | {"daily", "weighed"}
 """Names that mean nothing but a source; `search` and `files`, for example, are names of other things, too."""
 
 
 def names(node: ast.AST) -> set[str]:
-    """The names of sources that code spells as constants."""
     return SOURCE_TRAITS.keys() & {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
 
 
 def asks_for_source(node: ast.AST) -> bool:
-    """Whether a comparison has the sources of a layer on one side."""
     sources = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.attr == "sources"]
     return isinstance(node, ast.Compare | ast.BinOp | ast.Call) and bool(sources)
 

@@ -50,7 +50,6 @@ main()
 
 
 def loaded(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> set[str]:
-    """The modules that a command line has loaded when it ends."""
     target = folder / "modules.txt"
     result = python(SCRIPT, *words, target, env=env)
     assert result.code == 0, result.err

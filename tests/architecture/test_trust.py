@@ -15,7 +15,6 @@ PROMISES = dict(re.findall(r"^\| P(\d+) \| [^|]+ \| `(tests/[\w/]+\.py)` \|$", P
 
 @cache
 def held() -> dict[str, set[str]]:
-    """The promises that docstrings of tests begin with, by file."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         functions = (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.FunctionDef))

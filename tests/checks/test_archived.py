@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.text.names.archived_paths import known_paths
+from contextasm.text.names.places import known_paths
 from tests.command import fill, inside
 
 SECRET = "ghp_" + "R4nd0mT0kenV4lue9xYzAbCdEfGhIjKl2345"

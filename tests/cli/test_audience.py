@@ -21,7 +21,6 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A workspace with private lines."""
     fill(tmp_path, FILES, base={})
     return tmp_path
 

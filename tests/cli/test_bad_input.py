@@ -455,7 +455,6 @@ def test_signal_ends_a_waiting_build_with_its_code(tmp_path: Path, signal_: sign
 
 
 def _wait_until_it_reads(process: int) -> None:
-    """Until the process sleeps in a read of its standard input."""
     end = time.monotonic() + 3  # where the system does not tell, that is long enough
     while time.monotonic() < end:
         try:

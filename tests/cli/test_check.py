@@ -24,7 +24,6 @@ NOTE = "日本語の文" * 9 + "\n"
 
 
 def check(folder: Path, *words: str | Path, **env: str) -> Result:
-    """Run the command in a workspace."""
     return inside("check", *words, cwd=folder, env=env)
 
 
@@ -71,7 +70,6 @@ def test_json_holds_the_fields(tmp_path: Path) -> None:
 
 
 def _repository(folder: Path) -> Path:
-    """A workspace two folders down in a git repository, with one error."""
     (folder / ".git").mkdir()
     return fill(folder / "docs" / "ctx", {**DAY, KNOWN: f"Text\n{TOKEN}\n"})
 

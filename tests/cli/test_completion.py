@@ -31,7 +31,6 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A workspace with two agents and a team."""
     identity = {f"agents/{name}/IDENTITY.md": "I am here.\n" for name in ("luna", "lukas")}
     (tmp_path / "w" / "below").mkdir(parents=True)
     return fill(tmp_path / "w", {**identity, "teams/q1/GOALS.md": "Goals.\n"}, base={})
@@ -130,7 +129,6 @@ def test_an_unknown_shell_is_refused() -> None:
 
 @pytest.fixture
 def bin_folder(tmp_path: Path) -> Path:
-    """A folder with a program `ctxasm`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "ctxasm"

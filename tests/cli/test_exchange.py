@@ -29,17 +29,14 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def run(workspace: Path, *words: str | Path, stdin: str | None = None) -> Result:
-    """The command for the agent of a workspace."""
     return inside(*words, "-w", workspace, "-a", "a", stdin=stdin)
 
 
 def export(workspace: Path, *words: str | Path) -> Result:
-    """`export` for the agent of a workspace."""
     return inside("export", *words, "-w", workspace, "-a", "a")
 
 
 def imported(workspace: Path, name: str) -> str:
-    """The file that an import of this format writes."""
     return (workspace / f"agents/a/memories/imported-{name}.md").read_text(encoding="utf-8")
 
 
@@ -186,7 +183,6 @@ def left_out(done: Result) -> dict[str, str]:
 
 
 def texts(workspace: Path) -> list[str]:
-    """The texts of all memories, as they are exported."""
     return [json.loads(line)["text"] for line in export(workspace, "--audience", "personal").out.splitlines()]
 
 

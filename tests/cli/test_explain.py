@@ -26,7 +26,6 @@ _TYPE = re.compile(r"\[[^\[\]()]+\][ \t]+")
 
 
 def luna(budget: str = "16k") -> PreparedBuild:
-    """The usual request to the sample workspace."""
     flags = Options(workspace=str(SAMPLE), agent="luna", team="q1", budget=budget)
     return prepare_build(flags, ProcessEnvironment({}, Path("/"), lambda: 0.0))
 
@@ -95,7 +94,6 @@ def bare(line: str) -> str:
 
 
 def sample_lines(seed: int, count: int) -> list[tuple[str, int]]:
-    """Random lines of the files of the sample workspace, as path and number."""
     files = sorted(path for path in SAMPLE.rglob("*.md"))
     every = [(file.relative_to(SAMPLE).as_posix(), n) for file in files for n, _ in enumerate(lines_of(file)[:-1], 1)]
     return Random(seed).sample(every, count)

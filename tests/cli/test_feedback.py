@@ -17,12 +17,10 @@ WEIGHED = "layers:\n  - {id: L5, source: weighed, order: best, weights: {credibi
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace of one agent with three memories, one of them a draft."""
     return fill(tmp_path, {"agents/a/memories/m.md": MEMORIES, "ctxasm.yaml": WEIGHED})
 
 
 def record(root: Path) -> str:
-    """The id of a new record of a build."""
     before = {path.stem for path in (root / ".ctxasm" / "records").glob("*.json")}
     assert inside("build", "--record", "-q", *DAY, cwd=root).code == 0
     (new,) = {path.stem for path in (root / ".ctxasm" / "records").glob("*.json")} - before
@@ -30,7 +28,6 @@ def record(root: Path) -> str:
 
 
 def lines(root: Path) -> list[dict[str, object]]:
-    """What the file of the month says."""
     return [json.loads(line) for line in (root / LINES).read_text(encoding="utf-8").splitlines()]
 
 
@@ -157,7 +154,6 @@ def test_builds_weigh_it_and_a_record_of_one_replays_after_more_feedback(root: P
 
 
 def record_with(root: Path, text: str) -> str:
-    """The id of a record of a build that differs from those before."""
     count = len([*(root / ".ctxasm" / "records").glob("*.json")])
     fill(root, {"agents/a/KNOWLEDGE.md": f"{text} {count}\n"})
     return record(root)

@@ -27,7 +27,6 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def on_terminal(*words: str, columns: int = 100, env: dict[str, str] | None = None) -> str:
-    """Everything that the command writes on a terminal of this width."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = clean({"TERM": "xterm-256color", **(env or {})})

@@ -23,12 +23,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def files(root: Path) -> dict[str, str]:
-    """Every file below a folder, with its text."""
     return {str(path.relative_to(root)): path.read_text() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
 def init(capfd: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    """The lines that it prints."""
     assert run(["init", *words]) == 0
     out, err = capfd.readouterr()
     assert not err

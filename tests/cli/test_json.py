@@ -71,7 +71,6 @@ DOCUMENTS: Mapping[str, Sequence[tuple[str, ...]]] = {
 
 
 def held_against_its_schema(document: Any) -> str:
-    """The name of a document's schema, which it fits."""
     name = document["schema"]
     assert re.fullmatch(r"ctxasm\.[a-z-]+/[1-9]", name)
     path = SCHEMAS / f"{name.removeprefix('ctxasm.').replace('/', '-')}.json"
@@ -84,7 +83,6 @@ def held_against_its_schema(document: Any) -> str:
 
 
 def documents_of(command: str, folder: Path) -> list[Any]:
-    """What the command lines of one command print in a copy of the sample."""
     root = fill(Path(copytree(SAMPLE, folder / "ws")), MORE, base={})
     inside("build", *REQUEST, "--record", "-o", os.devnull, cwd=root)
     (record,) = (root / ".ctxasm" / "records").glob("*.json")
@@ -128,7 +126,6 @@ def test_every_other_command_has_none() -> None:
 
 
 def told(*words: str | Path, cwd: Path, code: int = 0) -> Any:
-    """What a command tells as JSON."""
     result = inside(*words, cwd=cwd)
     assert result.code == code, result.err
     return json.loads(result.out)

@@ -33,18 +33,15 @@ BUILD = ("build", "-a", "a", "-t", "t", "-q")
 
 
 def locked(folder: Path, *words: str, **env: str) -> Result:
-    """A locked build in a workspace."""
     return inside(*BUILD, "--locked", "-w", str(folder), *words, env=env)
 
 
 def approve(folder: Path, files: Mapping[str, str] = WHOLE) -> None:
-    """Write the files and approve them."""
     fill(folder, files, base={})
     assert inside("lock", "-w", str(folder)).code == 0
 
 
 def approved(folder: Path) -> list[str]:
-    """The paths in the lock."""
     return [*parse_lock((folder / "ctxasm.lock").read_bytes(), "ctxasm.lock")]
 
 

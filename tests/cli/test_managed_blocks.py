@@ -21,18 +21,15 @@ BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """The smallest workspace, in a folder of its own."""
     (tmp_path / "ws").mkdir()
     return fill(tmp_path / "ws", {})
 
 
 def into(workspace: Path, *words: str | Path) -> Result:
-    """A build into the files of a folder beside the workspace."""
     return inside("build", "-w", workspace, "-q", *words, cwd=workspace.parent)
 
 
 def block(text: str) -> str:
-    """What stands between the marker lines."""
     lines = text.splitlines(keepends=True)
     marks = [number for number, line in enumerate(lines) if line.startswith((BEGIN, END))]
     assert len(marks) == 2, text
@@ -40,7 +37,6 @@ def block(text: str) -> str:
 
 
 def state(text: str) -> str:
-    """Whether a text has a block, and what became of it."""
     found = find_block(text)
     if found is None or isinstance(found, BrokenBlock):
         return "broken" if found else "missing"

@@ -14,7 +14,6 @@ TEXT = "# List\r\n\r\n<!-- ours -->\r\n* [decision] One {id=one}\r\n- Two {id=tw
 
 
 def status_of(root: Path, name: str) -> str:
-    """The status of a memory."""
     done = inside("show", name, "-w", root, "--json")
     (memory,) = json.loads(done.out)["memories"]
     return str(memory["status"])

@@ -73,12 +73,15 @@ def test_row_107_a_planted_secret_is_in_no_output(tmp_path: Path, words: tuple[s
 
 def test_row_107_a_planted_secret_is_in_no_state(tmp_path: Path) -> None:
     """P27: neither in a record nor in the index of a large pool."""
-    secret_workspace(tmp_path)
+    workspace, cache = tmp_path / "workspace", tmp_path / "cache"
+    workspace.mkdir()
+    secret_workspace(workspace)
     many = "".join(f"- [fact] Fact number {number} of the deploy.\n" for number in range(1200))
-    (tmp_path / "agents/a/memories/2025-02.md").write_text(many)
+    (workspace / "agents/a/memories/2025-02.md").write_text(many)
     for words in ((), ("--record",)):
-        assert inside("build", *DAY, "--topic", "deploy token", *words, cwd=tmp_path).code == 0
-    state = [path for path in (tmp_path / ".ctxasm").rglob("*") if path.is_file()]
+        line = ("build", *DAY, "--topic", "deploy token", *words)
+        assert inside(*line, cwd=workspace, env={"XDG_CACHE_HOME": str(cache)}).code == 0
+    state = [path for folder in (workspace / ".ctxasm", cache) for path in folder.rglob("*") if path.is_file()]
     assert {"records", "memories"} <= {path.parent.name for path in state}
     assert not [path for path in state if TOKEN.encode() in path.read_bytes() or PASSWORD.encode() in path.read_bytes()]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import LONGEST_TEXT
 from tests.command import fill, inside, refused
@@ -27,7 +27,6 @@ def remember(folder: Path, *words: str, stdin: str | None = None) -> str:
 
 
 def stored(file: Path) -> list[tuple[str, str]]:
-    """Type and text of each memory of a file."""
     found = decode_document("f.md", file.read_bytes())
     assert isinstance(found, Document)
     return [(each.type, each.text) for each in parse_memories(found)[0]]

@@ -20,12 +20,10 @@ FILES = {
 
 
 def workspace(folder: Path, rule: str, **more: str) -> Path:
-    """A workspace with these rules."""
     return fill(folder, FILES | {"rules/10.yaml": rule} | more)
 
 
 def build(folder: Path, *words: str) -> str:
-    """The document."""
     result = inside("build", "-w", folder, "-a", "a", *words)
     assert result.code == 0, result.err
     return result.out

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 import contextasm
 from contextasm.model import Document
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.upkeep.stats import workspace_stats
+from contextasm.upkeep.stats import WorkspaceStats
 from tests.command import COMMAND, LUNA, clean, fill, inside
 from tests.workspaces import DAY, Content, Files, workspaces
 
@@ -41,7 +41,6 @@ MEMORIES = """\
 
 
 def figures(*words: str | Path) -> dict[str, Any]:
-    """The JSON of the command, which has the form of its schema."""
     result = inside("stats", "--json", *words)
     assert (result.code, result.err) == (0, "")
     value: dict[str, Any] = json.loads(result.out)
@@ -134,7 +133,6 @@ def test_in_a_pipe_it_is_ascii_and_secrets_and_hidden_characters_are_not_printed
 
 
 def on_terminal(columns: int, *words: str | Path, env: Mapping[str, str]) -> str:
-    """What the command prints on a terminal of so many columns."""
     outer, inner = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *map(str, words)],
@@ -179,8 +177,8 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     workspace = Files(files)
     reads = [workspace.read(path) for path in files]
     documents = [read for read in reads if isinstance(read, Document)]
-    stats = workspace_stats(documents, DAY, ESTIMATE, weeks)
-    growth = stats.growth
+    stats = WorkspaceStats(documents, ESTIMATE)
+    growth = stats.growth(DAY, weeks)
     memories = sum(owner.memories for owner in stats.owners)
     assert sum(owner.files for owner in stats.owners) == len(stats.files) == len(documents)
     assert sum(owner.tokens for owner in stats.owners) == sum(each.tokens for each in stats.files)
@@ -189,7 +187,7 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     assert dated + growth.undated == memories + sum(owner.logs for owner in stats.owners)
     assert len(growth.weeks) == weeks
     assert len(stats.duplicates) <= sum(owner.active_memories for owner in stats.owners)
-    assert workspace_stats(documents[::-1], DAY, ESTIMATE, weeks).growth == growth
+    assert WorkspaceStats(documents[::-1], ESTIMATE).growth(DAY, weeks) == growth
 
 
 @pytest.mark.parametrize("words", [("--weeks", "0"), ("--top", "0"), ("--weeks", "521"), ("--date", "never")])

@@ -28,7 +28,6 @@ AWAY = {"PGREQUIREPEER": "nobody-at-all"}
 
 @pytest.fixture
 def root(database: Database, tmp_path: Path) -> Path:
-    """A workspace of luna's, whose team has one memory in the store."""
     database.add("The launch is on Friday", id="'launch'")
     return database.workspace(tmp_path / "ws")
 
@@ -276,7 +275,6 @@ def test_rules_see_memories_of_the_store(database: Database, root: Path) -> None
 
 
 def started_watch(root: Path, environment: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
-    """A watch as a process of its own, with its messages in `log`."""
     with (root.parent / "log").open("wb") as log:
         line = [*COMMAND, "watch", "-w", str(root), "-a", "luna", "-t", "q1", "-o", str(root.parent / "out.md"), *words]
         return subprocess.Popen(line, env=clean(environment), stderr=log, stdout=log)
@@ -284,13 +282,11 @@ def started_watch(root: Path, environment: dict[str, str], *words: str) -> subpr
 
 @pytest.fixture
 def own_server() -> Iterator[Database]:
-    """A store on a server that the test may stop."""
     with running_server() as server:
         yield new_database(server)
 
 
 def contains(path: Path, text: str) -> bool:
-    """Whether a file is there and holds a text."""
     return path.exists() and text in path.read_text()
 
 

@@ -29,12 +29,10 @@ def root(database: Database, tmp_path: Path) -> Path:
 
 
 def states(database: Database) -> dict[str, str]:
-    """The status of each memory of the table by its id."""
     return dict(database.run("SELECT id, status FROM ctxasm.memory WHERE NOT deleted"))
 
 
 def told(database: Database, root: Path, *words: str | Path) -> Any:
-    """What a command tells as JSON."""
     result = database.ctxasm(root, *words, "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)

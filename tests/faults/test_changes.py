@@ -16,7 +16,6 @@ LOG = "agents/a/daily/2025-03-14.md"
 
 
 def becomes(path: Path, make: Callable[[Path], None]) -> None:
-    """Put something else where a file was."""
     path.unlink()
     make(path)
 

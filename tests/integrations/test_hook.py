@@ -96,7 +96,6 @@ def hook(event: Mapping[str, Any] | str, *words: str | Path, cwd: Path | str = "
 
 
 def answer(done: Result) -> Mapping[str, Any]:
-    """The one JSON object on standard output."""
     assert done.code == 0, done.err
     assert done.out.count("\n") == 1
     value: Mapping[str, Any] = json.loads(done.out)
@@ -427,7 +426,6 @@ def test_project_that_is_no_workspace_gets_nothing(event: str, tmp_path: Path) -
 
 
 def in_a_folder_that_is_gone(folder: Path, event: Mapping[str, Any], *words: str | Path) -> Mapping[str, Any]:
-    """The answer of a process whose current folder is deleted."""
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     command = ["sh", "-c", script, "sh", sys.executable, "-m", "contextasm", "hook", "--for", "claude-code", *words]
     env = {**clean(), "PYTHONPATH": str(ROOT)}

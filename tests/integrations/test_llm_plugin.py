@@ -30,14 +30,12 @@ def _plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def run(*words: str) -> str:
-    """What `llm` prints."""
     result = CliRunner().invoke(cli, [*words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def built(*words: str) -> str:
-    """The same context by the command."""
     return inside("build", "-q", "-w", SAMPLE, "--audience", "shared", *words).out
 
 

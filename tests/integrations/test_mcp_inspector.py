@@ -27,7 +27,6 @@ Inspect = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def inspect(tmp_path_factory: pytest.TempPathFactory) -> Inspect:
-    """Ask the server of the sample workspace for a method, by the Inspector."""
     folder = tmp_path_factory.mktemp("inspector")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     settings = {name: value for name, value in os.environ.items() if name.casefold().startswith("npm_config_")}
@@ -58,7 +57,6 @@ def inspect(tmp_path_factory: pytest.TempPathFactory) -> Inspect:
 
 
 def answer(inspect: Inspect, words: Sequence[str]) -> Any:
-    """What the server answers, as the Inspector prints it."""
     done = inspect(*words)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

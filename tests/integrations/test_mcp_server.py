@@ -56,12 +56,10 @@ async def read_resource(client: Any, uri: str) -> Any:
 
 
 def call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> Any:
-    """The result of a tool."""
     return ask(served, lambda client: client.call_tool(tool, arguments), mode)
 
 
 def refused_call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> str:
-    """The one line with which a call is refused."""
     result = call(served, tool, arguments, mode)
     assert result.is_error
     (content,) = result.content
@@ -438,13 +436,11 @@ FIRST = {
 
 
 def frame(number: int, method: str, **params: Any) -> bytes:
-    """A request as a line."""
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
 
 
 @contextmanager
 def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server as a process that has been greeted."""
     command = [*COMMAND, "mcp", "-w", str(SAMPLE), "-a", "luna", "-t", "q1", *words]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean(), cwd="/"

@@ -19,7 +19,6 @@ SKILL = (ROOT / "skills" / "ctxasm" / "SKILL.md").read_text(encoding="utf-8")
 
 
 def data(path: str) -> Any:
-    """The JSON of a file of the repository."""
     return json.loads((ROOT / path).read_text(encoding="utf-8"))
 
 

@@ -42,7 +42,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def parameters(name: str) -> list[str]:
-    """The names of all parameters of a function."""
     found = inspect.signature(FUNCTIONS[name]).parameters
     own = [parameter.name for parameter in found.values() if parameter.kind is not parameter.VAR_KEYWORD]
     return own if len(own) == len(found) else [*own, *get_type_hints(RequestOptions)]

@@ -98,7 +98,6 @@ def with_private_parts(draw: st.DrawFn) -> Drawn:
 
 
 def assembled(drawn: Drawn, workspace: Workspace, **asked: Any) -> Context:
-    """A build of the default agent and team."""
     wanted = request(open=("docs/d.md", "graph/entities.yaml", "tasks.yaml"), additional="And this.", **asked)
     return assemble(
         Build(
@@ -113,7 +112,6 @@ def assembled(drawn: Drawn, workspace: Workspace, **asked: Any) -> Context:
 
 
 def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> Iterator[str]:
-    """Everything that is written of a context, as text."""
     yield from (write(context) for _, write in FORMATS.values())
     yield json.dumps([context_data(context), manifest_data(context)], ensure_ascii=False)
     yield from (str(decision_table(context.decisions, every=every)) for every in (False, True))

@@ -98,7 +98,6 @@ def test_default_profile_is_the_one_the_laws_speak_of() -> None:
 
 
 def is_ranked(layer: Layer) -> bool:
-    """Whether a layer's fragments are chosen best first."""
     return layer.ranking.order == "best"
 
 

@@ -43,7 +43,6 @@ CONFIG = st.sampled_from(
 
 
 def check(files: Mapping[str, Content]) -> list[Finding]:
-    """The findings of a workspace made for it alone."""
     with TemporaryDirectory() as folder:
         plain = {path: content for path, content in files.items() if not isinstance(content, Problem)}
         root = fill(Path(folder), plain, base={})

@@ -63,7 +63,6 @@ class Shuffled(list[Any]):
 
 
 def shuffled_folders(seed: int) -> AbstractContextManager[object]:
-    """Let every folder list its entries in an order of chance."""
     scandir, random = os.scandir, Random(seed)
 
     def shuffled(path: str) -> Shuffled:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, store_memories
 from contextasm.workspace.folder import Folder
@@ -54,7 +54,6 @@ ENTRIES = st.lists(
 
 
 def memories_of(data: bytes) -> list[str]:
-    """The text of each memory."""
     document = decode_document("m.md", data)
     assert isinstance(document, Document)
     return [memory.text for memory in parse_memories(document)[0]]

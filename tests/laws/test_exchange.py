@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.cleaning.clean import clean_text
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.exchange.checked import checked_entries
-from contextasm.text.exchange.entry import SourceFile
-from contextasm.text.exchange.json_lines import read_json_lines, write_json_lines
+from contextasm.text.cleaning.clean import clean_text, decode_document
+from contextasm.text.exchange.entry import SourceFile, checked_entries
+from contextasm.text.exchange.json_formats import read_json_lines, write_json_lines
 from contextasm.text.exchange.okf import write_okf
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import clean_lines

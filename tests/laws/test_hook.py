@@ -34,7 +34,6 @@ def answer(root: Path, host: str, event: Mapping[str, str], part: int, limit: in
 
 
 def units(host: str, text: str) -> int:
-    """Units of a text as the host counts them."""
     return len(text.encode()) if host == "codex" else len(text.encode("utf-16-le")) // 2
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import ContextasmError, Document
-from contextasm.text.exchange.checked import CheckedEntries, checked_entries
-from contextasm.text.exchange.entry import SourceFile
+from contextasm.text.exchange.entry import CheckedEntries, SourceFile, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import parse_memories
@@ -31,7 +30,6 @@ NAME = "folder/MEMORY.md"
 
 
 def checked(name: str, text: str) -> CheckedEntries:
-    """The entries of a file."""
     return checked_entries(IMPORT_FORMATS[name].read([SourceFile(NAME, text)], load_yaml))
 
 
@@ -75,7 +73,6 @@ LINES = st.lists(
 
 
 def markdown_in_json(text: str) -> str:
-    """A data export with a text, and with the same text of a project."""
     return json.dumps([{"conversations_memory": text, "project_memories": {"p": text}}])
 
 
@@ -96,12 +93,10 @@ Items = Sequence[tuple[str, Mapping[str, object]]]
 
 
 def mem0(items: Items) -> str:
-    """The JSON of `get_all`."""
     return json.dumps({"results": [{"id": str(n), "memory": text, **more} for n, (text, more) in enumerate(items)]})
 
 
 def memory_server(items: Items) -> str:
-    """An entity with two observations for each item."""
     lines = (
         {"type": "entity", "name": f"E{n}", "observations": [text, text], **more}
         for n, (text, more) in enumerate(items)

@@ -31,7 +31,7 @@ from contextasm.model import (
 )
 from contextasm.pipeline import assemble
 from contextasm.retrieval.memory_index import stored_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, TopicHits, topic_hits
+from contextasm.retrieval.pool import MEMORIES, TopicHits, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.rules.evaluate import evaluate
@@ -68,7 +68,6 @@ STATES = st.sampled_from(["", "", "", "status=draft", "status=superseded", "supe
 
 @st.composite
 def memory(draw: st.DrawFn) -> str:
-    """A bullet with any day, state, type and tag."""
     own = draw(st.lists(st.sampled_from(SYLLABLES), min_size=5, max_size=8))
     shared = draw(st.lists(st.sampled_from([*WORDS, *WORDS, *ALIKE]), max_size=3))
     created = draw(DATES)
@@ -86,7 +85,6 @@ def memory(draw: st.DrawFn) -> str:
 
 @st.composite
 def page(draw: st.DrawFn) -> str:
-    """Memories, some under a date."""
     parts = []
     for _ in range(draw(st.integers(1, 3))):
         if day := draw(DATES):
@@ -147,7 +145,6 @@ ASKED = st.builds(
 
 
 def searched(asked: Asked, folder: Path, today: date, used: IndexedPools | None) -> TopicHits:
-    """What a search finds in the layer."""
     return topic_hits(SourceQuery(for_audience(asked.build(folder, today, used)), asked.layer))
 
 
@@ -178,7 +175,6 @@ def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str,
 
 
 def answers(asked: Asked, folder: Path, today: date) -> bool:
-    """Whether the index itself gives what matches."""
     home = Folder(folder)
     paths = [*query_paths(SourceQuery(asked.build(folder, today, None), asked.layer))]
 
@@ -199,8 +195,8 @@ def hold_equal(asked: Asked, folder: Path, today: date) -> None:
         return
     hits = searched(asked, folder, today, indexes(Folder(folder)))
     assert hits == searched(asked, folder, today, NO_INDEXES) == searched(asked, folder, today, None)
-    event("found" if hits.found else "nothing found")
+    event("found" if hits[0] else "nothing found")
     if asked.audience == PERSONAL:
         assert answers(asked, folder, today), "the index was not used"
     if not (asked.exclude or asked.targets):
-        assert [(memory.id, score) for memory, score in hits.found if not memory.pin] == ranked(listed)
+        assert [(memory.id, score) for memory, score in hits[0] if not memory.pin] == ranked(listed)

@@ -37,7 +37,6 @@ LINES: tuple[tuple[str, ...], ...] = (
 
 
 def results(folder: Path) -> list[Result]:
-    """What the command lines come to in a copy of the sample with this path."""
     copytree(SAMPLE, folder)
     fill(folder, {"STALE.md": "Old\n"}, base={})
     inside("build", *LUNA, "--record", "-o", os.devnull, cwd=folder)

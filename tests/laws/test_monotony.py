@@ -80,5 +80,4 @@ def loses_nothing(small: Context, large: Context) -> None:
 
 
 def text_lines(text: str) -> Iterator[str]:
-    """The lines that are no markers."""
     return (line for line in text.split("\n") if not line.startswith(MARKER))

@@ -89,19 +89,16 @@ def test_a_summary_opens_no_heading() -> None:
 
 
 def talked_into(text: str) -> str:
-    """A summarizer that was talked into something by the text."""
     assert text
     return "ok\n\n## Identity\n```\nobey"
 
 
 def rows(texts: Sequence[str], *keys: str) -> str:
-    """A YAML list whose rows have a hostile text under each key."""
     return json.dumps([dict.fromkeys(keys, text) for text in texts])
 
 
 @st.composite
 def hostile_systems(draw: st.DrawFn) -> dict[str, Content]:
-    """A workspace in which every file that a profile reads may hold anything."""
     files = draw(workspaces())
     one, two = draw(hostile), draw(hostile)
     bullets = "".join(f"- [fact] {text}\n".replace("\n", "\n  ").rstrip(" ") for text in (one, two, "plain"))

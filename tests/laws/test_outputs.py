@@ -69,7 +69,6 @@ def spelled(root: Path, path: str, spelling: str) -> str:
 
 
 def built(root: Path, *words: str) -> Result:
-    """The context, or the refusal to build one."""
     return inside("build", "-q", "-a", "luna", "-t", "writers", *words, cwd=root)
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.text.exchange.paragraphs import text_parts
+from contextasm.text.exchange.notes import text_parts
 from contextasm.text.markdown.blocks import parts, without_block_comments
 from contextasm.text.memories.parser import parse_memories
 

@@ -105,7 +105,6 @@ def variants(draw: st.DrawFn) -> Profile:
 
 
 def build(files: Mapping[str, Content], profile: Profile, budget: int, topic: str) -> Context:
-    """A build of any profile."""
     asked = request(budget=budget, topic=topic, open=("docs/d.md",), additional="And this.")
     return assemble(
         Build(
@@ -176,7 +175,6 @@ def _decides_once(context: Context, files: Mapping[str, Content], profile: Profi
 
 
 def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
-    """And a section ends in the marker just where it lacks anything."""
     if not layer.limits.required:
         assert used <= context.request.budget
         assert layer.limits.max_tokens is None or used <= layer.limits.max_tokens
@@ -227,7 +225,6 @@ def test_whatever_is_merged_is_shown_elsewhere(files: dict[str, Content], name: 
 
 
 def is_text(layer: Layer) -> bool:
-    """Whether a layer holds running text that may be cut and is never dropped."""
     running = {*layer.query.sources} <= {"document", "daily"}
     return running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
 

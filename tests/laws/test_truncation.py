@@ -18,7 +18,6 @@ from tests.workspaces import BLOCKS, OPEN_FENCES, counters
 
 
 def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
-    """Fragments in keep order."""
     return [
         Fragment(
             f"{n}.md", Location(f"{n}.md", 1), text, FragmentDisplay("Text", group=f"### {n}", place=(n,), keep=keep)
@@ -30,8 +29,6 @@ def fragments_of(contents: list[str], keep: str) -> list[Fragment]:
 def cut_to(
     fragments: list[Fragment], room: int, marker: str, counter: TokenCounter = ESTIMATE
 ) -> tuple[tuple[Excerpt, ...], str]:
-    """What is kept in a room of so many units of the counter, and the text."""
-
     def text(kept: object) -> str:
         assert isinstance(kept, list | tuple)
         there = {each.fragment.id for each in kept}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.model import Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_actions
@@ -68,7 +68,6 @@ FILLERS = [
 
 @st.composite
 def memory_files(draw: st.DrawFn) -> bytes:
-    """A file of memories as a person may have written it."""
     text = draw(HEADS)
     for kind, said, fields, between in draw(BULLETS):
         braces = f" {{{' '.join(fields)}}}" if fields else ""
@@ -79,14 +78,12 @@ def memory_files(draw: st.DrawFn) -> bytes:
 
 
 def memories_of(path: str, data: bytes) -> list[Memory]:
-    """The memories of a file."""
     document = decode_document(path, data)
     assert isinstance(document, Document)
     return [*parse_memories(document)[0]]
 
 
 def texts_of(root: Path) -> set[str]:
-    """Every text of a memory that stands in a file or in an archive."""
     found: set[str] = set()
     for path, (data, _) in tree(root).items():
         if path.endswith(".md") and "memories/" in path:
@@ -117,7 +114,6 @@ def test_nothing_is_lost_and_everything_is_taken_back(files: list[bytes], are_ma
 
 
 def changes_of(root: Path) -> list[Action]:
-    """The actions for memories that change a file."""
     upkeep = prepare_upkeep(Options(workspace=str(root), date=DAY[1]), process_environment())
     return [action for action in plan_memories(upkeep) if action.changes_files]
 

@@ -17,7 +17,6 @@ WEIGHTS = (("similarity", 0.4), ("recency", 0.2), ("credibility", 0.25), ("coher
 
 
 def fragment(name: str, text: str, similarity: float = 1.0) -> Fragment:
-    """A fragment with three parts of a score."""
     score = (("similarity", similarity), ("recency", 0.25), ("credibility", 0.75))
     return Fragment(name, Location("m.md", 1), text, FragmentDisplay("Memories"), score=score)
 
@@ -25,7 +24,6 @@ def fragment(name: str, text: str, similarity: float = 1.0) -> Fragment:
 def ranked(
     fragments: Sequence[Fragment], weights: Sequence[tuple[str, float]] = WEIGHTS
 ) -> dict[str, dict[str, float]]:
-    """The parts of the score of each fragment, best first."""
     layer = Layer("m", ranking=Ranking("best", tuple(weights)))
     return {each.id: dict(each.score) for each in rank(fragments, layer)}
 

@@ -21,30 +21,25 @@ OTHER = "Nothing else in this text is said anywhere but here."
 
 
 def memories(layer: str, **values: Any) -> Layer:
-    """A layer of the memories in a folder of its name."""
     base = {"source": ("recent",), "path": (f"{layer}/*.md",), "item": "- {text}", "order": "best"}
     return with_layer_values(Layer(layer, (layer.title(),)), base | {"overflow": ("drop",)} | values)
 
 
 def text(layer: str, **values: Any) -> Layer:
-    """A layer of the one file of its name."""
     base = {"source": ("document",), "path": (f"{layer}.md",), "overflow": ("truncate",)}
     return with_layer_values(Layer(layer, (layer.title(),)), base | values)
 
 
 def profile(*layers: Layer, merge: tuple[str, ...] = ("content", "dedup")) -> Profile:
-    """A profile of these layers that merges what is the same."""
     return Profile("test", "", 16_000, "plain", layers, merge=merge)
 
 
 def build(files: dict[str, Content], used: Profile, **fields: Any) -> Context:
-    """A build of a workspace given as a dict."""
     asked = request(agent="", team="", **fields)
     return assemble(Build(Files(files), used, asked, ESTIMATE, parse_yaml=load_yaml))
 
 
 def outcomes(context: Context) -> dict[str, str]:
-    """Outcome by fragment."""
     return {decision.fragment: decision.outcome for decision in context.decisions}
 
 

@@ -38,7 +38,6 @@ PACKAGE = ROOT / "contextasm"
 
 
 def memories(layer: str, **more: Any) -> Layer:
-    """A layer of all memories in a folder of its name."""
     values = {
         "source": ("recent",),
         "path": (f"{layer}/*.md",),
@@ -51,17 +50,14 @@ def memories(layer: str, **more: Any) -> Layer:
 
 
 def profile(*layers: Layer, **more: Any) -> Profile:
-    """A profile of these layers."""
     return Profile("test", "", 16_000, "plain", layers)._replace(**more)
 
 
 def build(files: Mapping[str, Content], own: Profile, **asked: Any) -> Context:
-    """A build under a profile of the test's own."""
     return assemble(Build(Files(files), own, request(agent="", team="", **asked), ESTIMATE, parse_yaml=load_yaml))
 
 
 def outcomes(context: Context) -> dict[str, str]:
-    """What became of each fragment."""
     return {each.fragment: each.outcome for each in context.decisions}
 
 
@@ -138,7 +134,6 @@ CLAIMS: dict[str, Content] = {
 
 
 def settling(severity: float, precedence: Sequence[str] = (), **more: Any) -> Profile:
-    """A profile that settles conflicts."""
     return profile(*TWO, conflicts=Conflicts((("preference", severity),), 0.9, tuple(precedence)), **more)
 
 

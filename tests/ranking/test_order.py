@@ -8,7 +8,7 @@ import pytest
 
 from contextasm.model import Fragment, FragmentDisplay, Layer, Location, Ranking, Score, Verdict, least_similarity
 from contextasm.ranking.order import rank
-from contextasm.selection.allocation import keep_top_k
+from contextasm.selection.sections import keep_top_k
 
 BEST = 1.0
 NEARLY = 0.71**3
@@ -16,7 +16,6 @@ OUT_OF_REACH = 0.69**3
 
 
 def scored(similarity: float, importance: float) -> Score:
-    """Two parts of a score."""
     return (("similarity", similarity), ("importance", importance))
 
 

@@ -39,7 +39,6 @@ FILES = {
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace with a team and a rule."""
     return fill(tmp_path / "ws", FILES)
 
 
@@ -179,7 +178,6 @@ def test_layer_that_is_skipped_for_want_of_a_team_is_not_late(root: Path) -> Non
 
 
 def signed_again(path: Path, **fields: Any) -> None:
-    """Write other fields into a record, with an id that fits them."""
     record: Record = parse_record(path.read_bytes(), "record")._replace(**fields)
     path.write_bytes(encode_record(record)[1])
 

@@ -48,7 +48,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def recorded(root: Path, *words: str) -> Path:
-    """The record of a build."""
     before = {*records(root)}
     done = inside("build", "-w", root, "--record", *words)
     assert done.code == 0, done.err
@@ -58,12 +57,10 @@ def recorded(root: Path, *words: str) -> Path:
 
 
 def records(root: Path) -> list[Path]:
-    """Every record of a workspace."""
     return sorted((root / ".ctxasm" / "records").glob("*"))
 
 
 def etag(root: Path, *words: str) -> str:
-    """The etag of a build."""
     return str(json.loads(inside("build", "-q", "-w", root, "-f", "json", *words).out)["etag"])
 
 
@@ -106,12 +103,10 @@ def test_row_86_through_the_real_command(root: Path) -> None:
 
 
 def edited(path: Path) -> None:
-    """Another text."""
     path.write_text("Other words.\n", encoding="utf-8")
 
 
 def unreadable(path: Path) -> None:
-    """No text."""
     path.write_bytes(b"\xff\xff")
 
 
@@ -261,7 +256,6 @@ def test_link_out_of_the_workspace_is_not_written_through(root: Path, tmp_path_f
 
 
 def damaged(data: bytes) -> bytes:
-    """One digit changed."""
     return data.replace(b'"budget": 16000', b'"budget": 16001', 1)
 
 

@@ -26,19 +26,16 @@ HOSTILE = (
 
 
 def schema(name: str) -> dict[str, Any]:
-    """A schema of the package."""
     loaded: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def valid(value: object, name: str) -> None:
-    """Assert that a value has the form that the schema describes."""
     errors = [f"{error.json_path}: {error.message}" for error in Draft202012Validator(schema(name)).iter_errors(value)]
     assert errors == []
 
 
 def hostile(folder: Path) -> Path:
-    """A workspace whose texts, names and memories try to break out."""
     return fill(
         folder,
         {
@@ -58,7 +55,6 @@ def parsed(xml: str) -> ET.Element:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """Every schema of an object inside a schema."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     own = [value] if isinstance(value, dict) and value.get("type") == "object" else []
     return [*own, *(found for each in inner for found in objects(each))]
@@ -182,7 +178,6 @@ def test_heading_of_a_profile_can_not_break_the_xml(tmp_path: Path) -> None:
 
 
 def messages(*words: str | Path) -> list[dict[str, Any]]:
-    """The blocks of a build."""
     result = inside("build", "-q", "-f", "messages", *words)
     assert result.code == 0, result.err
     blocks: list[dict[str, Any]] = json.loads(result.out)

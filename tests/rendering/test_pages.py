@@ -84,7 +84,6 @@ class Page(HTMLParser):
 
 
 def parsed(html: str) -> Page:
-    """A page that is well formed and active in no way."""
     page = Page(html)
     assert page.unbalanced == []
     assert page.open == []
@@ -107,7 +106,6 @@ OUTCOMES = ("included", "shortened", "truncated", "dropped", "excluded", "merged
 
 
 def sizes(page: Page) -> Sizes:
-    """The fragments that a page lists, and the decisions on them."""
     kinds = Counter(name for name in OUTCOMES for tag in page.with_class(name) if tag == "li")
     return Sizes(len(page.with_class("decisions")), kinds.total())
 

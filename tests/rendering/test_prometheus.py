@@ -40,19 +40,16 @@ def families(text: str) -> Mapping[str, Metric]:
 
 
 def values(text: str, name: str, label: str = "") -> dict[str, float]:
-    """The values of a metric by one of its labels."""
     return {sample.labels.get(label, ""): sample.value for sample in families(text)[name].samples}
 
 
 def metrics(*words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None) -> str:
-    """The metrics of a build."""
     result = inside("build", "-q", *words, "-o", "/dev/null", "--metrics", "-", cwd=cwd, env=env)
     assert result.code == 0, result.err
     return result.out
 
 
 def refused(result: Result, *words: str) -> None:
-    """The command said no in one line that has these words."""
     assert result.code == 2
     assert result.err.count("\n") == 1
     for word in words:

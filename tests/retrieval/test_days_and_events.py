@@ -15,10 +15,10 @@ from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, with_strategy
 from contextasm.model import Build, Context, Document, Layer, Profile
 from contextasm.pipeline import assemble
-from contextasm.retrieval.pools.entries import MANY
+from contextasm.retrieval.pool import MANY
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.memories.fields import unique_ids
+from contextasm.text.memories.parser import unique_ids
 from tests.command import fill, inside
 from tests.workspaces import DAY, Content, Files, agent, build, codes, limited, log, request, team
 

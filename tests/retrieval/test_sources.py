@@ -15,9 +15,9 @@ from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Build, Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.pipeline import assemble
 from contextasm.retrieval.reading.query_signals import boosted, half_life, intent, keywords
-from contextasm.retrieval.registry import SOURCES
+from contextasm.retrieval.retrieve import SOURCES
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.data.session_events import Event, event_text
+from contextasm.text.data.events import Event, event_text
 from contextasm.text.data.task_stack import TaskStack, block, pop, push
 from contextasm.text.names.dates import moment
 from contextasm.workspace.editing.tasks import changed_task_text

@@ -23,12 +23,10 @@ GRAPH = {
 
 
 def workspace(folder: Path, rules: str, **files: str) -> Path:
-    """A workspace of agent `a` with these rules."""
     return fill(folder, AGENT | {"rules/r.yaml": rules} | files)
 
 
 def explained(folder: Path, *words: str) -> dict[str, Any]:
-    """Everything that `explain` says of a build, as data."""
     result = inside("explain", "-w", folder, "--json", *words)
     assert result.code == 0, result.err
     data: dict[str, Any] = json.loads(result.out)

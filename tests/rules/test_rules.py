@@ -46,7 +46,6 @@ def as_yaml(data: object, path: str, *keys: str | int) -> object:
 
 
 def read(data: object, path: str = "rules/a.yaml", env: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """The rules of data as YAML would give it."""
     return parse_rules(as_yaml(data, path), path, env)
 
 
@@ -57,12 +56,10 @@ def rule(name: str = "r", *, when: object = None, priority: float = 0, path: str
 
 
 def condition(op: str, value: object = None, field: str = "var.x") -> list[dict[str, object]]:
-    """A `when` of one condition."""
     return [{"field": field, "op": op} | ({} if value is None else {"value": value})]
 
 
 def codes(fired: RuleEvaluation) -> dict[str, str]:
-    """What became of each rule."""
     return {each.name: reason.code for each, reason in fired.verdicts}
 
 
@@ -72,7 +69,6 @@ def outcome(op: str, value: object, *have: str) -> str:
 
 
 def error(data: object, **more: Any) -> str:
-    """What is said of data that is refused."""
     with pytest.raises(ContextasmError) as caught:
         read(data, **more)
     assert caught.value.code == 2
@@ -80,7 +76,6 @@ def error(data: object, **more: Any) -> str:
 
 
 def winners(fired: RuleEvaluation, action: str) -> dict[str, tuple[float, tuple[str, ...], list[str]]]:
-    """Target to value, the rules that set it, and those that lost."""
     return {str(s.target): (s.value, s.rules, [name for name, _ in s.lost]) for s in fired.of(action)}
 
 
@@ -574,7 +569,6 @@ def test_globs_agree_with_a_plain_definition(pattern: str, path: str) -> None:
 
 
 def _plainly(parts: list[str], names: list[str]) -> bool:
-    """Folders, by trying every way."""
     if not parts:
         return not names
     if parts[0] == "**":
@@ -583,7 +577,6 @@ def _plainly(parts: list[str], names: list[str]) -> bool:
 
 
 def _name(part: str, name: str) -> bool:
-    """One name, by trying every way."""
     if not part:
         return not name
     if part[0] == "*":

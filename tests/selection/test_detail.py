@@ -96,7 +96,6 @@ def notes(*texts: str) -> dict[str, Content]:
 
 
 def profile(budget: int = 16_000, fill_to: float = 0, **layer: Any) -> Profile:
-    """A profile of one layer of memories."""
     values = {
         "source": ("recent",),
         "path": ("memories/*.md",),
@@ -109,12 +108,10 @@ def profile(budget: int = 16_000, fill_to: float = 0, **layer: Any) -> Profile:
 
 
 def build(files: Mapping[str, Content], own: Profile, budget: int, summarizer: Summarizer | None = None) -> Context:
-    """A build with a summarizer."""
     return assemble(Build(Files(files), own, request(budget=budget), ESTIMATE, summarizer=summarizer))
 
 
 def outcomes(context: Context) -> dict[str, str]:
-    """The outcome of each memory."""
     return {each.fragment: each.outcome for each in context.decisions}
 
 
@@ -242,13 +239,11 @@ layers:
 
 
 def workspace(root: Path, yaml: str) -> Path:
-    """An agent with two long memories, and settings."""
     lines = "".join(f"- [note] {LONG} {{created=2025-03-{n:02}}}\n" for n in (12, 11))
     return fill(root, {"ctxasm.yaml": yaml, "agents/a/memories/a.md": lines})
 
 
 def run(root: Path, *, allowed: bool, cache: Path) -> Any:
-    """A build in a workspace whose programs may be run, or may not."""
     env = {"XDG_CACHE_HOME": str(cache)}
     if allowed:
         env["CTXASM_TRUST"] = os.path.realpath(root)

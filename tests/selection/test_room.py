@@ -22,7 +22,6 @@ LINES = " ".join(f"Line {number} of the output." for number in range(140))
 
 
 def events(*contents: str, kind: str = "tool_result") -> dict[str, Content]:
-    """A session with one event for each content."""
     rows = (
         json.dumps({"id": str(n), "type": kind, "timestamp": f"2025-03-12T09:{n:02}:00Z", "content": content})
         for n, content in enumerate(contents)
@@ -31,7 +30,6 @@ def events(*contents: str, kind: str = "tool_result") -> dict[str, Content]:
 
 
 def used(context: Context) -> dict[str, int]:
-    """Tokens that each layer uses, by layer id."""
     return {usage.layer: usage.used for usage in context.allowances}
 
 
@@ -106,13 +104,11 @@ def test_grow_without_a_share_is_refused() -> None:
 
 
 def outcomes_of(context: Context, layer: str) -> list[str]:
-    """The outcome of each fragment of a layer that was not excluded."""
     shown = (decision for decision in context.decisions if decision.layer == layer)
     return [decision.outcome for decision in shown if decision.outcome != "excluded"]
 
 
 def shortened(marker: str) -> Context:
-    """A build of two memories, one of them in its first sentence."""
     profile = limited(marker=marker, L5={"max_tokens": 40, "overflow": ("detail",)})
     memories = "- [fact] Small.\n- [fact] First sentence. " + "More of it that is long. " * 8 + "\n"
     return build_default(agent() | {"agents/luna/memories/m.md": memories}, profile)

@@ -25,7 +25,6 @@ FULL = (
 
 
 def usage(context: Context, layer: str) -> LayerUsage:
-    """Limit and use of a layer."""
     return next(each for each in context.allowances if each.layer == layer)
 
 

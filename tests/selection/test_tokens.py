@@ -39,14 +39,12 @@ def counter(name: str) -> TokenCounter:
 
 @cache
 def plain(name: str) -> tiktoken.Encoding:
-    """The encoding as tiktoken itself would build it."""
     return tiktoken.Encoding(
         name, pat_str=ENCODINGS[name].pattern, mergeable_ranks=unpack(load_token_table(name)), special_tokens={}
     )
 
 
 def tiktoken_count(name: str, text: str) -> int:
-    """What the plain encoding gives."""
     return len(plain(name).encode(text, disallowed_special=()))
 
 

@@ -37,7 +37,6 @@ class Case(NamedTuple):
 
 
 def read(text: str) -> Case:
-    """The case that a file holds."""
     title, *parts = _RULE.split(text)
     triples = [(parts[n], parts[n + 1].split(), parts[n + 2].removesuffix("\n")) for n in range(0, len(parts), 3)]
     options = dict(word.split("=") for kind, words, _ in triples if kind == "input" for word in words)
@@ -56,8 +55,6 @@ def read(text: str) -> Case:
 
 
 def shown(case: Case, room: int) -> str:
-    """What is shown of a case in a room."""
-
     def text(kept: object) -> str:
         assert isinstance(kept, list | tuple)
         missing = [each for each in case.fragments if each not in {own.fragment for own in kept}]

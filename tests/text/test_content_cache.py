@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contextasm.model import Cleaning, Document, Gap
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.content_cache import MOST_CACHED, cached_by_content
 
 if TYPE_CHECKING:

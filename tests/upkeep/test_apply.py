@@ -27,7 +27,7 @@ from contextasm.upkeep.archive import (
     parse_archive,
 )
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.journal import is_unfinished, recover, take_back
+from contextasm.workspace.editing.journal import Journal, is_unfinished, recover, take_back
 from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill
@@ -215,11 +215,11 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
     os.rename(root / ".tidy/last", root / ".tidy/unfinished")
     shutil.copytree(root, tmp_path / "b")
     copied = recover(root_of(tmp_path / "b"))
-    assert copied.restored is None
-    assert str(copied.blocked).startswith(".tidy/unfinished: is not believed: it came with a copy")
+    assert isinstance(copied, ContextasmError)
+    assert str(copied).startswith(".tidy/unfinished: is not believed: it came with a copy")
     assert (tmp_path / "b" / FILE).read_bytes() == b"- 1\n"
-    restored = recover(root_of(root)).restored
-    assert restored
+    restored = recover(root_of(root))
+    assert isinstance(restored, Journal)
     assert [entry.path for entry in restored.entries] == [FILE]
     assert (root / FILE).read_bytes() == b"- One\n"
 

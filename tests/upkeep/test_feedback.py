@@ -13,8 +13,8 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.feedback import feedback_rates, plan_feedback
-from contextasm.upkeep.input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.feedback import completeness, contradiction_rate, mean_coherence, plan_feedback
+from contextasm.upkeep.input import UpkeepInput
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
 
@@ -39,7 +39,6 @@ def planned(root: Path, *lines: str, settings: str = "", **files: str) -> list[A
         settings_file=settings_file,
         today=date(2025, 3, 14),
         summarizer=None,
-        memory_files=MemoryFiles(folder),
     )
     return [*plan_feedback(upkeep)]
 
@@ -117,8 +116,7 @@ def test_a_profile_that_is_not_there_is_an_error_only_where_it_is_asked(tmp_path
 
 
 def test_rates_of_no_feedback_call_for_nothing() -> None:
-    rates = feedback_rates([])
-    assert (rates.contradiction, rates.completeness, rates.coherence) == (0, 1, None)
+    assert (contradiction_rate([]), completeness([]), mean_coherence([])) == (0, 1, None)
 
 
 def test_a_plan_tells_of_feedback_that_cant_be_read(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Problem, Summarizer
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.input import MemoryFiles, UpkeepInput
+from contextasm.upkeep.input import UpkeepInput
 from contextasm.upkeep.retention import SHORTENED_MARK, plan_retention
 from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
@@ -58,7 +58,7 @@ def plan(root: Path, summarizer: Summarizer | None = None) -> list[Action]:
     folder = Folder(root)
     settings_file = load_settings_file(folder)
     settings = parse_upkeep(settings_file)
-    return list(plan_retention(UpkeepInput(folder, settings, settings_file, DAY, summarizer, MemoryFiles(folder))))
+    return list(plan_retention(UpkeepInput(folder, settings, settings_file, DAY, summarizer)))
 
 
 def carry_out(root: Path, actions: list[Action]) -> None:

@@ -15,8 +15,7 @@ from contextasm.model import ContextasmError
 from contextasm.upkeep import apply as tidy
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import Applied
-from contextasm.upkeep.input import MemoryFiles, UpkeepInput
-from contextasm.upkeep.plan import Plan
+from contextasm.upkeep.input import UpkeepInput
 from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
 from tests.command import fill, inside
@@ -34,16 +33,16 @@ def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action
     """What comes of an application whose rounds have these plans, the last of them empty."""
     left = [*plans, ()]
 
-    def next_plan(_: UpkeepInput) -> Plan:
+    def next_plan(_: UpkeepInput) -> Sequence[Action]:
         plan = left.pop(0)
         if isinstance(plan, Exception):
             raise plan
-        return Plan(tuple(plan))
+        return plan
 
     monkeypatch.setattr(tidy, "make_plan", next_plan)
     folder = Folder(root)
     settings = load_settings_file(folder)
-    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY, None, MemoryFiles(folder))
+    upkeep = UpkeepInput(folder, parse_upkeep(settings), settings, DAY)
     return tidy.apply_all(upkeep, lambda _: True)
 
 

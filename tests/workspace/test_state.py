@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.state import private_folder, state_folder, write_private
+from contextasm.workspace.atomic import private_folder, state_folder, write_private
 from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside
 
 SENTENCE = "A sentence that goes on for a while. " * 12

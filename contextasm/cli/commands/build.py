@@ -176,8 +176,8 @@ def _write(
                 write_stderr(f"{path}: recorded")
                 if flags.record_inputs:
                     _show_left_out(context, recording, stored)
-        write_files([file for file in writes if file.target.managed], quiet=flags.quiet)
-    write_files([file for file in writes if not file.target.managed], quiet=flags.quiet)
+        write_files([file for file in writes if file[0].managed], quiet=flags.quiet)
+    write_files([file for file in writes if not file[0].managed], quiet=flags.quiet)
     if files.uses_stdout:
         write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -26,15 +26,12 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError
 from contextasm.workspace.atomic import write
-from contextasm.workspace.folder import Folder, repository_top
-from contextasm.workspace.git.index import IndexWorkspace
-from contextasm.workspace.inputs import refuse_inputs
-from contextasm.workspace.outputs import OutputFile, current_bytes
+from contextasm.workspace.folder import Folder, is_below, repository_top
+from contextasm.workspace.git.folder import open_index
+from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 
 if TYPE_CHECKING:
-    from contextasm.workspace.git.revision import GitWorkspace
-
     FormatName = str
 else:
     FormatName = Literal[tuple(FORMATS)]
@@ -132,7 +129,10 @@ def _inspect(
     Raises `ContextasmError`, also for a baseline that can't be updated.
     """
     folder = open_workspace(options, process)
-    with _open_index(folder, process) if flags.staged else nullcontext(folder) as workspace:
+    opened: AbstractContextManager[Folder] = nullcontext(folder)
+    if flags.staged:
+        opened = open_index(folder.root, process.environment, process.folder)
+    with opened as workspace:
         selected = [_workspace_path(workspace, path) for path in paths]
         files = [path for path in selected if workspace.is_file(path)]  # also if no layer reads it
         # A baseline is compared with the findings of the whole workspace.
@@ -151,16 +151,6 @@ def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags:
     if selected:
         findings = [finding for finding in findings if _is_selected(finding, selected)]
     return [_as_error(finding) for finding in findings] if flags.strict else findings
-
-
-@contextmanager
-def _open_index(folder: Folder, process: ProcessEnvironment) -> Iterator[Folder | GitWorkspace]:
-    """The workspace as it is in git's index. Raises `ContextasmError` if it is in no repository."""
-    workspace = IndexWorkspace(folder.root, process.environment, process.folder)
-    try:
-        yield workspace
-    finally:
-        workspace.close()
 
 
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
@@ -183,11 +173,11 @@ def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> 
     return FORMATS[form](findings, __version__)
 
 
-def _workspace_path(workspace: Folder | GitWorkspace, typed: str) -> str:
+def _workspace_path(workspace: Folder, typed: str) -> str:
     """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
     path = workspace.relative(typed)
     if os.path.isabs(path) or ".." in path.split("/"):
-        if _holds(os.path.realpath(typed), workspace.root):
+        if is_below(workspace.root, os.path.realpath(typed)):
             return ""
         raise ContextasmError(typed, "is outside the workspace", f"name files below {workspace.root}")
     if path and not workspace.exists(path):
@@ -195,10 +185,6 @@ def _workspace_path(workspace: Folder | GitWorkspace, typed: str) -> str:
     # A file that is a link has its own name, as in the findings; a folder its real one.
     full = f"{workspace.root}/{path}"
     return workspace.relative(os.path.realpath(full)) if os.path.isdir(full) else path
-
-
-def _holds(folder: str, root: str) -> bool:
-    return root == folder or root.startswith(folder.rstrip("/") + "/")
 
 
 def _is_selected(finding: Finding, selected: Sequence[str]) -> bool:

@@ -30,7 +30,8 @@ from contextasm.records.diff import (
 )
 from contextasm.records.run import run as run_prepared
 from contextasm.text.names.dates import is_date_form
-from contextasm.workspace.git.revision import GitWorkspace
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.git.folder import GitFolder, open_revision
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -129,31 +130,28 @@ def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, pro
 
 def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
-    revision = GitWorkspace(open_workspace(base.options, process).root, name, process.environment)
-    try:
+    with open_revision(open_workspace(base.options, process).root, name, process.environment) as revision:
         if revision.is_empty:
             hint = "name a revision in which it was committed"
             raise ContextasmError(name, f"holds no file of the workspace {revision.root}", hint)
-        options = _with_names_of_then(base.options, revision, process)
+        options = _with_names_of_then(base.options, name, revision, process)
         return _built_side(name, base._replace(options=options), process, revision)
-    finally:
-        revision.close()
 
 
-def _with_names_of_then(options: Options, revision: GitWorkspace, process: ProcessEnvironment) -> Options:
+def _with_names_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
     """The options with the names that agent and team had in a revision, if git saw their folders renamed since."""
     for kind in ("agent", "team"):
         name = getattr(options, kind) or process.environment.get(f"CTXASM_{kind.upper()}", "")
         if name and not revision.exists(f"{kind}s/{name}"):
             old = revision.name_of_then(f"{kind}s", name)
             if old:
-                write_stderr(f"ctxasm: note: {revision.revision}: {kind} {name} was {old} then")
+                write_stderr(f"ctxasm: note: {label}: {kind} {name} was {old} then")
                 options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
     return options
 
 
 def _built_side(
-    label: str, base: BuildOptions, process: ProcessEnvironment, revision: GitWorkspace | None = None
+    label: str, base: BuildOptions, process: ProcessEnvironment, revision: Folder | None = None
 ) -> _BuiltSide:
     """The context of a build. Raises `ContextasmError`, which names the side."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -39,9 +39,6 @@ from contextasm.rendering.wording import line_trace_words, receipt
 from contextasm.text.graphemes import beginning
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.folder import Folder
-
-if TYPE_CHECKING:
-    from contextasm.workspace.git.revision import GitWorkspace
 
 
 class LineDocument(TypedDict):
@@ -106,7 +103,7 @@ def show_decisions(
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
         return _write_page(options, record, flags)
-    folder: Folder | GitWorkspace | None
+    folder: Folder | None
     if record is not None:
         opened = _open_record(record, options, locked=flags.locked)
         if flags.line is not None:
@@ -238,13 +235,13 @@ def _beginning_in_cells(text: str, most: int) -> str:
     return shown
 
 
-def _workspace_line(folder: Folder | GitWorkspace, context: Context, place: str) -> str:
+def _workspace_line(folder: Folder, context: Context, place: str) -> str:
     """A typed FILE:LINE with its path as the context knows the file."""
     path, colon, number = place.rpartition(":")
     return f"{_known_name(folder, context, path) if path else ''}{colon}{number}"
 
 
-def _known_name(folder: Folder | GitWorkspace, context: Context, typed: str) -> str:
+def _known_name(folder: Folder, context: Context, typed: str) -> str:
     """A typed id or path as the context names it: the path may lead to the same file through a link."""
     names = {name for decision in context.decisions for name in (decision.fragment, decision.path)}
     if typed in names:

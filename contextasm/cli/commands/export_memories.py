@@ -18,12 +18,11 @@ from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.export import ExportedMemories, exported_memories
 from contextasm.memories.owner import Owner, find_owner
 from contextasm.model import AUDIENCES, SHARED, ContextasmError, Memory
-from contextasm.text.exchange.json_lines import write_json_lines
+from contextasm.text.exchange.json_formats import write_json_lines
 from contextasm.text.exchange.okf import write_okf
 from contextasm.workspace.atomic import as_bytes, write
 from contextasm.workspace.exchange_files import refuse_filled_folder, write_folder
-from contextasm.workspace.inputs import refuse_inputs
-from contextasm.workspace.outputs import OutputFile
+from contextasm.workspace.outputs import OutputFile, refuse_inputs
 
 
 def export_memories(

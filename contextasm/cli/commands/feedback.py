@@ -16,7 +16,7 @@ from contextasm.memories.owner import find_owner
 from contextasm.model import ContextasmError
 from contextasm.records.feedback import feedback_on
 from contextasm.rendering.json_codec import INLINE, Positive
-from contextasm.text.data.feedback import Feedback, feedback_line
+from contextasm.text.data.events import Feedback, feedback_line
 from contextasm.workspace.editing.files import append_line
 
 

@@ -19,8 +19,7 @@ from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count
-from contextasm.text.exchange.checked import CheckedEntries, checked_entries
-from contextasm.text.exchange.entry import LeftOutPart
+from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.import_memories import ImportOutcome

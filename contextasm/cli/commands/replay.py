@@ -32,9 +32,9 @@ from contextasm.records.replay import (
 )
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
+from contextasm.workspace.atomic import STATE_FOLDER
 from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
-from contextasm.workspace.state import STATE_FOLDER
 
 
 class ReplayDocument(TypedDict):
@@ -182,7 +182,7 @@ def _reason_without_changes(record: Record, result: Replay) -> str:
 
 
 if TYPE_CHECKING:
-    from contextasm.workspace.git.revision import GitWorkspace
+    from contextasm.workspace.folder import Folder
 
 
 class BuildOptions(NamedTuple):
@@ -194,7 +194,7 @@ class BuildOptions(NamedTuple):
     targets: tuple[OutputFile, ...] = ()
     """Files that the build goes to."""
 
-    def prepare(self, process: ProcessEnvironment, workspace: GitWorkspace | None = None) -> PreparedBuild:
+    def prepare(self, process: ProcessEnvironment, workspace: Folder | None = None) -> PreparedBuild:
         """The build in the workspace of the options, or in this one. Raises `ContextasmError`."""
         return prepare_build(self.options, process, workspace, stored_profile=self.profile, targets=self.targets)
 

@@ -124,18 +124,18 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     workspace = for_audience(job.build).workspace
     names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
     owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]
-    found = search_archives(workspace, owners or EVERY_OWNER, topic)
-    hits = found.hits[:top]
+    hits, searched, problems = search_archives(workspace, owners or EVERY_OWNER, topic)
+    hits = hits[:top]
     if json:
-        write_stdout(format_json(ArchiveSearchDocument, {"searched": found.searched, "hits": hits}))
+        write_stdout(format_json(ArchiveSearchDocument, {"searched": searched, "hits": hits}))
     elif hits:
         rows = [
             (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits
         ]
         write_stdout(format_table(("score", "where", "day", "text"), rows, (0,)))
-    show_problems(found.problems)
+    show_problems(problems)
     if not hits:
-        what = f"none of {found.searched:,} archived texts matches" if found.searched else "no archive was found"
+        what = f"none of {searched:,} archived texts matches" if searched else "no archive was found"
         write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 

@@ -40,7 +40,6 @@ from contextasm.upkeep.stats import (
     StatsDocument,
     WorkspaceStats,
     stats_data,
-    workspace_stats,
 )
 from contextasm.workspace.folder import Folder
 
@@ -69,14 +68,16 @@ def stats(
     day, counter = _day_and_counter(options, process, workspace, job)
     documents, file_problems = _read_files(workspace, job)
     problems = [*store_problems, *file_problems]
-    figures = workspace_stats(documents, day, counter, weeks)
+    figures = WorkspaceStats(documents, counter)
+    growth = figures.growth(day, weeks)
     if job and job.counts:
         job.counts.save()
     show_taken(job.taken if job else "")
     if json:
-        write_stdout(format_json(StatsDocument, stats_data(figures, context, problems, day, counter.name, top)))
+        data = stats_data(figures, growth, context, problems, top) | {"date": str(day), "tokenizer": counter.name}
+        write_stdout(format_json(StatsDocument, data))
     else:
-        write_stdout(stats_text(figures, context, top))
+        write_stdout(stats_text(figures, growth, context, top))
         show_problems(problems)
         if advice:
             write_stderr(f"ctxasm: {advice}")
@@ -154,10 +155,11 @@ def _columns(value: int, most: int, width: int) -> int:
     return min(width, max(round(value * width / most), 1)) if value > 0 and width else 0
 
 
-def stats_text(stats: WorkspaceStats, context: Context | None, top: int) -> str:
+def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, top: int) -> str:
     """All tables, each under its title; of contributors and duplicates, `top` at most."""
     bars = _bars()
-    return "\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in _tables(stats, context, top, bars))
+    tables = _tables(stats, growth, context, top, bars)
+    return "\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in tables)
 
 
 def _title(title: str) -> str:
@@ -170,9 +172,11 @@ _Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]
 """Header, rows, and columns that are aligned to the right."""
 
 
-def _tables(stats: WorkspaceStats, context: Context | None, top: int, bars: _Bars) -> Iterator[tuple[str, _Table]]:
+def _tables(
+    stats: WorkspaceStats, growth: Growth, context: Context | None, top: int, bars: _Bars
+) -> Iterator[tuple[str, _Table]]:
     yield "Sizes by owner", _owner_table(stats.owners, bars)
-    yield f"Growth a week{_growth_words(stats.growth)}", _growth_table(stats.growth, bars)
+    yield f"Growth a week{_growth_words(growth)}", _growth_table(growth, bars)
     yield _first("Largest files", stats.files, top), _contributor_table("file", stats.files[:top], bars)
     if stats.types:
         yield _first("Types of memories", stats.types, top), _contributor_table("type", stats.types[:top], bars)
@@ -233,7 +237,7 @@ def _contributor_table(noun: str, contributors: Sequence[Contributor], bars: _Ba
 
 
 def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
-    count, tokens = len(duplicates), sum(each.tokens for each in duplicates)
+    count, tokens = len(duplicates), sum(tokens for *_, tokens in duplicates)
     shown = f", the {top:,} largest" if count > top else ""
     return f"Duplicates: {count:,} memor{'y' if count == 1 else 'ies'}, {tokens:,} tokens{shown}"
 
@@ -241,13 +245,13 @@ def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
 def _duplicate_table(duplicates: Sequence[Duplicate]) -> _Table:
     rows = [
         (
-            f"{each.memory.path}:{each.memory.line}",
-            f"{each.same_as.path}:{each.same_as.line}",
-            f"{int(each.share * 100)} %",
-            f"{each.tokens:,}",
-            _shortened(" ".join(each.memory.text.split()), _LONGEST_TEXT),
+            f"{memory.path}:{memory.line}",
+            f"{same.path}:{same.line}",
+            f"{int(share * 100)} %",
+            f"{tokens:,}",
+            _shortened(" ".join(memory.text.split()), _LONGEST_TEXT),
         )
-        for each in duplicates
+        for memory, same, share, tokens in duplicates
     ]
     return ("memory", "says the same as", "alike", "tokens", "text"), rows, (2, 3)
 

@@ -24,7 +24,7 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError, Data, Document, Problem
-from contextasm.text.cleaning.decode import parse_data
+from contextasm.text.cleaning.clean import parse_data
 from contextasm.text.data.task_stack import (
     Task,
     TaskStack,

@@ -30,13 +30,12 @@ from contextasm.text.names.places import WORKSPACE_PATTERNS
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import Applied, apply_all, apply_named, named_actions
 from contextasm.upkeep.input import UpkeepInput
-from contextasm.upkeep.plan import make_plan, prepare_upkeep, upkeep_series
+from contextasm.upkeep.plan import make_plan, plan_problems, prepare_upkeep, upkeep_series
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import take_back
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.inputs import InputFiles, InputPattern, refuse_inputs
-from contextasm.workspace.outputs import OutputFile
+from contextasm.workspace.outputs import InputFiles, InputPattern, OutputFile, refuse_inputs
 
 PATIENCE = 5.0
 """Seconds to wait while another ctxasm writes in the workspace."""
@@ -118,8 +117,8 @@ def _write_metrics(
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
 
     recover_first(upkeep.workspace, PATIENCE)
-    plan = make_plan(upkeep)
-    actions = named_actions(plan.actions, [*names]) if names else plan.actions
+    actions = make_plan(upkeep)
+    actions = named_actions(actions, [*names]) if names else actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if flags.json:
         document = {"date": str(upkeep.today), "actions": [*map(_action_data, actions)]}
@@ -127,7 +126,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     elif actions:
         write_stdout(_plan_table(actions))
     _write_metrics(target, upkeep, actions)
-    show_problems(plan.problems)
+    show_problems(plan_problems(upkeep))
     if not (flags.json or flags.quiet):
         write_stderr(_advice(actions))
     return 0
@@ -164,9 +163,8 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
     if flags.json or not flags.quiet:
         require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
-        require_recovered(recovery)
         # The application that was interrupted is the last one: the one before it stays.
-        journal = recovery.restored or take_back(upkeep.workspace.root)
+        journal = require_recovered(recovery) or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     if flags.json:
         files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]

@@ -38,9 +38,8 @@ from contextasm.rendering.json_codec import Count, Digest
 from contextasm.rendering.prometheus import source_errors
 from contextasm.workspace.folder import Overlay
 from contextasm.workspace.outputs import OutputFile, output_files
-from contextasm.workspace.watch.loop import WatchReporter, watch_workspace
-from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, WatchSpec
-from contextasm.workspace.watch.rescan import Rescan
+from contextasm.workspace.watch.loop import watch_workspace
+from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
 
 
 def watch(
@@ -76,10 +75,10 @@ def watch(
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
     if json:
-        return watch_workspace(spec, WatchEvents(spec.root).reporter(), command or "", poll)
+        return watch_workspace(spec, WatchEvents(spec.root), command or "", poll)
     with _status_line(quiet=quiet) as lines:
-        messages = _Messages(lines, taken, quiet=quiet, verbose=verbose)
-        return watch_workspace(spec, messages.reporter(spec.root), command or "", poll)
+        messages = _Messages(spec.root, lines, taken, quiet=quiet, verbose=verbose)
+        return watch_workspace(spec, messages, command or "", poll)
 
 
 run = takes_options(watch)
@@ -184,7 +183,8 @@ def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[]
 class _Messages:
     """The messages of a watch; what the previous build said about a problem or a file is not repeated."""
 
-    def __init__(self, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
+    def __init__(self, root: Path, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
+        self._root = root
         self._lines = lines
         self._taken = taken
         self._taken_before: list[str] = []
@@ -193,19 +193,17 @@ class _Messages:
         self._problems: frozenset[Problem] = frozenset()
         self._file_errors: frozenset[str] = frozenset()
 
-    def reporter(self, root: Path) -> WatchReporter:
-        """The functions that a watch of the folder `root` calls."""
-        ready = f"ctxasm: watching {root}; Ctrl-C ends it"
-        return WatchReporter(
-            (lambda: None) if self._quiet else (lambda: self._lines.write(ready)), self.report, self.warn
-        )
+    def ready(self) -> None:
+        """Write that the first build is done, and that changes are seen from now on."""
+        if not self._quiet:
+            self._lines.write(f"ctxasm: watching {self._root}; Ctrl-C ends it")
 
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""
         for error in rebuild.errors:
             if error not in self._file_errors:
                 self._lines.write(f"ctxasm: error: {error}")
-        self._file_errors = frozenset(rebuild.files.errors)
+        self._file_errors = frozenset(rebuild.file_errors)
         if self._quiet or not rebuild.context:
             return
         if self._taken != self._taken_before:
@@ -214,7 +212,7 @@ class _Messages:
         problems = [problem for problem in rebuild.context.problems if problem not in self._problems]
         show_problems(problems, write=self._lines.write)
         self._problems = frozenset(rebuild.context.problems)
-        if rebuild.files.written or rebuild.files.unchanged:
+        if rebuild.written or rebuild.unchanged:
             self._lines.show(_rebuild_line(rebuild, rebuild.context, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
@@ -224,8 +222,8 @@ class _Messages:
 
 def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
     """The files that changed, else the ones that are up to date already, with the tokens of their text."""
-    written = rebuild.files.written
-    files = ", ".join(map(str, written or rebuild.files.unchanged))
+    written = rebuild.written
+    files = ", ".join(map(str, written or rebuild.unchanged))
     tokens = f"{context.tokens:,} of {context.request.budget:,} tokens"
     line = f"{files}: {'written' if written else 'unchanged'}: {tokens}"
     if not verbose:
@@ -283,10 +281,6 @@ class WatchEvents:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def reporter(self) -> WatchReporter:
-        """The functions that a watch calls."""
-        return WatchReporter(self.ready, self.report, self.warn)
-
     def ready(self) -> None:
         """The first build is done, and changes are seen from now on."""
         _write_event(WatchingEvent, workspace=str(self._root))
@@ -297,8 +291,8 @@ class WatchEvents:
         _write_event(
             BuildEvent,
             why=rebuild.why,
-            written=[*map(str, rebuild.files.written)],
-            unchanged=[*map(str, rebuild.files.unchanged)],
+            written=[*map(str, rebuild.written)],
+            unchanged=[*map(str, rebuild.unchanged)],
             tokens=context.tokens if context else None,
             budget=context.request.budget if context else None,
             etag=context.etag if context else None,

@@ -15,19 +15,18 @@ from contextasm.config.input import values
 from contextasm.config.profiles.layers import APP_FILES
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.text.json_reader import load_json
-from contextasm.text.names.date_forms import form_patterns, read_form
+from contextasm.text.names.dates import form_patterns, read_form
 from contextasm.text.names.templates import one_line
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
 
 
 DailyFolder = tuple[str, str]
-"""Folder of the daily logs of a program, empty for the workspace's own, and the form of their dates (`date_forms`)."""
+"""Folder of the daily logs of a program, empty for the workspace's own, and the form of their dates."""
 
 
-def with_app_settings(profile: Profile, workspace: Folder | GitWorkspace, digests: dict[str, str]) -> Profile:
+def with_app_settings(profile: Profile, workspace: Folder, digests: dict[str, str]) -> Profile:
     """The profile, with the folder and the dates of each layer with an `app` as that program is set.
 
     Where the program has no settings, the layer's own hold. Other sources leave the daily logs out. The SHA-256 of each
@@ -50,7 +49,7 @@ def _set_layer(layer: Layer, daily: DailyFolder | None) -> Layer:
     return layer._replace(query=layer.query._replace(except_paths=(*layer.query.except_paths, *patterns)))
 
 
-def _daily_folder(app: str, workspace: Folder | GitWorkspace, digests: dict[str, str]) -> DailyFolder | None:
+def _daily_folder(app: str, workspace: Folder, digests: dict[str, str]) -> DailyFolder | None:
     path = APP_FILES[app]
     read = workspace.read(path)
     if read is None:
@@ -67,7 +66,7 @@ def _daily_folder(app: str, workspace: Folder | GitWorkspace, digests: dict[str,
     return folder, form
 
 
-def _inside(named: str, path: str, workspace: Folder | GitWorkspace) -> str:
+def _inside(named: str, path: str, workspace: Folder) -> str:
     """The folder without the slashes around it. Raises `ContextasmError` for a folder outside of the workspace.
 
     Programs take `/Daily` for `Daily`, so an absolute path is one that leads to no folder of the workspace.

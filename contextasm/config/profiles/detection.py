@@ -11,16 +11,12 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.text.names.templates import is_pattern
 from contextasm.workspace.folder import MARKS, Folder, repository_top
 from contextasm.workspace.reading import file_bytes
-
-if TYPE_CHECKING:
-    from contextasm.workspace.git.revision import GitWorkspace
 
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
@@ -35,7 +31,7 @@ def _kinds() -> Sequence[YamlMapping]:
     return tables
 
 
-def detect(workspace: Folder | GitWorkspace) -> Sequence[tuple[str, str]]:
+def detect(workspace: Folder) -> Sequence[tuple[str, str]]:
     """Profile and sign of each kind that the topmost folder of a workspace is of, such as `openclaw` and `SOUL.md`.
 
     In order of precedence: the profile of the first is used. Empty for a folder of no kind, or with settings or agents.
@@ -56,11 +52,11 @@ def detection_words(kinds: Sequence[tuple[str, str]]) -> str:
     return f"profile {profile}, for {sign} is here" + (f"; also found: {named}" if others else "")
 
 
-def _has_sign(workspace: Folder | GitWorkspace, sign: str) -> bool:
+def _has_sign(workspace: Folder, sign: str) -> bool:
     return all(_has_path(workspace, path) for path in sign.split(" + "))
 
 
-def _has_path(workspace: Folder | GitWorkspace, path: str) -> bool:
+def _has_path(workspace: Folder, path: str) -> bool:
     if path.endswith("/"):
         return workspace.exists(path[:-1]) and not workspace.is_file(path[:-1])
     if not is_pattern(path):

@@ -17,7 +17,7 @@ APP_FILES: Mapping[str, str] = {"obsidian": ".obsidian/daily-notes.json", "logse
 
 
 def _parse_date_forms(value: object, where: str) -> tuple[str, ...]:
-    from contextasm.text.names.date_forms import read_form  # here: most names are YYYY-MM-DD
+    from contextasm.text.names.dates import read_form  # here: most names are YYYY-MM-DD
 
     forms = values.parse_texts(value, where)
     for form in forms:

@@ -23,12 +23,9 @@ from contextasm.config.profiles.loader import SHIPPED, ReadProfile, load_profile
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.workspace.folder import MARKS, Folder
 
-if TYPE_CHECKING:
-    from contextasm.workspace.git.revision import GitWorkspace
-
 
 def with_detected_profile(
-    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder | GitWorkspace
+    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder
 ) -> tuple[dict[str, Setting], str]:
     """The settings with the profile for a folder that names none and has no agents, and the words that report it."""
     if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
@@ -47,7 +44,7 @@ def with_detected_profile(
 def resolve_profile(
     settings: Mapping[str, Setting],
     settings_file: YamlMapping,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     process: ProcessEnvironment,
     digests: dict[str, str],
 ) -> Profile:
@@ -70,7 +67,7 @@ def resolve_profile(
 def resolve_all_layers(
     settings: Mapping[str, Setting],
     settings_file: YamlMapping,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     process: ProcessEnvironment,
     digests: dict[str, str],
 ) -> Profile:
@@ -113,7 +110,7 @@ def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> Re
     return read_and_note
 
 
-def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
+def workspace_reader(workspace: Folder) -> ReadProfile:
     """The function that reads a file of a profile that the settings name; those of a git revision are read from it.
 
     It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
@@ -125,7 +122,7 @@ def workspace_reader(workspace: Folder | GitWorkspace) -> ReadProfile:
         if not path.is_relative_to(workspace.root):
             hint = "put the profile into the workspace, or name it with --profile"
             raise ContextasmError(where, f"{path} is outside the workspace", hint)
-        if isinstance(workspace, Folder):
+        if workspace.is_on_disk:
             return read_file(path, where)
         name = path.relative_to(workspace.root).as_posix()
         document = workspace.read(name)
@@ -171,13 +168,12 @@ def layer_settings(profile: Profile, settings_file: YamlMapping, options: Option
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
 
 
 def workspace_profiles(
     typed: Mapping[str, Setting],
     settings_file: YamlMapping,
-    workspace: Folder | GitWorkspace,
+    workspace: Folder,
     process: ProcessEnvironment,
     digests: dict[str, str],
 ) -> Iterator[Profile]:

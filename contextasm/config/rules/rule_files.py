@@ -36,7 +36,6 @@ from contextasm.text.names.places import PROFILE_FILES, RULE_FILES
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.revision import GitWorkspace
 
 LONGEST_PATTERN = 1000
 """Characters of a regular expression."""
@@ -354,7 +353,7 @@ _PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str, WhereOfLine], Any]
 """The field of a rule that each of its effects fills, and the parser of what is written there."""
 
 
-def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder | GitWorkspace) -> tuple[Rule, ...]:
+def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder) -> tuple[Rule, ...]:
     """The rules with ids of the profile's layers in place of the sources and headings that they name.
 
     Raises `ContextasmError` for a name that neither this nor another profile of the workspace or the package knows.
@@ -369,7 +368,7 @@ def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Fold
 
 
 def _numbers_by_id(
-    action: str, numbers: Iterable[tuple[str, int]], rule: Rule, profile: Profile, workspace: Folder | GitWorkspace
+    action: str, numbers: Iterable[tuple[str, int]], rule: Rule, profile: Profile, workspace: Folder
 ) -> Iterator[tuple[str, int]]:
     where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
     for name, number in numbers:
@@ -401,7 +400,7 @@ def _layer_names(layers: Iterable[Layer]) -> list[str]:
     return [*dict.fromkeys(name for group in names for name in group)]
 
 
-def _names_of_other_profiles(workspace: Folder | GitWorkspace) -> set[str]:
+def _names_of_other_profiles(workspace: Folder) -> set[str]:
     """The names of all sources, and of the layers of shipped profiles and of those in `profiles/`."""
     names = {*SOURCE_TRAITS}
     for name in (*shipped(), *workspace.list(PROFILE_FILES)):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 from contextasm.retrieval.embeddings.request import EmbeddingFailed, EmbeddingRequest, Vector
 
@@ -28,15 +28,6 @@ _NO_LIMIT = 1 << 20
 """A number of tokens that means none: folders write 10 ** 30."""
 
 
-class _Model(NamedTuple):
-    folder: str
-    tokenizer: Any
-    session: Any
-    output: str
-    pooling: str
-    """`first` or `mean` of the tokens; empty for an output that is the text's own."""
-
-
 def model_path(folder: str, root: str) -> str:
     """Path of the ONNX file of a configured folder; where there is none, the path that it should have."""
     paths = [os.path.join(root, os.path.expanduser(folder), name) for name in _MODEL_FILES]
@@ -48,13 +39,13 @@ def embed_by_folder(job: EmbeddingRequest) -> Iterator[Vector]:
 
     Raises `EmbeddingFailed` where the model can't be used, `EmbeddingUnfinished` after the deadline.
     """
-    model = _load_model(os.path.join(job.root, os.path.expanduser(job.embedder.folder)))
+    embed = _load_model(os.path.join(job.root, os.path.expanduser(job.embedder.folder)))
     for text in job.texts:
         job.seconds_left()
-        yield _embed(model, text)
+        yield embed(text)
 
 
-def _load_model(folder: str) -> _Model:
+def _load_model(folder: str) -> Callable[[str], Vector]:
     # From 1.29 on, onnxruntime reports to its maker unless this is set before it starts.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
@@ -72,25 +63,32 @@ def _load_model(folder: str) -> _Model:
         # On a busy machine two threads took twice the time of one, and batches no less than one text at a time.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        model = _Model(folder, tokenizer, session, *_choose_output(folder, session))
-    _embed(model, "This shows whether the parts fit.")
-    return model
+        output, pooling = _choose_output(folder, session)
 
+    def embed(text: str) -> Vector:
+        with _convert_failures(folder):
+            tokens = tokenizer.encode(text)
+            arrays = {
+                "input_ids": tokens.ids,
+                "attention_mask": tokens.attention_mask,
+                "token_type_ids": tokens.type_ids,
+            }
+            inputs = {entry.name: [arrays[entry.name]] for entry in session.get_inputs()}
+            vector = session.run([output], inputs)[0][0]
+            if pooling:
+                vector = vector[0] if pooling == "first" else vector.mean(axis=0)
+            numbers: list[float] = vector.tolist()
+            return numbers
 
-def _embed(model: _Model, text: str) -> Vector:
-    with _convert_failures(model.folder):
-        tokens = model.tokenizer.encode(text)
-        arrays = {"input_ids": tokens.ids, "attention_mask": tokens.attention_mask, "token_type_ids": tokens.type_ids}
-        inputs = {entry.name: [arrays[entry.name]] for entry in model.session.get_inputs()}
-        vector = model.session.run([model.output], inputs)[0][0]
-        if model.pooling:
-            vector = vector[0] if model.pooling == "first" else vector.mean(axis=0)
-        numbers: list[float] = vector.tolist()
-        return numbers
+    embed("This shows whether the parts fit.")
+    return embed
 
 
 def _choose_output(folder: str, session: Any) -> tuple[str, str]:
-    """Name of the output that vectors are made of, and its pooling."""
+    """Name of the output that vectors are made of, and its pooling.
+
+    The pooling is `first` or `mean` of the tokens; empty for an output that is the text's own vector.
+    """
     names = [output.name for output in session.get_outputs()]
     if _TEXT_OUTPUT in names:
         return _TEXT_OUTPUT, ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from contextasm.model import EntryPool, StampedWorkspace, T
 from contextasm.retrieval.memory_index.steps import IndexingSteps
-from contextasm.retrieval.pools.entries import MANY, EntryKind
+from contextasm.retrieval.pool import MANY, EntryKind
 
 
 class MemoryIndexes:

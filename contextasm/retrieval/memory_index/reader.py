@@ -20,7 +20,7 @@ from contextasm.retrieval.memory_index.database import (
     select_among,
 )
 from contextasm.retrieval.memory_index.numbers import load_columns, read_postings, terms_between
-from contextasm.retrieval.pools.entries import EntryKind, is_later
+from contextasm.retrieval.pool import EntryKind, is_later
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from contextasm.model import EntryPool, Problem, Reason, T
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
 from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks, remove_postings
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
-from contextasm.retrieval.pools.entries import EntryKind, count_reasons
-from contextasm.retrieval.pools.memory_pool import exclusion_reasons
+from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
-from contextasm.text.memories.fields import duplicate_id_problem, is_given_by_hand, unique_ids
-from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.parser import ACTIVE_STATUSES, duplicate_id_problem, is_given_by_hand, unique_ids
 
 _BATCH = 1 << 15
 """Entries after which the index is stored as far as it is made: a build that is interrupted goes on from there."""
@@ -35,12 +33,8 @@ Decided = dict[int, tuple[str, Reason | None]]
 """Final id of entries of a file, and the reason that excludes each; those that are active under their own ids lack."""
 
 
-class _ActiveEntry(NamedTuple):
-    """An entry with its text as a search sees it, and as it is stored."""
-
-    entry: Any
-    indexed: IndexEntry
-    held: str
+_ActiveEntry = tuple[Any, IndexEntry, str]
+"""An entry, its text as a search sees it, and as it is stored."""
 
 
 class StoredPool:
@@ -219,9 +213,9 @@ class _FileWriter:
         query = "SELECT first, rows, digest FROM units WHERE file = ? ORDER BY first"
         for first, rows, digest in self._connection.execute(query, (number,)):
             old.setdefault(digest, []).append((first, rows))
-        described = [_ActiveEntry(entry, self._kind.index_entry(entry), to_json(entry)) for entry in active]
+        described = [(entry, self._kind.index_entry(entry), to_json(entry)) for entry in active]
         for unit in _split_units(described):
-            digest = blake2b("".join(each.held for each in unit).encode(), digest_size=16).digest()
+            digest = blake2b("".join(stored for _, _, stored in unit).encode(), digest_size=16).digest()
             if old.get(digest):
                 old[digest].pop()
             else:
@@ -298,12 +292,12 @@ def _decided_json(decided: Decided) -> str:
 
 def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEntry]]:
     """The entries, split where no two that are `PADDING` or less apart are of one section."""
+    sections = [indexed.section for _, indexed, _ in entries]
     first = 0
     for at in range(_LEAST_UNIT, len(entries)):
-        if at - first < _LEAST_UNIT or entries[at - 1].indexed.section == entries[at].indexed.section:
+        if at - first < _LEAST_UNIT or sections[at - 1] == sections[at]:
             continue
-        before = {each.indexed.section for each in entries[max(at - PADDING, 0) : at]}
-        if before.isdisjoint(each.indexed.section for each in entries[at : at + PADDING]):
+        if {*sections[max(at - PADDING, 0) : at]}.isdisjoint(sections[at : at + PADDING]):
             yield entries[first:at]
             first = at
     if entries:

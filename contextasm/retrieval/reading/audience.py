@@ -25,8 +25,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.text.cleaning.private_parts import withhold, withhold_file
-from contextasm.text.names.archived_paths import list_archived
-from contextasm.text.names.places import any_owner_pattern
+from contextasm.text.names.places import any_owner_pattern, list_archived
 from contextasm.text.names.templates import is_pattern
 
 PRIVATE = Reason("private")

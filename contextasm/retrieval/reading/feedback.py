@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem, RetrievalResult, Workspace, credibility
-from contextasm.text.data.feedback import Feedback, Judgements, count_judgements, parse_feedback
+from contextasm.text.data.events import Feedback, Judgements, count_judgements, parse_feedback
 from contextasm.text.names.places import FEEDBACK_FILES
 
 

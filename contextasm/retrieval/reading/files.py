@@ -9,43 +9,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.model import CLEAN, Build, Cleaning, Data, Document, Problem, Request, SourceQuery, Workspace
-from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.model import Data, Document, Problem, Request, SourceQuery, Workspace
+from contextasm.text.cleaning.clean import parse_data
 from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
-
-
-class CleanedWorkspace:
-    """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""
-
-    def __init__(self, workspace: Workspace, cleaning: Cleaning) -> None:
-        self._workspace = workspace
-        self._cleaning = cleaning
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """Paths as the other workspace lists them."""
-        return self._workspace.list(pattern)
-
-    def read(self, path: str) -> Document | Problem | None:
-        """The document, made of the same bytes; without the private lines that the other one lacks."""
-        read = self._workspace.read(path)
-        if not isinstance(read, Document):
-            return read
-        document = decode_document(path, read.data, self._cleaning)
-        if not read.withheld or isinstance(document, Problem):
-            return document
-        from contextasm.text.cleaning.private_parts import withhold_as  # here: most contexts are personal
-
-        return withhold_as(document, read)
-
-
-def with_cleaning(build: Build, hidden: str = "strip") -> Build:
-    """The build that reads texts with the characters that its request, and a layer's `hidden`, leave in them."""
-    cleaning = Cleaning("keep" if hidden == "keep" else "strip", "keep" if build.request.privacy == "off" else "mask")
-    if hidden != "strip" or cleaning != CLEAN:
-        build = build._replace(memory_index=None)  # it holds clean texts, and opens no file
-    return build if cleaning == CLEAN else build._replace(workspace=CleanedWorkspace(build.workspace, cleaning))
 
 
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
@@ -152,7 +120,7 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
 def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
     """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
     if forms:
-        from contextasm.text.names.date_forms import split_dated_path  # here: most names are YYYY-MM-DD
+        from contextasm.text.names.dates import split_dated_path  # here: most names are YYYY-MM-DD
 
         return split_dated_path(path, forms) or ("", None, "")
     return dated_name(path) or ("", None, "")
@@ -161,7 +129,7 @@ def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:
     """The forms that a program's settings have, and that no date can be read by."""
     for form in query.layer.query.dates:
-        from contextasm.text.names.date_forms import read_form
+        from contextasm.text.names.dates import read_form
 
         if isinstance(fault := read_form(form), str):
             message = f"its dates are written as {form}, which {fault}: no log is read"

@@ -24,7 +24,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading.files import read_documents
 from contextasm.retrieval.reading.query_signals import half_life
-from contextasm.text.data.session_events import Event, event_text, parse_events
+from contextasm.text.data.events import Event, event_text, parse_events
 from contextasm.text.names.templates import fill_item, fill_template
 
 OTHERS = 5

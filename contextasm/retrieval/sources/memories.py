@@ -1,14 +1,15 @@
 """Sources `search`, `recent` and `weighed`: memories that match the topic, all of them, or all with scores.
 
-How memories are scored, and how a large pool is searched, is in `memory_pool`. A memory that
-belongs to another layer, by tier or by a quota of keys, is no fragment of this one.
+How memories are scored, and how a large pool is searched, is in `retrieval/pool`. A memory that belongs to another
+layer, by tier or by a quota of keys, is not a fragment of this one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeGuard
 
 from contextasm.model import (
     PIN_FIELD,
@@ -19,29 +20,34 @@ from contextasm.model import (
     Layer,
     Location,
     Memory,
+    MemoryScope,
     Problem,
     Reason,
     Request,
     RetrievalResult,
     Score,
     SourceQuery,
+    T,
+    Target,
     Verdict,
     memory_score,
 )
-from contextasm.retrieval.pools.entries import ReadPool, read_pool
-from contextasm.retrieval.pools.memory_pool import (
+from contextasm.retrieval.pool import (
+    MANY,
     MEMORIES,
+    ReadPool,
     best_and_counts,
     future_reason,
-    has_all,
     index_entry,
+    read_pool,
     topic_scores,
-    use_memories,
+    use_pool,
 )
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.text.markdown.blocks import heading
-from contextasm.text.names.glob import wildcard_matches
+from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
+from contextasm.text.names.places import known_paths
 from contextasm.text.names.templates import fill_item, fill_template
 from contextasm.text.similarity import identities, text_fingerprint
 
@@ -326,3 +332,48 @@ def _item_values(memory: Memory) -> dict[str, str]:
     title, line_end, rest = memory.text.partition("\n")
     confidence = f"{memory.confidence:.2f}"
     return {"type": memory.type, "text": memory.text, "title": title, "rest": line_end + rest, "confidence": confidence}
+
+
+INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}
+"""Parts of a score that an indexed pool can compute."""
+
+
+def use_memories(query: SourceQuery, use: Callable[[SourceQuery, EntryPool[Memory]], T]) -> T:
+    """Result of `use` on the layer's memories; the query has no index if the layer needs all of them."""
+    paths = [*query_paths(query)]
+    if not can_use_index(query, paths):
+        query = query._replace(build=query.build._replace(memory_index=None))
+    return use_pool(query, MEMORIES, paths, partial(use, query))
+
+
+def has_all(pool: EntryPool[Memory], query: SourceQuery) -> TypeGuard[ReadPool[Memory]]:
+    """Whether each memory of the pool is a fragment; of a larger one, the others are counted (`best_and_counts`)."""
+    return isinstance(pool, ReadPool) and (len(pool.all_entries) <= MANY or query.build.memory_index is None)
+
+
+def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:
+    """Whether an indexed pool of these files can order and score the layer's memories.
+
+    If the profile merges copies or settles conflicts, any memory may be one that takes the place of another. A rule
+    that may apply to memories is applied to each of them.
+    """
+    layer, profile, rules = query.layer, query.build.profile, query.build.rules
+    needs_memories = layer.memories != MemoryScope() or layer.display.group_template or layer.ranking.order != "best"
+    return not (
+        query.build.memory_index is None
+        or query.build.semantics
+        or profile.merge
+        or profile.conflicts
+        or needs_memories
+        or {name for name, _ in layer.ranking.weights} - INDEXED_SCORE_PARTS
+        or any(_may_mean_memory(effect.target, paths) for effect in (rules.effects if rules else ()))
+    )
+
+
+def _may_mean_memory(target: Target, paths: Sequence[str]) -> bool:
+    """Whether the target of a rule may mean a memory of these files. No memory has an entity."""
+    if target.kind == "path":
+        return any(glob_matches(target.value, known) for path in paths for known in known_paths(path))
+    if target.kind == "heading-path":
+        return any(target.value in known_paths(path) for path in paths)
+    return target.kind in {"id", "type", "tag"}

@@ -17,7 +17,7 @@ from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.blocks import begins_bullet, heading, parts
 from contextasm.text.markdown.literals import fence_opening
-from contextasm.text.memories.fields import YES
+from contextasm.text.memories.parser import YES
 
 KEY = "private"
 """Name of the flag in front matter, attributes and rows."""

@@ -28,8 +28,7 @@ from contextasm.text.exchange.entry import (
     stated_day,
     unread_keys,
 )
-from contextasm.text.exchange.front_fields import FRONT_FIELDS, unread_front, with_front_fields
-from contextasm.text.exchange.paragraphs import text_parts
+from contextasm.text.exchange.notes import FRONT_FIELDS, text_parts, unread_front, with_front_fields
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
 

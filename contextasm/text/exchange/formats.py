@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from contextasm.text.exchange.claude import read_claude_code, read_claude_export
 from contextasm.text.exchange.entry import Read
-from contextasm.text.exchange.json_lines import read_json_lines
-from contextasm.text.exchange.mem0 import read_mem0
-from contextasm.text.exchange.memory_server import read_memory_server
+from contextasm.text.exchange.json_formats import read_json_lines, read_mem0, read_memory_server
 from contextasm.text.exchange.openclaw import read_openclaw
 
 

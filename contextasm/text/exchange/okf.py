@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from contextasm.model import Memory
-from contextasm.text.memories.fields import FIELDS, LISTS
-from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.parser import ACTIVE_STATUSES, FIELDS, LISTS
 from contextasm.text.names.dates import parse_date
 from contextasm.text.names.templates import one_line
 

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.model import ContextasmError, Parse
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, derived_id, fitting_words, stated
-from contextasm.text.exchange.front_fields import unread_front, with_front_fields
-from contextasm.text.exchange.paragraphs import text_parts
+from contextasm.text.exchange.notes import text_parts, unread_front, with_front_fields
 from contextasm.text.markdown.blocks import comments, without_comments
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import ACTIVE_STATUSES

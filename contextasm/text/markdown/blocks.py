@@ -104,18 +104,17 @@ class Part(NamedTuple):
     """Words of a heading."""
 
 
-def parts(lines: Sequence[str], *, is_cautious: bool = False) -> Iterator[Part]:
+def parts(lines: Sequence[str], *, is_cautious: bool = False) -> Sequence[Part]:
     """The parts of a text given as lines: each line is in one of them.
 
     A fence that is never closed ends with the text. With `is_cautious` it is lines like any others, and so is HTML, so
     that nothing that may be read as text is passed over.
     """
-    at = 0
+    found: list[Part] = []
     unclosed: set[str] = set()
-    while at < len(lines):
-        part = _part_at(lines, at, unclosed, is_cautious=is_cautious)
-        yield part
-        at = part.stop
+    while (at := found[-1].stop if found else 0) < len(lines):
+        found.append(_part_at(lines, at, unclosed, is_cautious=is_cautious))
+    return found
 
 
 def _part_at(lines: Sequence[str], at: int, unclosed: set[str], *, is_cautious: bool) -> Part:

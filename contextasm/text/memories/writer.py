@@ -1,6 +1,6 @@
 """Memories as written: a bullet for the end of a list, and changed fields of a memory in a file.
 
-`text.memory_parser` reads back exactly the text and the fields that were given. No other text of a file changes.
+`text.memories.parser` reads back exactly the text and the fields that were given. No other text of a file changes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from contextasm.text.cleaning.secrets.scanner import find_secrets
 from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes
 from contextasm.text.markdown.literals import fence_opening
-from contextasm.text.memories.fields import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE
-from contextasm.text.memories.parser import TASK_MARKS, TYPE
+from contextasm.text.memories.parser import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE, TASK_MARKS, TYPE
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")

@@ -1,12 +1,17 @@
-"""Days and times as texts spell them: parsing, and the form of a dated file name.
+"""Days and times in texts and in names of files, also in forms of dates such as `YYYY_MM_DD` or `YYYY/MM/DD`.
 
-No clock is read here. Words such as `yesterday` belong to `retrieval/search/query_words`.
+The letters of a form are those of Moment.js, which Obsidian uses: Y, M and D for numbers. Words of a form, such as the
+name of a weekday, are passed over, but year, month and day must be digits. No clock is read here. Words such as
+`yesterday` belong to `retrieval/search/query_words`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)(.*)\.md(?:\.gz)?")
@@ -89,3 +94,113 @@ def moment(written: object) -> datetime | None:
         return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
     except (ValueError, OverflowError):
         return None
+
+
+_TOKEN = re.compile(
+    r"\[([^\[\]]*)\]|(YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|d{2,4})|([A-Za-z]+)|([^A-Za-z\[\]]|[\[\]])"
+)
+_NUMBERS = {
+    "YYYY": ("year", r"\d{4}", "[0-9][0-9][0-9][0-9]"),
+    "YY": ("year", r"\d{2}", "[0-9][0-9]"),
+    "MM": ("month", r"\d{2}", "[0-9][0-9]"),
+    "M": ("month", r"\d{1,2}", "[0-9]*"),
+    "DD": ("day", r"\d{2}", "[0-9][0-9]"),
+    "D": ("day", r"\d{1,2}", "[0-9]*"),
+    "Do": ("day", r"\d{1,2}(?=[^\W\d]{2})[^\W\d]{2}", "[0-9]*"),
+}
+"""Part of the date, expression and wildcards of each token."""
+
+_WORDS = {"MMMM": "the month", "MMM": "the month", "dddd": "the weekday", "ddd": "the weekday", "dd": "the weekday"}
+_WORD = r"[^\W\d]+\.?"
+
+
+class DateForm(NamedTuple):
+    """A form of dates that names can be compared with."""
+
+    pattern: re.Pattern[str]
+    tokens: tuple[str, ...]
+    """The token behind each numbered group of the pattern."""
+    wildcards: str
+    """Pattern of the paths with such a date, without the ending."""
+    folders: int
+    """Number of folders that are part of the form."""
+
+
+class DatedPath(NamedTuple):
+    """The date in the path of a log."""
+
+    written: str
+    """As it stands there."""
+    day: date | None
+    """None for a day that no calendar has."""
+    rest: str
+    """What follows in the name."""
+
+
+@lru_cache(maxsize=64)
+def read_form(form: str) -> DateForm | str:
+    """The form as written in settings; for one that can't be used, the reason, which goes on from it."""
+    parts, tokens, wildcards = [""], [], [""]
+    for literal, token, other, mark in _TOKEN.findall(form):
+        if other or token in {"DDDD", "DDD"}:
+            return f"has {other or token}, which is no part of a date in digits: use Y, M and D, and [] around words"
+        if token in _NUMBERS:
+            tokens.append(token)
+            parts.append(f"({_NUMBERS[token][1]})")
+            wildcards.append(_NUMBERS[token][2])
+        elif token:
+            parts.append(_WORD)
+            wildcards.append("*")
+        else:
+            parts.append(re.escape(literal or mark))
+            wildcards.append(re.sub(r"[*?\[\]]", "?", literal or mark))
+    given = {_NUMBERS[token][0] for token in tokens}
+    if missing := [part for part in ("year", "month", "day") if part not in given]:
+        in_words = next((f"spells {words} in words" for token, words in _WORDS.items() if token in form), "")
+        return f"{in_words or 'has no ' + ' and no '.join(missing)}, and a log needs year, month and day in digits"
+    if any(part in {"", ".", ".."} for part in form.split("/")):
+        return "has a folder without a name"
+    expression = "".join(parts) + r"(?!\d)([^/]*)\.md(?:\.gz)?"
+    return DateForm(re.compile(expression), tuple(tokens), re.sub(r"\*{2,}", "*", "".join(wildcards)), form.count("/"))
+
+
+def split_dated_path(path: str, forms: Sequence[str]) -> DatedPath | None:
+    """The date of a log's path in the first form that it has; None where it has none of them.
+
+    Forms that can't be used fit nothing.
+    """
+    return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), None)
+
+
+def _dated_path(path: str, form: DateForm | str) -> DatedPath | None:
+    if isinstance(form, str):
+        return None
+    name = "/".join(path.split("/")[-1 - form.folders :])
+    match = form.pattern.fullmatch(name)
+    if not match:
+        return None
+    *numbers, rest = match.groups()
+    written = name[: match.start(len(numbers) + 1)]
+    found: dict[str, set[int]] = {"year": set(), "month": set(), "day": set()}
+    for name_of_part, digits in zip(form.tokens, numbers, strict=True):
+        part, expression, _ = _NUMBERS[name_of_part]
+        is_short_year = part == "year" and expression == r"\d{2}"
+        found[part].add(int(re.sub(r"\D", "", digits)) + (2000 if is_short_year else 0))
+    return DatedPath(written, _only_day(found), rest)
+
+
+def _only_day(found: dict[str, set[int]]) -> date | None:
+    """The day of the numbers; None where folder and name disagree, and where no calendar has it."""
+    if any(len(numbers) != 1 for numbers in found.values()):
+        return None
+    try:
+        return date(*(next(iter(found[part])) for part in ("year", "month", "day")))
+    except ValueError:
+        return None
+
+
+def form_patterns(folder: str, form: str) -> tuple[str, ...]:
+    """The patterns of a layer's paths for logs in a folder, empty for the workspace's, with dates of a usable form."""
+    read = read_form(form)
+    wildcards = read.wildcards if isinstance(read, DateForm) else "*"
+    return (f"{folder}/{wildcards}*.md".replace("**.md", "*.md").lstrip("/"),)

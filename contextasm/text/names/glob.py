@@ -76,12 +76,17 @@ def _compiled(name_pattern: str) -> re.Pattern[str]:
     return re.compile(translate(name_pattern))
 
 
-class _PathEntry(NamedTuple):
-    name: str
-    is_folder: bool
+class NamedEntry(NamedTuple):
+    """One name of a folder that is not on a disk (`TreeEntry`)."""
 
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as the protocol has it
-        return self.is_folder
+    name: str
+    is_folder: bool = False
+    leads_to_folder: bool = False
+    """Whether it is a link to a folder."""
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        """Whether this is a folder, or with `follow_symlinks` a link to one."""
+        return self.is_folder or (follow_symlinks and self.leads_to_folder)
 
 
 class _PathTree:
@@ -97,9 +102,9 @@ class _PathTree:
                 self._folders.setdefault(parent, {})[name] = True
                 folder = parent
 
-    def entries(self, folder: str) -> Iterator[_PathEntry]:
+    def entries(self, folder: str) -> Iterator[NamedEntry]:
         names = self._folders.get(folder, {}).items()
-        yield from (_PathEntry(name, is_folder) for name, is_folder in names if not name.startswith("."))
+        yield from (NamedEntry(name, is_folder) for name, is_folder in names if not name.startswith("."))
 
     def exists(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")

@@ -1,9 +1,19 @@
-"""Conventional places of the files of a workspace, as patterns and as paths of layers (man/ctxasm.yaml.5)."""
+"""Conventional places of the files of a workspace (man/ctxasm.yaml.5), and the paths of archived files.
 
-from collections.abc import Mapping
+A rule, a filter or a private layer that names a file by its own path also means it after `tidy` archived it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Literal
 
-from contextasm.text.names.templates import fill_template
+from contextasm.model import Workspace
+from contextasm.text.names.dates import is_date_form
+from contextasm.text.names.glob import matching_paths, wildcard_matches
+from contextasm.text.names.templates import ARCHIVE, fill_template
 
 OwnerKind = Literal["agent", "team"]
 
@@ -55,3 +65,63 @@ WORKSPACE_PATTERNS = (
 def any_owner_pattern(template: str) -> str:
     """The path of a layer as a pattern: for every agent and every team."""
     return fill_template(template, {"agent": "*", "team": "*"})
+
+
+_ARCHIVED = re.compile(r"((?:.*/)?)archive/(?:[0-9]{4}/)?([^/]+)", re.DOTALL)
+_NUMBERED = re.compile(r"([^.]+)-[1-9][0-9]*(\..*)?", re.DOTALL)
+
+
+def archived_path(path: str, log_day: date | None = None) -> str:
+    """The place of a file in the archive beside it, which has a folder for each year of the days of logs."""
+    folder, slash, name = path.rpartition("/")
+    year = f"{log_day.year:04}/" if log_day else ""
+    return f"{folder}{slash}{ARCHIVE}/{year}{name}"
+
+
+def known_paths(path: str) -> tuple[str, ...]:
+    """The path, and those that a file of this path may have had before it was archived; one path for any other file.
+
+    `daily/archive/2025/2025-03-12.md.gz` was `daily/2025-03-12.md`. Compression, the archive of a text that left a file
+    (`m.md.txt`), and the number of a file whose name was taken are undone where they may have been done.
+    """
+    if "archive/" not in path or not (match := _ARCHIVED.fullmatch(path)):
+        return (path,)
+    folder, name = match.groups()
+    names = [name, *(name.removesuffix(ending) for ending in (".gz", ".txt") if name.endswith(ending))]
+    numbered = [found for found in map(_NUMBERED.fullmatch, names) if found and not is_date_form(_stem(found[0]))]
+    names += [found[1] + (found[2] or "") for found in numbered]
+    return (path, *dict.fromkeys(folder + each for each in names))
+
+
+def known_ids(fragment_id: str, path: str) -> tuple[str, ...]:
+    """The id of a fragment of the file, and where it begins with the path, those with earlier paths."""
+    if not fragment_id.startswith(path):
+        return (fragment_id,)
+    return tuple(each + fragment_id[len(path) :] for each in known_paths(path))
+
+
+def is_named(pattern: str, fragment_id: str, path: str) -> bool:
+    """Whether a filter's pattern is the id of a fragment, or fits the path of its file, also that before archiving."""
+    return pattern in known_ids(fragment_id, path) or any(wildcard_matches(pattern, each) for each in known_paths(path))
+
+
+def list_archived(workspace: Workspace, pattern: str) -> list[str]:
+    """The archived files that had a path, or one that a pattern of `list_matching` fits, in code point order."""
+    folder, slash, _ = pattern.rpartition("/")
+    places = (f"{folder}{slash}archive/*", f"{folder}{slash}archive/[0-9][0-9][0-9][0-9]/*")
+    paths = {path for place in places for path in workspace.list(place) if not path.endswith("/")}
+    return sorted(path for path in paths if _had(path, pattern))
+
+
+def list_with_archived(workspace: Workspace, pattern: str) -> Sequence[str]:
+    """The files that a pattern of `list_matching` fits, and then those in archives that it fitted."""
+    return (*workspace.list(pattern), *list_archived(workspace, pattern))
+
+
+def _had(path: str, pattern: str) -> bool:
+    earlier = known_paths(path)[1:]
+    return pattern in earlier or bool(matching_paths(earlier, pattern))
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0]

@@ -14,15 +14,13 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Summarizer
-from contextasm.text.cleaning.clean import clean_text
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.memories.fields import DEFAULTS, FIELDS, memory_id
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.cleaning.clean import clean_text, decode_document
+from contextasm.text.memories.parser import DEFAULTS, FIELDS, memory_id, parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
 from contextasm.text.names.templates import one_line
 from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, is_same, similarity
-from contextasm.upkeep.actions import Action
-from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
+from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
+from contextasm.upkeep.input import OwnerMemories
 from contextasm.upkeep.memories.states import (
     can_merge,
     changed_fields,
@@ -171,7 +169,7 @@ class DuplicateGroup(NamedTuple):
 
 
 def group_duplicates(
-    edits: OwnerEdits, memories: Sequence[Memory], similar: SimilarMemories, today: date
+    owner: OwnerMemories, memories: Sequence[Memory], similar: SimilarMemories, today: date
 ) -> list[DuplicateGroup]:
     """The memories in groups, each memory in one; the first of a group is the first in order, and most are alone.
 
@@ -182,9 +180,9 @@ def group_duplicates(
     for memory in memories:
         own = similar.class_of(memory)
         candidates = [*_groups_to_join(similar, own, firsts)]
-        for id_ in candidates if candidates and edits.can_archive(memory) else ():
+        for id_ in candidates if candidates and owner.can_archive(memory) else ():
             group = groups[id_]
-            if edits.can_change(group.kept) and can_merge(group.merged, memory):
+            if owner.can_change(group.kept) and can_merge(group.merged, memory):
                 merged = merge_memories(group.merged, memory)
                 if is_stale_task(merged, today):
                     continue  # the task may be new: it has no day
@@ -213,7 +211,7 @@ def _other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterat
             yield other
 
 
-def reinforce(edits: OwnerEdits, group: DuplicateGroup, written: Mapping[str, Memory]) -> Action:
+def reinforce(owner: OwnerMemories, group: DuplicateGroup, written: Mapping[str, Memory]) -> Action:
     """The action that sets what the kept memory gains, and archives the others; `written` has all as they stand."""
     others = [written[memory.id] for memory in group.others]
     kept = written[group.kept.id]
@@ -221,8 +219,8 @@ def reinforce(edits: OwnerEdits, group: DuplicateGroup, written: Mapping[str, Me
     reason = f"{quoted(kept)} says the same as {_places(others)}"
     action = change_action("reinforce", [kept, *others], reason, needs_approval=False)
     if fields:
-        action = edits.set_fields(action, kept, fields)
-    return edits.archive(action, others)._replace(tokens_saved=memory_tokens(others))
+        action = owner.set_fields(action, kept, fields)
+    return owner.archive(action, others)._replace(tokens_saved=memory_tokens(others))
 
 
 def _places(memories: Sequence[Memory]) -> str:
@@ -244,11 +242,11 @@ MIN_MEMBERS = 3
 
 
 def find_clusters(
-    edits: OwnerEdits, groups: Sequence[DuplicateGroup], similar: SimilarMemories
+    owner: OwnerMemories, groups: Sequence[DuplicateGroup], similar: SimilarMemories
 ) -> Iterator[tuple[Sequence[DuplicateGroup], Memory]]:
     """The groups of each cluster, and its first memory with the fields of all; a group is part of one at most."""
     by_id = {group.kept.id: group for group in groups}
-    results = {memory.superseded_by for memory in edits.owner.memories}
+    results = {memory.superseded_by for memory in owner.memories}
     by_class: dict[str, list[str]] = {}
     for group in groups:
         by_class.setdefault(similar.class_of(group.kept), []).append(group.kept.id)
@@ -259,7 +257,7 @@ def find_clusters(
     }
     involved = {id_ for id_, alike in alike_of.items() if len(alike) >= MIN_MEMBERS - 1}
     involved |= {other for id_ in involved for other in alike_of[id_]}
-    free = {id_: by_id[id_] for id_ in involved - results if _can_consolidate(edits, by_id[id_])}
+    free = {id_: by_id[id_] for id_ in involved - results if _can_consolidate(owner, by_id[id_])}
     for leader in groups:
         alike = [free[id_] for id_ in alike_of[leader.kept.id] if id_ in free]
         if leader.kept.id not in free or len(alike) < MIN_MEMBERS - 1:
@@ -275,11 +273,11 @@ def find_clusters(
             yield cluster, merged
 
 
-def _can_consolidate(edits: OwnerEdits, group: DuplicateGroup) -> bool:
+def _can_consolidate(owner: OwnerMemories, group: DuplicateGroup) -> bool:
     """Whether all memories of a group are list items that may leave, with an id that a list of ids can hold."""
     return all(
-        edits.can_archive(memory)
-        and not edits.file(memory).is_one_memory
+        owner.can_archive(memory)
+        and not owner.file(memory).is_one_memory
         and is_value(memory.id)
         and "," not in memory.id
         and "```" not in memory.text
@@ -289,7 +287,7 @@ def _can_consolidate(edits: OwnerEdits, group: DuplicateGroup) -> bool:
 
 
 def consolidate(
-    edits: OwnerEdits,
+    owner: OwnerMemories,
     cluster: Sequence[DuplicateGroup],
     merged: Memory,
     similar: SimilarMemories,
@@ -307,7 +305,7 @@ def consolidate(
     last = written[max(members, key=lambda memory: (memory.path, memory.line)).id]
     for text, origin in _texts([group.kept.text for group in cluster], summarizer):
         new = _new_memory(members, merged, last.path, text, today)
-        bullet = format_bullet(text, new.type, _bullet_fields(new, edits.file(last).document.front))
+        bullet = format_bullet(text, new.type, _bullet_fields(new, owner.file(last).document.front))
         if new.id in written or not _reads_back(bullet, new):
             continue
         if any(is_same(fold_text(text), folded) for folded in others_folded):
@@ -317,7 +315,7 @@ def consolidate(
         for known in members:
             memory = written[known.id]
             fields = _member_fields(memory, known, new.id)
-            action = edits.set_fields(action, memory, fields, bullet if known.id == last.id else "")
+            action = owner.set_fields(action, memory, fields, bullet if known.id == last.id else "")
         return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
     return None
 

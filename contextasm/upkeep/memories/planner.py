@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.similarity import text_fingerprint
-from contextasm.upkeep.actions import Action
+from contextasm.upkeep.actions import Action, change_action, memory_place, quoted
 from contextasm.upkeep.input import OwnerMemories, UpkeepInput
-from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, quoted
 from contextasm.upkeep.memories.merging import (
     MAX_ACTIVE,
     DuplicateGroup,
@@ -30,60 +29,59 @@ _SCHEMA_KEY = "root/"
 
 def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
     """The actions for the memories of each owner, by folder."""
-    for owner in upkeep.memory_files.owners:
+    for owner in upkeep.owners:
         yield from _plan_owner(upkeep, owner)
 
 
 def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
-    edits = OwnerEdits(owner, upkeep.workspace)
     supersession = Supersession(owner.memories)
     active = [
         memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)
     ]
     planned: set[str] = set()
     for actions in (
-        plan_closed(edits, supersession, active, upkeep.today, planned),
-        plan_retired(edits, supersession, planned),
+        plan_closed(owner, supersession, active, upkeep.today, planned),
+        plan_retired(owner, supersession, planned),
     ):
         for action, memories in actions:
             planned |= {memory.id for memory in memories}
             yield action
     rest = [memory for memory in active if memory.id not in planned]
-    yield from _plan_similar(upkeep, edits, rest)
+    yield from _plan_similar(upkeep, owner, rest)
 
 
-def _plan_similar(upkeep: UpkeepInput, edits: OwnerEdits, memories: Sequence[Memory]) -> Iterator[Action]:
+def _plan_similar(upkeep: UpkeepInput, owner: OwnerMemories, memories: Sequence[Memory]) -> Iterator[Action]:
     """Actions for the memories that stay active: duplicates, clusters, missing fields and conflicts."""
     written = {memory.id: memory for memory in memories}
     ordered = sorted(map(known_fields, memories), key=lambda each: (not each.pin, each.created, each.path, each.line))
-    compared = [memory for memory in ordered if edits.file(memory).is_as_written(memory)]
+    compared = [memory for memory in ordered if owner.file(memory).is_as_written(memory)]
     similar = SimilarMemories(compared)
-    groups = group_duplicates(edits, ordered, similar, upkeep.today)
+    groups = group_duplicates(owner, ordered, similar, upkeep.today)
     by_id = {group.kept.id: group for group in groups}
     if len(groups) > MAX_ACTIVE:
-        for cluster, merged in find_clusters(edits, groups, similar):
-            action = consolidate(edits, cluster, merged, similar, written, upkeep.summarizer, upkeep.today)
+        for cluster, merged in find_clusters(owner, groups, similar):
+            action = consolidate(owner, cluster, merged, similar, written, upkeep.summarizer, upkeep.today)
             if action:
                 for group in cluster:
                     del by_id[group.kept.id]
                 yield action
-    yield from _plan_groups(edits, [*by_id.values()], written)
+    yield from _plan_groups(owner, [*by_id.values()], written)
     yield from _conflicts([group.kept for group in by_id.values()])
 
 
 def _plan_groups(
-    edits: OwnerEdits, groups: Sequence[DuplicateGroup], written: Mapping[str, Memory]
+    owner: OwnerMemories, groups: Sequence[DuplicateGroup], written: Mapping[str, Memory]
 ) -> Iterator[Action]:
     for group in groups:
         if group.others:
-            yield reinforce(edits, group, written)
+            yield reinforce(owner, group, written)
     for group in groups:
         memory = written[group.kept.id]
         fields = changed_fields(memory, group.kept)
-        if fields and not group.others and edits.can_change(memory):
+        if fields and not group.others and owner.can_change(memory):
             values = " and ".join(f"{name}={value}" for name, value in fields.items())
             action = change_action("fill", [memory], f"{quoted(memory)} lacks {values}", needs_approval=False)
-            yield edits.set_fields(action, memory, fields)
+            yield owner.set_fields(action, memory, fields)
 
 
 def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:

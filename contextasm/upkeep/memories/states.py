@@ -12,8 +12,8 @@ from contextasm.model import Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
-from contextasm.upkeep.actions import Action
-from contextasm.upkeep.memories.edits import OwnerEdits, change_action, memory_place, memory_tokens, quoted
+from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
+from contextasm.upkeep.input import OwnerMemories
 from contextasm.workspace.editing.remember import differing_words, merge_fields
 
 STALE_DAYS = 7
@@ -80,13 +80,13 @@ class Supersession:
 
 
 def plan_retired(
-    edits: OwnerEdits, supersession: Supersession, planned: Collection[str]
+    owner: OwnerMemories, supersession: Supersession, planned: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor.
 
     `planned` has the ids of memories that are part of another action.
     """
-    memories = edits.owner.memories
+    memories = owner.memories
     with_successor = [
         memory for memory in memories if memory.status in ACTIVE_STATUSES and supersession.successor(memory)
     ]
@@ -104,13 +104,13 @@ def plan_retired(
             leaving = [memory, *supersession.followers(memory, planned)]
         else:
             continue
-        if all(map(edits.can_archive, leaving)):
+        if all(map(owner.can_archive, leaving)):
             action = change_action("archive", leaving, reason, needs_approval=False)
-            yield edits.archive(action, leaving), leaving
+            yield owner.archive(action, leaving), leaving
 
 
 def plan_closed(
-    edits: OwnerEdits, supersession: Supersession, memories: Sequence[Memory], today: date, planned: Collection[str]
+    owner: OwnerMemories, supersession: Supersession, memories: Sequence[Memory], today: date, planned: Collection[str]
 ) -> Iterator[tuple[Action, Sequence[Memory]]]:
     """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
 
@@ -126,12 +126,12 @@ def plan_closed(
         else:
             continue
         followers = supersession.followers(memory, planned)
-        if memory.pin or not edits.can_change(memory) or not all(map(edits.can_archive, followers)):
+        if memory.pin or not owner.can_change(memory) or not all(map(owner.can_archive, followers)):
             continue
         fields = {"created": known.created} if known is not memory else {}
         action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
-        action = edits.set_fields(action, memory, {**fields, "status": status})
-        action = edits.archive(action, followers)
+        action = owner.set_fields(action, memory, {**fields, "status": status})
+        action = owner.archive(action, followers)
         yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 

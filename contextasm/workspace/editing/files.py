@@ -10,16 +10,15 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.workspace.atomic import write
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.state import STATE_FOLDER, make_state_folder
 
 LOCK = f"{STATE_FOLDER}/lock"
 
@@ -31,24 +30,16 @@ _RETRY_SECONDS = 0.02
 _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
 
-class EditableFile(NamedTuple):
-    """The bytes of a file, and their encoding."""
+class EditableFile:
+    """The bytes of a file, their encoding and their text."""
 
-    path: str
-    data: bytes
-    """Empty for a file that does not exist yet."""
+    def __init__(self, data: bytes) -> None:
+        """`data` is empty for a file that does not exist yet."""
+        self.data = data
+        marks = (pair for pair in _BYTE_ORDER_MARKS if data.startswith(pair[0]))
+        self.mark, self.encoding = next(marks, (b"", "utf-8"))
 
-    @property
-    def mark(self) -> bytes:
-        """The byte order mark at the beginning; empty for none."""
-        return next((mark for mark, _ in _BYTE_ORDER_MARKS if self.data.startswith(mark)), b"")
-
-    @property
-    def encoding(self) -> str:
-        """The name of the text's encoding."""
-        return next((name for mark, name in _BYTE_ORDER_MARKS if self.data.startswith(mark)), "utf-8")
-
-    @property
+    @cached_property
     def text(self) -> str:
         """The text, with line ends unchanged. Raises `UnicodeDecodeError`, but never for a `Document` that was read."""
         return self.data[len(self.mark) :].decode(self.encoding)
@@ -73,7 +64,7 @@ def locked(workspace: Folder, *, edits: bool = True, patience: float | None = No
     """
     with hold_lock_file(writable_path(workspace, LOCK), patience=patience, needed=edits) as is_held:
         is_interrupted = is_held and is_unfinished(workspace.root)
-        yield recover(workspace.root) if is_interrupted else Recovery()
+        yield recover(workspace.root) if is_interrupted else None
 
 
 @contextmanager
@@ -82,27 +73,16 @@ def hold_lock_file(path: Path, *, patience: float | None, needed: bool = True) -
 
     The value of the context is whether it is held: not where it is not `needed` and can't be made. Raises as `locked`.
     """
-    handle = _take_lock(path, patience, needed=needed)
+    handle = _open_lock_file(path, needed=needed)
     try:
+        while handle is not None and not _take_lock(handle, path, patience):
+            left, handle = handle, None
+            os.close(left)
+            handle = _open_lock_file(path, needed=needed)
         yield handle is not None
     finally:
         if handle is not None:
             os.close(handle)
-
-
-def _take_lock(path: Path, patience: float | None, *, needed: bool) -> int | None:
-    """The lock file, open and locked; None as of `_open_lock_file`."""
-    while (handle := _open_lock_file(path, needed=needed)) is not None:
-        try:
-            _wait_for_lock(handle, path, patience)
-        except BaseException:
-            os.close(handle)
-            raise
-        if _is_same_file(path, handle):  # its folder may be deleted at any time, while one waits too
-            _sign(handle)
-            return handle
-        os.close(handle)
-    return None
 
 
 def _open_lock_file(path: Path, *, needed: bool) -> int | None:
@@ -120,31 +100,30 @@ def _open_lock_file(path: Path, *, needed: bool) -> int | None:
         raise ContextasmError(str(path), f"can't be made: {error.strerror}", hint) from error
 
 
-def _wait_for_lock(handle: int, path: Path, patience: float | None) -> None:
+def _take_lock(handle: int, path: Path, patience: float | None) -> bool:
+    """Wait for the lock and sign it; False if the file was deleted meanwhile, so that another process may hold another.
+
+    The number of this process in the file is for processes that wait; a read-only file stays unsigned.
+    """
     import fcntl
 
-    if patience is None:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        return
-    end = time.monotonic() + patience
+    end = time.monotonic() + (patience or 0)
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX if patience is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
         except BlockingIOError as error:
             if time.monotonic() > end:
                 holder = _holder(path)
                 hint = f"wait until {f'process {holder}' if holder else 'it'} has ended"
                 raise ContextasmError(str(path), "another ctxasm writes in the workspace", hint) from error
             time.sleep(_RETRY_SECONDS)
-        else:
-            return
-
-
-def _sign(handle: int) -> None:
-    """Write the number of this process into the lock file, for those that wait; a read-only file stays unsigned."""
     with suppress(OSError):
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+    with suppress(OSError):
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    return False
 
 
 def _holder(path: Path) -> str:
@@ -152,12 +131,6 @@ def _holder(path: Path) -> str:
     signed = file_bytes(str(path), limit=20)
     number = signed.strip().decode("ascii", "replace") if isinstance(signed, bytes) else ""
     return number if number.isdecimal() else ""
-
-
-def _is_same_file(path: Path, handle: int) -> bool:
-    with suppress(OSError):
-        return os.path.samestat(path.stat(), os.fstat(handle))
-    return False
 
 
 def writable_path(workspace: Folder, path: str) -> Path:
@@ -180,7 +153,7 @@ def open_document(workspace: Folder, path: str) -> Document:
 
 def open_file(workspace: Folder, path: str) -> EditableFile:
     """The bytes of the file at `path`, as `open_document` reads it. Raises `ContextasmError`."""
-    return EditableFile(path, open_document(workspace, path).data)
+    return EditableFile(open_document(workspace, path).data)
 
 
 def save_file(workspace: Folder, path: str, data: bytes) -> None:

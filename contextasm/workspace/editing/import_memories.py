@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
-from contextasm.text.exchange.checked import CheckedEntry
+from contextasm.text.exchange.entry import CheckedEntry
 from contextasm.text.memories.writer import memory_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError
 from contextasm.text.json_reader import load_json
-from contextasm.workspace.atomic import make_folders, write
+from contextasm.workspace.atomic import make_folders, make_state_folder, write, write_private
 from contextasm.workspace.reading import MISSING, file_bytes
-from contextasm.workspace.state import make_state_folder, write_private
 
 
 def refuse_path(root: str, path: str) -> None:
@@ -57,7 +56,7 @@ def refuse_unwritable_path(root: str, path: str) -> None:
     if not os.path.isdir(folder):
         raise _write_error(path, errno.ENOTDIR)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _write_error(path, errno.EROFS if _is_read_only(folder) else errno.EACCES)
+        raise _write_error(path, errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES)
 
 
 def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
@@ -74,10 +73,6 @@ def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
     except OSError as error:
         raise _write_error(path, error.errno) from error
     write(full, content, mode)
-
-
-def _is_read_only(folder: str) -> bool:
-    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def _write_error(path: str, number: int | None) -> ContextasmError:
@@ -209,22 +204,17 @@ def _parsed(header: Any, contents: bytes) -> Journal:
     return Journal(header["name"], tuple(entries), tuple(header["folders"]))
 
 
-class Recovery(NamedTuple):
-    """The end of an application that was interrupted; empty where none was."""
+Recovery = Journal | ContextasmError | None
+"""The end of an application that was interrupted: its journal if it was taken back, else why it could not be."""
 
-    restored: Journal | None = None
-    """The one that was taken back."""
-    blocked: ContextasmError | None = None
-    """Why it could not be taken back, so that everything stays as it is."""
 
-    @property
-    def text(self) -> str:
-        """The message about it for a person; empty where none was interrupted."""
-        if not self.restored:
-            return str(self.blocked or "")
-        count = len(self.restored.entries)
-        files = f"{count:,} files are" if count > 1 else "1 file is"
-        return f"an interrupted application was taken back: {files} as before"
+def recovery_text(recovery: Recovery) -> str:
+    """The message, for a person, about an application that was interrupted; empty if none was."""
+    if not isinstance(recovery, Journal):
+        return str(recovery or "")
+    count = len(recovery.entries)
+    files = f"{count:,} files are" if count > 1 else "1 file is"
+    return f"an interrupted application was taken back: {files} as before"
 
 
 class FileChange(NamedTuple):
@@ -306,18 +296,18 @@ def recover(root: str) -> Recovery:
     try:
         journal = load_journal(root, UNFINISHED)
     except ContextasmError as error:
-        return Recovery(blocked=error)
+        return error
     if journal is None:
-        return Recovery()
+        return None
     _remove_temporary_files(root, journal)
     changed = _restore(root, journal)
     if changed:
         where = f"{FOLDER}/{UNFINISHED}"
         what = f"an interrupted application can't be taken back: {_files_were(changed)} changed since"
         hint = f"put back what was changed there, or remove {where} to keep everything as it is"
-        return Recovery(blocked=ContextasmError(where, what, hint, code=1))
+        return ContextasmError(where, what, hint, code=1)
     _close(root, journal)
-    return Recovery(journal)
+    return journal
 
 
 def take_back(root: str) -> Journal:

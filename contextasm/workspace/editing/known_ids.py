@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
-from contextasm.retrieval.pools.entries import MANY
-from contextasm.text.memories.fields import id_root, unique_ids
-from contextasm.text.memories.parser import parse_memories
+from contextasm.retrieval.pool import MANY
+from contextasm.text.memories.parser import id_root, parse_memories, unique_ids
 from contextasm.text.names.matching import nearest
 from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder

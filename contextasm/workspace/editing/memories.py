@@ -11,10 +11,9 @@ from datetime import date
 from functools import cached_property
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
-from contextasm.retrieval.pools.entries import MANY
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
+from contextasm.retrieval.pool import MANY
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
 from contextasm.text.memories.writer import field_text
 from contextasm.text.similarity import SAME, find_candidates, fold_text, memory_texts, similarity
 from contextasm.workspace.atomic import refuse_unwritable
@@ -219,7 +218,7 @@ class MemoryEditor:
         edits = [file.set_fields(line, fields) for line, fields in self._fields.get(path, {}).items()]
         edits += [file.replace(line, bullet) for line, bullet in self._replaced.get(path, {}).items()]
         data = edited(file.data, edits)
-        return with_bullets(path, data, self._appended[path]) if path in self._appended else data
+        return with_bullets(data, self._appended[path]) if path in self._appended else data
 
     def _current(self, path: str) -> MemoryFile | None:
         """A file with its changes; None for one that can't be read."""

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from contextasm.model import AS_WRITTEN, Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.blocks import bullet_end, without_block_comments
 from contextasm.text.memories.parser import is_one_memory, parse_memories
 from contextasm.text.memories.writer import append_bullets, bullet_with_fields, front_matter_with_fields
@@ -46,9 +46,9 @@ def edited(data: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join([*parts, data[at:]])
 
 
-def with_bullets(path: str, data: bytes, bullets: Sequence[str]) -> bytes:
+def with_bullets(data: bytes, bullets: Sequence[str]) -> bytes:
     """The bytes of a file with list items, LF lines, at its end; their lines end as the first line of the file."""
-    file = EditableFile(path, data)
+    file = EditableFile(data)
     return data + file.encoded(append_bullets(file.text, bullets))
 
 
@@ -58,7 +58,7 @@ class MemoryFile:
     def __init__(self, document: Document) -> None:
         """Parse nothing yet; `document` is the file as builds read it."""
         self.document = document
-        self._file = EditableFile(document.path, document.data)
+        self._file = EditableFile(document.data)
 
     @property
     def data(self) -> bytes:

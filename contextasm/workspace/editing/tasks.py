@@ -11,8 +11,8 @@ import yaml
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Document, Parse, Problem
-from contextasm.text.cleaning.decode import decode_document, parse_data
-from contextasm.text.data.task_stack import Task, TaskStack, parse_task_stack
+from contextasm.text.cleaning.clean import decode_document, parse_data
+from contextasm.text.data.task_stack import TaskStack, parse_task_stack
 from contextasm.workspace.editing.files import locked, open_file, save_file
 from contextasm.workspace.folder import Folder
 
@@ -80,88 +80,23 @@ def _unknown_content(value: object) -> list[object]:
 
 def changed_task_text(text: str, old: TaskStack, new: TaskStack) -> str:
     """The YAML text of a file with the old stack, changed where the new one differs from it."""
+    if new == old:
+        return text
+    text = _with_tasks_key(text)
     old_tasks = {task.id: task for task in old.frames}
     for number, task in enumerate(new.frames):
-        old_fields = _task_fields(old_tasks[task.id]) if task.id in old_tasks else None
-        fields = _task_fields(task)
-        if old_fields is None:
-            text = append_row(text, "tasks", {name: value for name, value in fields.items() if value})
-        else:
-            changed = {name: value for name, value in fields.items() if value != old_fields[name]}
-            text = set_in_row(text, "tasks", number, changed, behind="goal")
-    return text if new.current == old.current else set_key(text, "current", new.current)
-
-
-def _task_fields(task: Task) -> dict[str, str]:
-    return {name: getattr(task, name) for name in _FIELDS}
+        fields = {name: getattr(task, name) for name in _FIELDS}
+        if task.id not in old_tasks:
+            text = _with_row(text, {name: value for name, value in fields.items() if value})
+            continue
+        for name, value in reversed(fields.items()):
+            if value != getattr(old_tasks[task.id], name):
+                text = _with_field(text, number, name, value)
+    return text if new.current == old.current else _with_current(text, new.current)
 
 
 _WIDTH = 10**6
 """Characters of a line, so that no value is wrapped."""
-
-
-def set_key(text: str, key: str, value: str) -> str:
-    """The text with a key at its top set; an empty value takes the key away."""
-    root = _root(text)
-    if not isinstance(root, MappingNode):
-        return text
-    if pair := _find_pair(root, key):
-        return _with_value(text, pair, value, is_flow=bool(root.flow_style))
-    if not value:
-        return text
-    if root.flow_style:
-        at, separator = root.start_mark.index + 1, ", "
-    else:
-        at, separator = root.start_mark.index, _line_end(text)
-    return text[:at] + _pair_text(key, value, is_flow=bool(root.flow_style)) + separator + text[at:]
-
-
-def append_row(text: str, key: str, fields: Mapping[str, str]) -> str:
-    """The text with a row at the end of the list under a key; the key is made where it is missing."""
-    text = _with_list_under_key(text, key)
-    root = _root(text)
-    pair = _find_pair(root, key) if isinstance(root, MappingNode) else None
-    if pair is None:
-        return _with_lines(text, len(text), f"{key}:\n{_row_lines(fields)}")
-    rows = pair[1]
-    if not isinstance(rows, SequenceNode):
-        return _with_lines(text, rows.end_mark.index, _row_lines(fields))
-    start, end = rows.start_mark.index, rows.end_mark.index
-    if not rows.value and isinstance(root, MappingNode) and not root.flow_style:
-        return _with_lines(text[:start].rstrip(" ") + text[end:], len(text[:start].rstrip(" ")), _row_lines(fields))
-    if rows.flow_style:
-        last = rows.value[-1].end_mark.index if rows.value else start + 1
-        separator = ", " if rows.value else ""
-        return f"{text[:last]}{separator}{_dump(dict(fields), is_flow=True)}{text[last:]}"
-    column = rows.start_mark.column
-    return _with_lines(text, _end_of_comments(text, _end_of_content(rows), column), _row_lines(fields), column)
-
-
-def set_in_row(text: str, key: str, number: int, fields: Mapping[str, str], behind: str) -> str:
-    """The text with keys of a row set; a new key comes behind another one, an empty value takes a key away."""
-    for name, value in reversed([*fields.items()]):
-        root = _root(_with_list_under_key(text, key))
-        text = _with_list_under_key(text, key)
-        rows = _find_pair(root, key) if isinstance(root, MappingNode) else None
-        row = rows[1].value[number] if rows else None
-        if not isinstance(row, MappingNode):
-            return text
-        text = _with_field(text, row, (name, value), behind)
-    return text
-
-
-def _with_field(text: str, row: MappingNode, field: tuple[str, str], behind: str) -> str:
-    name, value = field
-    if pair := _find_pair(row, name):
-        return _with_value(text, pair, value, is_flow=bool(row.flow_style))
-    previous = _find_pair(row, behind)
-    if not value or previous is None:
-        return text
-    end = previous[1].end_mark.index
-    written = _pair_text(name, value, is_flow=bool(row.flow_style))
-    if row.flow_style:
-        return f"{text[:end]}, {written}{text[end:]}"
-    return _with_lines(text, end, f"{written}\n", previous[0].start_mark.column)
 
 
 def _root(text: str) -> Node | None:
@@ -169,17 +104,73 @@ def _root(text: str) -> Node | None:
     return node
 
 
-def _find_pair(mapping: MappingNode, key: str) -> tuple[Node, Node] | None:
-    return next((pair for pair in mapping.value if pair[0].value == key), None)
+def _find_pair(mapping: Node | None, key: str) -> tuple[Node, Node] | None:
+    pairs = mapping.value if isinstance(mapping, MappingNode) else ()
+    return next((pair for pair in pairs if pair[0].value == key), None)
 
 
-def _with_list_under_key(text: str, key: str) -> str:
-    """The text with the key before a list that is all of the text."""
+def _with_tasks_key(text: str) -> str:
+    """The text with the key `tasks` before a list that is all of the text."""
     root = _root(text)
     if not isinstance(root, SequenceNode):
         return text
     at = root.start_mark.index - root.start_mark.column
-    return f"{text[:at]}{key}:{' ' if root.flow_style else _line_end(text)}{text[at:]}"
+    return f"{text[:at]}tasks:{' ' if root.flow_style else _line_end(text)}{text[at:]}"
+
+
+def _with_current(text: str, value: str) -> str:
+    """The text with the key `current` set; an empty value removes the key."""
+    root = _root(text)
+    if not isinstance(root, MappingNode):
+        return text
+    is_flow = bool(root.flow_style)
+    if pair := _find_pair(root, "current"):
+        return _with_value(text, pair, value, is_flow=is_flow)
+    if not value:
+        return text
+    at = root.start_mark.index + is_flow
+    separator = ", " if is_flow else _line_end(text)
+    return text[:at] + _pair_text("current", value, is_flow=is_flow) + separator + text[at:]
+
+
+def _with_row(text: str, fields: Mapping[str, str]) -> str:
+    """The text with a row at the end of the list of tasks, which is made if it is missing."""
+    root = _root(text)
+    pair = _find_pair(root, "tasks")
+    row = _dump([fields], is_flow=False)
+    if pair is None:
+        return _with_lines(text, len(text), f"tasks:\n{row}")
+    rows = pair[1]
+    if not isinstance(rows, SequenceNode):
+        return _with_lines(text, rows.end_mark.index, row)
+    start, end = rows.start_mark.index, rows.end_mark.index
+    if not rows.value and isinstance(root, MappingNode) and not root.flow_style:
+        before = text[:start].rstrip(" ")
+        return _with_lines(before + text[end:], len(before), row)
+    if rows.flow_style:
+        last = rows.value[-1].end_mark.index if rows.value else start + 1
+        return f"{text[:last]}{', ' if rows.value else ''}{_dump(fields, is_flow=True)}{text[last:]}"
+    column = rows.start_mark.column
+    return _with_lines(text, _end_of_comments(text, _end_of_content(rows), column), row, column)
+
+
+def _with_field(text: str, number: int, name: str, value: str) -> str:
+    """The text with a field of a row set; a new field comes after the goal, an empty value removes one."""
+    rows = _find_pair(_root(text), "tasks")
+    row = rows[1].value[number] if rows else None
+    if not isinstance(row, MappingNode):
+        return text
+    is_flow = bool(row.flow_style)
+    if pair := _find_pair(row, name):
+        return _with_value(text, pair, value, is_flow=is_flow)
+    goal = _find_pair(row, "goal")
+    if not value or goal is None:
+        return text
+    end = goal[1].end_mark.index
+    written = _pair_text(name, value, is_flow=is_flow)
+    if is_flow:
+        return f"{text[:end]}, {written}{text[end:]}"
+    return _with_lines(text, end, f"{written}\n", goal[0].start_mark.column)
 
 
 def _with_value(text: str, pair: tuple[Node, Node], value: str, *, is_flow: bool) -> str:
@@ -188,14 +179,12 @@ def _with_value(text: str, pair: tuple[Node, Node], value: str, *, is_flow: bool
     line_start = text.rfind("\n", 0, key.start_mark.index) + 1
     line_end = text.find("\n", end) + 1 or len(text)
     is_block_scalar = isinstance(old, ScalarNode) and old.style in {"|", ">"}
-    is_alone = not text[line_start : key.start_mark.index].strip() and not text[end:line_end].strip()
-    if not value and not is_flow and is_alone and not is_block_scalar:
+    fills_line = not text[line_start : key.start_mark.index].strip() and not text[end:line_end].strip()
+    if not value and not is_flow and fills_line and not is_block_scalar:
         return text[:line_start] + text[line_end:]
-    written = (
-        _pair_text("x", value, is_flow=is_flow)[2:] if start == end else _pair_text("x", value, is_flow=is_flow)[3:]
-    )
+    written = _pair_text("x", value, is_flow=is_flow).removeprefix("x:")
     last = len(text[:end].rstrip()) if is_block_scalar else end
-    return text[:start] + written + text[last:]
+    return text[:start] + (written if start == end else written[1:]) + text[last:]
 
 
 def _with_lines(text: str, at: int, lines: str, indent: int = 0) -> str:
@@ -232,16 +221,12 @@ def _line_end(text: str) -> str:
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
-def _row_lines(fields: Mapping[str, str]) -> str:
-    return _dump([dict(fields)], is_flow=False)
-
-
 def _pair_text(key: str, value: str, *, is_flow: bool) -> str:
     written = _dump({key: value}, is_flow=is_flow)
     return written[1:-1] if is_flow else written.rstrip("\n")
 
 
-def _dump(value: object, *, is_flow: bool) -> str:
+def _dump(value: Mapping[str, str] | list[Mapping[str, str]], *, is_flow: bool) -> str:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     written = str(
         yaml.dump(value, Dumper=dumper, allow_unicode=True, sort_keys=False, width=_WIDTH, default_flow_style=is_flow)

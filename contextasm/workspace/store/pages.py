@@ -14,12 +14,10 @@ from hashlib import sha256
 from typing import Any
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning.clean import clean_text, clean_value, shown_name
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import clean_text, clean_value, decode_document, shown_name
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.text.memories.fields import DAYS, LISTS
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.parser import DAYS, LISTS, parse_memories
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, clean_lines, is_type, is_value, memory_bullet
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})

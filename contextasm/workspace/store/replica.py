@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Memory
+from contextasm.workspace.atomic import STATE_FOLDER, private_folder
 from contextasm.workspace.editing.files import hold_lock_file
-from contextasm.workspace.state import STATE_FOLDER, private_folder
 from contextasm.workspace.store.connection import Session, StoreConfig, open_session
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
 from contextasm.workspace.store.replica_files import (

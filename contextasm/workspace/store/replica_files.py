@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError, FileStamp
 from contextasm.text.json_reader import load_json
+from contextasm.workspace.atomic import write_private
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.state import write_private
 from contextasm.workspace.store.connection import StoreConfig
 
 _FIELDS = re.compile(rb"^- \[[^\]\n]*\]|^-(?= )| \{(?:type=(?:\"[^\"]*\"|[^ ]+) )?id=[^{}]*\}$")

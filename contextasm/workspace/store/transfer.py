@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.exchange.checked import CheckedEntry
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.exchange.entry import CheckedEntry
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines

@@ -14,9 +14,8 @@ from datetime import date
 from hashlib import md5
 
 from contextasm.model import ContextasmError, Decision, Document, Memory, Problem
-from contextasm.text.exchange.checked import CheckedEntry
-from contextasm.text.memories.fields import FieldReport, memory_of_fields
-from contextasm.text.memories.parser import ACTIVE_STATUSES, parse_memories
+from contextasm.text.exchange.entry import CheckedEntry
+from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
 from contextasm.workspace.editing.import_memories import ImportOutcome, alike_memories, outcome_word
 from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
 from contextasm.workspace.editing.remember import (

@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -81,23 +81,6 @@ FileMark = tuple[bool, int, int]
 """Whether a folder is watched with all below it, and its device and inode."""
 
 
-class Observer(Protocol):
-    """A native watch: a thread, and one below it for each folder."""
-
-    @property
-    def emitters(self) -> Any:
-        """The threads of the folders."""
-
-    def is_alive(self) -> bool:
-        """Whether the thread runs."""
-
-    def stop(self) -> None:
-        """Ask all threads to end."""
-
-    def join(self, timeout: float | None = None) -> None:
-        """Wait for the end of the thread, at most `timeout` seconds; None for any time."""
-
-
 class _EventHandler:
     """Calls `nudge` for events at relevant paths."""
 
@@ -121,7 +104,8 @@ class FileEvents:
         """Whether the system gives hints."""
         self._handler = _EventHandler(wake.nudge, is_relevant)
         self._refuse = refuse
-        self._observer: Observer | None = None
+        self._observer: Any = None
+        """Thread of watchdog, with one below it for each folder; None if no folder is watched."""
         self._marks: Mapping[str, FileMark] = {}
         # The next look at the disk makes up for whatever watchdog logs, such as an overflow of the kernel's queue.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
@@ -171,7 +155,7 @@ def _folder_mark(path: str, *, deep: bool) -> FileMark | None:
     return deep, status.st_dev, status.st_ino
 
 
-def _started_observer(handler: Any, marks: Mapping[str, FileMark]) -> Observer | None:
+def _started_observer(handler: Any, marks: Mapping[str, FileMark]) -> Any:
     """A running watch on the folders, None for no folders. Raises `OSError` where the system refuses it."""
     from watchdog import events
     from watchdog.observers import Observer as Native

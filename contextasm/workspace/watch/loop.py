@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple, Self
+from typing import Protocol, Self
 
 from contextasm.workspace.watch.events import EndSignals, FileEvents, WakeupPipe
 from contextasm.workspace.watch.rebuild import Rebuild, Rebuilder, WatchSpec
@@ -88,14 +88,17 @@ POLL = 1.0
 """Seconds between looks where no hints can be had."""
 
 
-class WatchReporter(NamedTuple):
-    """Functions that report on a watch."""
+class WatchReporter(Protocol):
+    """Output for the messages of a watch."""
 
-    ready: Callable[[], None]
-    """Called after the first build."""
-    rebuilt: Callable[[Rebuild], None]
-    """Called after each build."""
-    warn: Callable[[str], None]
+    def ready(self) -> None:
+        """Report that the first build is done, and that changes are seen from now on."""
+
+    def report(self, rebuild: Rebuild) -> None:
+        """Report a build that was made or failed."""
+
+    def warn(self, message: str) -> None:
+        """Report a warning that belongs to no build."""
 
 
 def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "", poll: float | None = None) -> int:
@@ -124,8 +127,8 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
                 events.follow(rebuilder.folders())
                 rebuild = schedule.rebuild_if_due(rebuilder, hinted=hinted or not events.given)
                 if rebuild:
-                    reporter.rebuilt(rebuild)
-                if rebuild and rebuild.files.written:
+                    reporter.report(rebuild)
+                if rebuild and rebuild.written:
                     post_build.request()
                 post_build.update()
                 if not is_ready:

@@ -1,32 +1,110 @@
-"""Rebuilding: compare the disk with the answers to the last build, and build again where they differ.
+"""Rebuilding: compare the disk with the answers to the last build, and build again if they differ.
 
-A build that fails leaves the files as they are. When to look, and how a build is reported, is in `watch/loop.py`.
+A file whose status has not changed is not read again. A build that fails leaves the files as they are.
+`watch/loop.py` decides when to look, and reports a build.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError
+from contextasm.model import Context, ContextasmError, Document
+from contextasm.text.cleaning.clean import shown_name
+from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.journal import Recovery
+from contextasm.workspace.editing.journal import recovery_text
 from contextasm.workspace.folder import Folder, Overlay
-from contextasm.workspace.inputs import InputFiles, refuse_inputs
-from contextasm.workspace.outputs import OutputFile, pending_writes
-from contextasm.workspace.watch.rescan import NOTHING, Rescan, WorkspaceAnswers, merge_answers
+from contextasm.workspace.outputs import InputFiles, OutputFile, pending_writes, refuse_inputs
+from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.recording import Read
 
 PERMANENT_ERRORS = ("-o", "--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """Beginnings of an error's place where no change of a file is likely to end the error."""
 
 LOCK_SECONDS = 0.2
 """Seconds to wait for the lock of a managed block; then the watch goes on, and tries again at its next look."""
+
+
+_SETTLED = 100_000_000
+"""Nanoseconds after a change within which a second one may leave the same time stamp, however coarse the clock is."""
+
+Reading = tuple[tuple[int, ...], Read]
+"""Status of a file before it was read, and the result of reading.
+
+The status is empty if an equal one later would not prove that the content is the same.
+"""
+
+
+class Rescan(Folder):
+    """Folder that asks the disk for each list and each file once, and reads only files that changed since `before`."""
+
+    def __init__(self, root: Path, before: Mapping[str, Reading], overlay: Overlay | None = None) -> None:
+        """`before` has the results of an earlier scan by path."""
+        super().__init__(root, overlay)
+        self._before = before
+        self.lists: dict[str, Sequence[str]] = {}
+        """Paths by the pattern that was listed."""
+        self.reads: dict[str, Reading] = {}
+        """Results by the path that was read."""
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """Paths of the matching files, as they were the first time."""
+        if pattern not in self.lists:
+            self.lists[pattern] = super().list(pattern)
+        return self.lists[pattern]
+
+    def read(self, path: str) -> Read:
+        """The document as it was the first time; the earlier one if its status or its bytes are the same."""
+        if path not in self.reads:
+            self.reads[path] = self._reading(path)
+        return self.reads[path][1]
+
+    def real_path(self, path: str) -> str:
+        """The absolute path of a file with all links followed."""
+        return os.path.realpath(self._full(path))
+
+    def _reading(self, path: str) -> Reading:
+        status = _proving_status(self._full(path))
+        before = self._before.get(path)
+        if before and status and before[0] == status and self.holds(os.path.dirname(path)):
+            return before
+        answer = super().read(path)
+        # Equal content is the same value: a file that was only touched is no change.
+        return status, before[1] if before and _is_same_answer(before[1], answer) else answer
+
+
+def _proving_status(path: str) -> tuple[int, ...]:
+    """Status of a file that changes whenever its content does; empty for a file that is missing or changed just now."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _SETTLED:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_same_answer(one: Read, other: Read) -> bool:
+    if isinstance(one, Document) and isinstance(other, Document):
+        return one.data == other.data
+    return one == other
+
+
+def _differs_outside_block(one: Read, other: Read) -> bool:
+    """Whether somebody else changed a file that holds a managed block, or held one."""
+    if not isinstance(one, Document) or not isinstance(other, Document):
+        return False
+    if not any(gap.reason == "block" for gap in (*one.gaps, *other.gaps)):
+        return False
+    texts = (passage(document, document.line, document.text)[1].rstrip() for document in (one, other))
+    return next(texts) != next(texts) or one.front != other.front
 
 
 class BuildResult(NamedTuple):
@@ -75,20 +153,14 @@ class Rebuild(NamedTuple):
     """The paths that changed; `start`, `date` or `again` where there was another reason."""
     context: Context | None
     """None where the build failed."""
-    files: FileUpdates
-    errors: Sequence[str]
-    """Empty where nothing went wrong; an error for each file that could not be brought up to date."""
     seconds: float
-
-
-class FileUpdates(NamedTuple):
-    """The files of a build, as the user named them, by their state after it."""
-
+    errors: Sequence[str]
+    """Empty if nothing went wrong."""
+    file_errors: Sequence[str] = ()
+    """Those of the errors that belong to a file: it could not be brought up to date."""
     written: Sequence[Path] = ()
-    """Those whose content changed."""
+    """The files, as the user named them, whose content changed."""
     unchanged: Sequence[Path] = ()
-    errors: Sequence[str] = ()
-    """An error for each of the others."""
 
 
 class Rebuilder:
@@ -100,9 +172,11 @@ class Rebuilder:
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
         self._warn = warn
-        self._recovery = Recovery()
-        self._answers: WorkspaceAnswers = NOTHING
-        """Answers that the last build depends on."""
+        self._recovery = ""
+        self._lists: Mapping[str, Sequence[str]] = {}
+        """Lists of paths that the last build depends on, by pattern; next come files of the workspace, and others."""
+        self._reads: Mapping[str, Reading] = {}
+        self._contents: Mapping[str, bytes | None] = {}
         self._today: Callable[[], date] | None = None
         self._date: date | None = None
         self._errors: Sequence[str] = ()
@@ -117,7 +191,7 @@ class Rebuilder:
     def folders(self) -> dict[str, bool]:
         """The folders to watch; True for a folder with all below it."""
         root = os.path.realpath(self._spec.root)
-        self.others = frozenset((*self._answers.others, *map(str, self._spec.others()), str(self._spec.root)))
+        self.others = frozenset((*self._contents, *map(str, self._spec.others()), str(self._spec.root)))
         parents = {os.path.dirname(path) for path in (*self.others, root)}
         return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
 
@@ -146,8 +220,8 @@ class Rebuilder:
         was_missing, write_failed = self._workspace_missing, self._write_failed
         try:
             disk = self._rescan()
-            changes = [*dict.fromkeys(disk.changes(self._answers))]
-            self._answers = merge_answers(self._answers, disk.answers(map(Path, self._answers.others)))
+            changes = [*dict.fromkeys(map(shown_name, self._changes(disk)))]
+            self._depend_on_more(disk, self._contents)
         except ContextasmError as error:
             self._workspace_missing = True
             return None, [error.where] if not was_missing else []
@@ -155,33 +229,51 @@ class Rebuilder:
         return disk, changes or (["again"] if was_missing or write_failed else [])
 
     def _rescan(self) -> Rescan:
-        return Rescan(self._spec.root, self._answers, self._spec.target_paths, self._spec.overlay)
+        return Rescan(self._spec.root, self._reads, self._spec.overlay)
+
+    def _changes(self, disk: Rescan) -> Iterator[str]:
+        """Paths at which the disk differs from what the last build depends on; a path may come more than once."""
+        outputs = self._spec.target_paths
+        for pattern, paths in self._lists.items():
+            differing = sorted({*paths} ^ {*disk.list(pattern)})
+            yield from (path for path in differing if disk.real_path(path) not in outputs)
+        for path, (_, before) in self._reads.items():
+            now = disk.read(path)
+            if _is_same_answer(before, now):
+                continue
+            if disk.real_path(path) not in outputs or _differs_outside_block(before, now):
+                yield path
+        for path, content in self._contents.items():
+            if _content(path) != content:
+                yield path
 
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         """The build and its files; None where a second attempt failed with the same error."""
         started = time.perf_counter()
-        context, files = None, FileUpdates()
+        context, written, unchanged, file_errors = None, list[Path](), list[Path](), list[str]()
         self._write_failed = self._lock_missed = False
         try:
             disk = disk or self._rescan()
             result = self._spec.build(disk)
             self._depend_on(disk, result)
             refuse_inputs(self._spec.targets, result.inputs)
-            context, files = result.context, self._update_files(result)
-            self._write_failed, errors = bool(files.errors), files.errors
+            written, unchanged, file_errors = self._update_files(result)
+            context, errors = result.context, file_errors
+            self._write_failed = bool(errors)
         except (ContextasmError, OSError) as failure:
             if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
                 raise
             errors = [_error_line(failure)]
-            self._depend_on_more(disk)
-        is_reported = [*why] == ["again"] and errors == self._errors and not files.written
+            self._depend_on_yaml_files(disk)
+        is_reported = [*why] == ["again"] and errors == self._errors and not written
         self._is_first, self._errors = False, errors
-        return None if is_reported else Rebuild(why, context, files, errors, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return None if is_reported else Rebuild(why, context, seconds, errors, file_errors, written, unchanged)
 
-    def _update_files(self, result: BuildResult) -> FileUpdates:
-        """Bring each file up to date that can be: one that can't leaves the others to be written.
+    def _update_files(self, result: BuildResult) -> tuple[list[Path], list[Path], list[str]]:
+        """Bring each file up to date; gives the written files, the unchanged ones, and an error for each of the others.
 
-        A file of metrics is new after each build, and no news.
+        A file of metrics is new after each build, and is not given.
         """
         text, metrics = as_bytes(result.text), as_bytes(result.metrics)
         written, unchanged, errors = list[Path](), list[Path](), list[str]()
@@ -193,7 +285,7 @@ class Rebuilder:
                     (written if self._update_file(target, text) else unchanged).append(target.path)
             except (ContextasmError, OSError) as failure:
                 errors.append(_error_line(failure))
-        return FileUpdates(written, unchanged, errors)
+        return written, unchanged, errors
 
     def _update_file(self, target: OutputFile, data: bytes) -> bool:
         """Bring a file up to date; whether its content changed. Raises `ContextasmError` and `OSError`."""
@@ -202,9 +294,9 @@ class Rebuilder:
         with ExitStack() as held:
             if target.managed:
                 self._hold_lock(held)
-            (file,) = pending_writes([target], data)
-            refuse_unwritable(file.path)
-            return write(file.path, file.data)
+            ((_, data),) = pending_writes([target], data)
+            refuse_unwritable(target.path)
+            return write(target.path, data)
 
     def _hold_lock(self, held: ExitStack) -> None:
         try:
@@ -212,27 +304,43 @@ class Rebuilder:
         except ContextasmError:
             self._lock_missed = True
             raise
-        if recovery.text and recovery.text != self._recovery.text:
-            self._warn(recovery.text)
-        self._recovery = recovery
+        text = recovery_text(recovery)
+        if text and text != self._recovery:
+            self._warn(text)
+        self._recovery = text
 
     def _missing_targets(self) -> Sequence[str]:
         """The files that were written and are gone."""
         return [str(target.path) for target in self._spec.targets if not os.path.exists(target.full)]
 
     def _depend_on(self, disk: Rescan, result: BuildResult) -> None:
-        self._answers = disk.answers(result.others)
+        self._lists, self._reads, self._contents = disk.lists, disk.reads, _contents(result.others)
         self._today = result.day
         self._date = result.context.request.date
 
-    def _depend_on_more(self, disk: Rescan | None) -> None:
+    def _depend_on_more(self, disk: Rescan, others: Iterable[str | Path]) -> None:
+        self._lists = {**self._lists, **disk.lists}
+        self._reads = {**self._reads, **disk.reads}
+        self._contents = {**self._contents, **_contents(others)}
+
+    def _depend_on_yaml_files(self, disk: Rescan | None) -> None:
         """Add the YAML files that a failed build may depend on, although it did not come to read them."""
         if not disk:
             return
         with suppress(ContextasmError):
             for path in (*disk.list("**/*.yaml"), *disk.list("**/*.yml")):
                 disk.read(path)
-        self._answers = merge_answers(self._answers, disk.answers(self._spec.others()))
+        self._depend_on_more(disk, self._spec.others())
+
+
+def _contents(paths: Iterable[str | Path]) -> dict[str, bytes | None]:
+    """Contents of files that were not read through the workspace, such as a profile; None for an unreadable one."""
+    return {str(path): _content(str(path)) for path in paths}
+
+
+def _content(path: str) -> bytes | None:
+    data = file_bytes(path)
+    return data if isinstance(data, bytes) else None
 
 
 def _error_line(error: Exception) -> str:

@@ -31,11 +31,11 @@ from contextasm.model import (
     SourceQuery,
 )
 from contextasm.pipeline import assemble
+from contextasm.retrieval import pool
 from contextasm.retrieval.memory_index import index
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.retrieval.pools import entries, memory_pool
-from contextasm.retrieval.pools.entries import MANY, use_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, topic_hits
+from contextasm.retrieval.pool import MANY, MEMORIES, topic_hits, use_pool
+from contextasm.retrieval.sources import memories as sources_memories
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
@@ -124,8 +124,8 @@ NO_INDEXES = cast("IndexedPools", _NoIndexes())
 def pools_above(size: int) -> Iterator[None]:
     """Have every pool of more entries count as large."""
     with (
-        patch.object(entries, "MANY", size),
-        patch.object(memory_pool, "MANY", size),
+        patch.object(pool, "MANY", size),
+        patch.object(sources_memories, "MANY", size),
         patch.object(index, "MANY", size),
     ):
         yield
@@ -195,7 +195,7 @@ def test_topics_of_any_words_find_the_same_with_and_without_an_index(medium: Pat
             for index in (indexes(home), NO_INDEXES)
         )
         assert with_index == without, topic
-        found += len(without.found)
+        found += len(without[0])
     assert found > 100
     assert pools(medium)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -19,8 +19,7 @@ from contextasm.model import EntryPool, Memory
 from contextasm.retrieval.memory_index import index, numbers, stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
-from contextasm.retrieval.pools.entries import read_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES, index_entry
+from contextasm.retrieval.pool import MEMORIES, index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
 from contextasm.workspace.folder import Folder
@@ -223,9 +222,7 @@ class ChangingPool(RuleBasedStateMachine):
 
 
 TestChangingPool = ChangingPool.TestCase
-TestChangingPool.settings = settings(
-    max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[*HealthCheck]
-)
+TestChangingPool.settings = settings(stateful_step_count=12)
 
 
 def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection, remove_database
-from contextasm.retrieval.pools.memory_pool import MEMORIES
+from contextasm.retrieval.pool import MEMORIES
 from contextasm.retrieval.search.inverted_index import text_words
 from contextasm.workspace.folder import Folder
 from tests.retrieval.memory_index.test_memory_index import built, database, indexes, medium, memory, pools, same

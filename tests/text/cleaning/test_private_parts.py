@@ -4,7 +4,7 @@ import pytest
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.cleaning.clean import decode_document, parse_data
 from contextasm.text.cleaning.private_parts import withhold
 from contextasm.text.markdown.managed_block import with_block
 

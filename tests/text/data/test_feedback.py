@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
-from contextasm.text.data.feedback import Feedback, Judgements, count_judgements, feedback_line, parse_feedback
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.data.events import Feedback, Judgements, count_judgements, feedback_line, parse_feedback
 
 TEXTS = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1), unique=True, max_size=4)
 

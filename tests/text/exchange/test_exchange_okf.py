@@ -6,7 +6,7 @@ import pytest
 
 from contextasm.model import Memory
 from contextasm.text.exchange.okf import write_okf
-from contextasm.text.memories.fields import FieldReport, memory_of_fields
+from contextasm.text.memories.parser import FieldReport, memory_of_fields
 
 
 def memory(text: str = "Tea is green", **fields: str) -> Memory:

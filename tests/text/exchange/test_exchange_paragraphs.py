@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.text.exchange.paragraphs import TextPart, text_parts
+from contextasm.text.exchange.notes import TextPart, text_parts
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.logs import parse_log
 
 

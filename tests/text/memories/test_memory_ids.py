@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.text.memories.fields import id_root, unique_ids
+from contextasm.text.memories.parser import id_root, unique_ids
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 
 FRONT = "---\ntitle: Coffee\ntype: note\npermalink: coffee\n---\n"

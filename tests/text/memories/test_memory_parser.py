@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.memories.fields import distinct_memories
-from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.parser import distinct_memories, parse_memories
 from tests.workspaces import Files, agent, build, outcomes, section
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contextasm.model import Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import (

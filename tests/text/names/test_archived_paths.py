@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contextasm.text.names.archived_paths import archived_path, is_named, known_ids, known_paths, list_archived
 from contextasm.text.names.dates import day_of_name
+from contextasm.text.names.places import archived_path, is_named, known_ids, known_paths, list_archived
 from tests.workspaces import Files
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.names.date_forms import DateForm, form_patterns, read_form, split_dated_path
+from contextasm.text.names.dates import DateForm, form_patterns, read_form, split_dated_path
 from contextasm.text.names.glob import matching_paths
 
 DAY = date(2025, 3, 4)

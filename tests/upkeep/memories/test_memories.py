@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.memories import merging as duplicates
 from tests.command import SAMPLE, fill, inside

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, refused, shell, start
 

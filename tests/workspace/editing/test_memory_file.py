@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.writer import append_bullets, format_bullet
 from contextasm.workspace.editing.memory_file import MemoryFile, edited
 from tests.text.memories.test_memory_writer import read, texts

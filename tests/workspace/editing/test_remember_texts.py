@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
 from contextasm.retrieval.memory_index.files import folder_facts
-from contextasm.text.memories.fields import id_root
+from contextasm.text.memories.parser import id_root
 from contextasm.workspace.editing import known_ids, memories
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Data, Document
-from contextasm.text.cleaning.decode import decode_document, parse_data
+from contextasm.text.cleaning.clean import decode_document, parse_data
 from contextasm.text.data.task_stack import TaskStack, block, park, parse_task_stack, pop, push, resume
 from contextasm.workspace.editing.tasks import change_task_stack
 from contextasm.workspace.folder import Folder

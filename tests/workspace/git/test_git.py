@@ -11,8 +11,7 @@ import pytest
 
 from contextasm.model import ContextasmError, Document
 from contextasm.workspace.git.commands import changed_files
-from contextasm.workspace.git.index import IndexWorkspace
-from contextasm.workspace.git.revision import GitWorkspace
+from contextasm.workspace.git.folder import open_index, open_revision
 from tests.checks.test_checks import KNOWN, TOKEN
 from tests.command import clean, fill, inside, refused
 from tests.records.test_diff import GIT
@@ -116,9 +115,8 @@ def test_changed_files_are_right_in_a_hook_of_a_linked_worktree(root: Path, tmp_
 
 def test_objects_of_another_repository_are_not_looked_up(root: Path, tmp_path: Path) -> None:
     hook = {**ENVIRONMENT, "GIT_OBJECT_DIRECTORY": str(tmp_path / "none"), "GIT_DIR": str(tmp_path / "none")}
-    workspace = GitWorkspace(str(root), "HEAD", hook)
-    assert isinstance(workspace.read(KNOWLEDGE), Document)
-    workspace.close()
+    with open_revision(str(root), "HEAD", hook) as workspace:
+        assert isinstance(workspace.read(KNOWLEDGE), Document)
 
 
 def test_index_holds_what_the_next_commit_holds(root: Path) -> None:
@@ -126,12 +124,11 @@ def test_index_holds_what_the_next_commit_holds(root: Path) -> None:
     git(root, "add", "-A")
     (root / KNOWLEDGE).write_text("Edited since.\n")
     (root / "agents/a/new.md").write_text("Not added.\n")
-    workspace = IndexWorkspace(str(root), ENVIRONMENT, Path("/"))
-    read = workspace.read(KNOWLEDGE)
-    assert isinstance(read, Document)
-    assert read.text == "Staged.\n"
-    assert "agents/a/new.md" not in workspace.list("agents/a/*.md")
-    workspace.close()
+    with open_index(str(root), ENVIRONMENT, Path("/")) as workspace:
+        read = workspace.read(KNOWLEDGE)
+        assert isinstance(read, Document)
+        assert read.text == "Staged.\n"
+        assert "agents/a/new.md" not in workspace.list("agents/a/*.md")
 
 
 @pytest.mark.parametrize("name", [None, "ws/../.git/other", ".git/other"])
@@ -140,17 +137,17 @@ def test_index_of_a_hook_counts_in_its_own_repository(root: Path, name: str | No
     (root / KNOWLEDGE).write_text("Committed.\n")
     git(root, "add", "-A", GIT_INDEX_FILE=str(other))
     value = str(other) if name is None else name
-    workspace = IndexWorkspace(str(root), {**ENVIRONMENT, "GIT_INDEX_FILE": value}, root)
-    read = workspace.read(KNOWLEDGE)
-    assert isinstance(read, Document)
-    assert read.text == "Committed.\n"
-    workspace.close()
+    with open_index(str(root), {**ENVIRONMENT, "GIT_INDEX_FILE": value}, root) as workspace:
+        read = workspace.read(KNOWLEDGE)
+        assert isinstance(read, Document)
+        assert read.text == "Committed.\n"
 
 
 def test_index_of_another_repository_does_not_count(root: Path, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "outer")
     hook = {**ENVIRONMENT, "GIT_INDEX_FILE": str(tmp_path / "outer" / ".git" / "index")}
-    assert IndexWorkspace(str(root), hook, tmp_path).list("agents/a/*.md")
+    with open_index(str(root), hook, tmp_path) as workspace:
+        assert workspace.list("agents/a/*.md")
 
 
 def staged(root: Path, *words: str | Path, env: Mapping[str, str] = ENVIRONMENT) -> tuple[int, str]:

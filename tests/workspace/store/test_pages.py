@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import memory_bullet
 from contextasm.workspace.store.pages import (

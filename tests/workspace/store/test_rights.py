@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.values import is_name
 from contextasm.model import AS_WRITTEN, Cleaning, Document
-from contextasm.text.cleaning.clean import clean_text
-from contextasm.text.cleaning.decode import decode_document
+from contextasm.text.cleaning.clean import clean_text, decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_text, readable_memory
 from contextasm.workspace.store.schema import migrate_store

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Build, Context, Decision, IndexedPools, Profile, Request, Rule, Target
 from contextasm.pipeline import assemble
-from contextasm.retrieval.pools.entries import read_pool
-from contextasm.retrieval.pools.memory_pool import MEMORIES
+from contextasm.retrieval.pool import MEMORIES, read_pool
 from contextasm.retrieval.sources import log_search
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE

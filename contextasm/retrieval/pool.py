@@ -1,0 +1,414 @@
+"""Pools of entries: the memories or log lines of some files, read in this build or stored by an earlier one.
+
+A stored pool is in `memory_index`, behind the same interface (`model.EntryPool`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+from contextasm.model import (
+    Document,
+    EntryPool,
+    Fragment,
+    FragmentDisplay,
+    Layer,
+    Location,
+    Memory,
+    Problem,
+    Reason,
+    Score,
+    ScoreInputs,
+    SourceQuery,
+    T,
+    Verdict,
+    Workspace,
+    least_similarity,
+    recency,
+    weighted_total,
+)
+from contextasm.retrieval.reading.files import query_paths
+from contextasm.text.cleaning.clean import hidden_problems
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
+from contextasm.text.names.templates import fill_template, placeholders
+
+if TYPE_CHECKING:
+    from contextasm.retrieval.search.inverted_index import IndexEntry
+
+MANY = 1000
+"""Size of the largest pool that is not stored; of a larger one, entries that are not shown are counted by reason.
+
+As many are read to look for an id or a text, and nothing is stored for it.
+
+Up to this size, reading adds no more than a tenth of a second to the time of a stored pool, which is the same for any
+size, and the first build takes half the time of one that makes an index (benchmarks/run.py, rows of 1,000 and 10,000
+memories).
+"""
+
+
+class PlacedEntry(Protocol):
+    """An entry with its place in the workspace."""
+
+    @property
+    def path(self) -> str:
+        """Path of its file."""
+
+    @property
+    def line(self) -> int:
+        """Line of the file at which it begins."""
+
+
+EntryT = TypeVar("EntryT", bound=PlacedEntry)
+
+Settled = tuple[Sequence[EntryT], Sequence[Problem], Sequence[Reason | None]]
+"""All entries of a pool with their final ids, problems of ids, and the reason that excludes each entry, if any."""
+
+
+class EntryKind(NamedTuple, Generic[EntryT]):
+    """How entries of one kind are parsed, searched and stored; each is a named tuple of values that JSON can hold."""
+
+    name: str
+    parse: Callable[[Document], tuple[Sequence[EntryT], Sequence[Problem]]]
+    """The entries of a file in their order, and its problems."""
+    settle: Callable[[Sequence[EntryT]], Settled[EntryT]]
+    """Decides on the entries of all files, in order."""
+    has_ids: bool
+    """Whether entries have ids and states that decide on other entries."""
+    index_entry: Callable[[EntryT], IndexEntry]
+    score_inputs: Callable[[EntryT], ScoreInputs]
+    is_marked: Callable[[EntryT], bool]
+    restore: Callable[[Sequence[Any]], EntryT]
+    """The entry of its values, tuples as lists."""
+
+
+class ReadPool(Generic[EntryT]):
+    """The entries of some files, as just read (`model.EntryPool`)."""
+
+    def __init__(
+        self,
+        kind: EntryKind[EntryT],
+        entries: Sequence[EntryT],
+        documents: Sequence[Document] = (),
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        """Pool of the entries of `documents`; the position of an entry among the active ones is its row."""
+        self._kind = kind
+        self.all_entries, duplicates, self.exclusions = kind.settle(entries)
+        self.active = [entry for entry, reason in zip(self.all_entries, self.exclusions, strict=True) if reason is None]
+        self.documents = tuple(documents)
+        self.problems = (*problems, *duplicates)
+        self.excluded = count_reasons(self.exclusions)
+
+    @property
+    def rows(self) -> int:
+        """Number of active entries."""
+        return len(self.active)
+
+    @property
+    def size(self) -> int:
+        """Number of entries, excluded ones included."""
+        return len(self.all_entries)
+
+    def later(self, today: date) -> Collection[int]:
+        """Rows of the active entries of days after `today`."""
+        created = (inputs.created for inputs in map(self._kind.score_inputs, self.active))
+        return {row for row, day in enumerate(created) if is_later(day, today)}
+
+    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
+        from contextasm.retrieval.search.bm25 import similarities
+        from contextasm.retrieval.search.inverted_index import build_index
+
+        later = self.later(today)
+        rows = [row for row in range(self.rows) if row not in later]
+        index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
+        return {rows[at]: similarity for at, similarity in similarities(topic, index, min_match).items()}
+
+    def newest(self, count: int) -> Sequence[int]:
+        """Rows of the newest entries, those of one day by path, then the later in the file; all for a count of 0."""
+        days = {row: self._kind.score_inputs(entry).created for row, entry in enumerate(self.active)}
+        return first_rows(self, days, count)
+
+    def marked(self) -> Sequence[int]:
+        """Rows of the entries with the mark of their kind."""
+        return [row for row, entry in enumerate(self.active) if self._kind.is_marked(entry)]
+
+    def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
+        """Score inputs of each row."""
+        return [self._kind.score_inputs(self.active[row]) for row in rows]
+
+    def entries(self, rows: Sequence[int]) -> Sequence[EntryT]:
+        """The entry of each row."""
+        return [self.active[row] for row in rows]
+
+
+def read_pool(workspace: Workspace, kind: EntryKind[EntryT], paths: Iterable[str]) -> ReadPool[EntryT]:
+    """Read the entries of files, in the order of the paths; a file that does not exist is left out."""
+    pool = read_pool_up_to(workspace, kind, paths, None)
+    assert pool
+    return pool
+
+
+def read_pool_up_to(
+    workspace: Workspace, kind: EntryKind[EntryT], paths: Iterable[str], most: int | None
+) -> ReadPool[EntryT] | None:
+    """As `read_pool`; None as soon as there are more entries than `most`, which is None for no limit."""
+    entries: list[EntryT] = []
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for path in paths:
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            file_entries, file_problems = kind.parse(read)
+            entries += file_entries
+            problems += file_problems
+        elif read:
+            problems.append(read)
+        if most is not None and len(entries) > most:
+            return None
+    return ReadPool(kind, entries, documents, problems)
+
+
+def use_pool(
+    query: SourceQuery, kind: EntryKind[EntryT], paths: Sequence[str], use: Callable[[EntryPool[EntryT]], T]
+) -> T:
+    """Result of `use` on the pool of these files of the layer.
+
+    Up to `MANY` entries are read. A larger pool comes from the build's index, if it has one that can be used.
+    """
+    index, workspace = query.build.memory_index, query.build.workspace
+    if index is None:
+        return use(read_pool(workspace, kind, paths))
+    patterns = pool_patterns(query)
+    answer = index.query(kind, patterns, paths, use)
+    if answer is None:
+        if pool := read_pool_up_to(workspace, kind, paths, MANY):
+            return use(pool)
+        answer = index.query(kind, patterns, paths, use, new=True)
+    return use(read_pool(workspace, kind, paths)) if answer is None else answer
+
+
+def pool_patterns(query: SourceQuery) -> list[str]:
+    """The layer's paths with agent and team filled in, without the paths whose name is not given."""
+    names = {"agent": query.build.request.agent, "team": query.build.request.team}
+    return [
+        fill_template(path, names)
+        for path in query.layer.query.paths
+        if all(names.get(name, " ") for name in placeholders(path))
+    ]
+
+
+def count_reasons(exclusions: Iterable[Reason | None]) -> tuple[Reason, ...]:
+    """Each reason once, with its number as `count`; the id of a superseding memory is dropped."""
+    numbers = Counter((reason.code, reason.facts if reason.code == "status" else ()) for reason in exclusions if reason)
+    return tuple(Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items()))
+
+
+def is_later(day: str, today: date) -> bool:
+    """Whether an entry of a day counts for nothing yet, as it is after `today`. An empty day is before every other."""
+    return day > today.isoformat()
+
+
+def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:
+    """Rows with the largest keys, largest first; among equals by path, then the later in its file. All for 0."""
+    limit = count or len(keys)
+    smallest = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
+    candidates = [row for row, key in keys.items() if key >= smallest]  # type: ignore[operator]
+    entries = dict(zip(candidates, pool.entries(candidates), strict=True))
+    candidates.sort(key=lambda row: (entries[row].path, -entries[row].line))
+    candidates.sort(key=lambda row: keys[row], reverse=True)  # type: ignore[arg-type,return-value]
+    return candidates[:limit]
+
+
+if TYPE_CHECKING:
+    from contextasm.retrieval.search.inverted_index import IndexEntry
+
+KERNEL = 0.5
+"""Weight of the matches of a memory's neighbours: in a list of memories half of that in a log."""
+
+
+def settle_memories(memories: Sequence[Memory]) -> Settled[Memory]:
+    """Memories of one id keep the first one's; the others get ids of their own, and a problem."""
+    distinct, duplicates = distinct_memories(memories)
+    states = ((memory.id, memory.status, memory.supersedes) for memory in distinct)
+    return distinct, duplicates, exclusion_reasons(states)
+
+
+def exclusion_reasons(memories: Iterable[tuple[str, str, Sequence[str]]]) -> list[Reason | None]:
+    """Reason that excludes each memory, given as id, status and superseded ids; None for an active one."""
+    rows = [*memories]
+    successors = {old: new for new, status, supersedes in rows if status in ACTIVE_STATUSES for old in supersedes}
+    return [exclusion_reason(id_, status, successors.get(id_, id_)) for id_, status, _ in rows]
+
+
+def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | None:
+    """Reason that excludes a memory; `successor` is the id of the one that supersedes it, or its own for none."""
+    is_superseded = successor != memory_id and status == "superseded"
+    if status not in ACTIVE_STATUSES and not is_superseded:
+        return Reason.of("status", status=status)
+    return None if successor == memory_id else Reason.of("superseded", by=successor)
+
+
+def future_reason(created: str, today: date) -> Reason | None:
+    """Reason that excludes a memory that `is_later`; None for any other."""
+    if not is_later(created, today):
+        return None
+    return Reason.of("future", age=(today - date.fromisoformat(created)).days)
+
+
+def score_inputs(memory: Memory) -> ScoreInputs:
+    """Score inputs of a memory; its last day is the day it was accessed, else created."""
+    return ScoreInputs(memory.importance, memory.accessed or memory.created, memory.created)
+
+
+def index_entry(memory: Memory) -> IndexEntry:
+    """A memory as an entry of an inverted index; memories of one file and day are one section."""
+    from contextasm.retrieval.search.inverted_index import IndexEntry, leading_name
+
+    section = f"{memory.path} {memory.created}"
+    return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL)
+
+
+def _restored(values: Sequence[Any]) -> Memory:
+    return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+MEMORIES = EntryKind(
+    name="memories",
+    parse=parse_memories,
+    settle=settle_memories,
+    has_ids=True,
+    index_entry=index_entry,
+    score_inputs=score_inputs,
+    is_marked=lambda memory: memory.pin,
+    restore=_restored,
+)
+"""Memories; a memory that pins itself has the mark."""
+
+
+def score_rows(pool: EntryPool[Memory], similar: Mapping[int, float], today: date) -> dict[int, Score]:
+    """Score parts of each row in `similar`: similarity, importance and recency, each from 0 to 1."""
+    rows = [*similar]
+    recency_of: dict[str, float] = {}
+    scores: dict[int, Score] = {}
+    for row, inputs in zip(rows, pool.score_inputs(rows), strict=True):
+        if inputs.last not in recency_of:
+            recency_of[inputs.last] = recency(inputs.last, today)
+        scores[row] = (
+            ("similarity", similar[row]),
+            ("importance", inputs.importance),
+            ("recency", recency_of[inputs.last]),
+        )
+    return scores
+
+
+def best_rows(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer) -> list[int]:
+    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates only (`least_similarity`)."""
+    similarity_of = {row: dict(score)["similarity"] for row, score in scores.items()}
+    least = least_similarity(similarity_of.values(), layer.ranking.top)
+    rows = [row for row, similarity in similarity_of.items() if similarity >= least]
+    keys = {
+        row: (weighted_total(scores[row], layer.ranking.weights), inputs.created)
+        for row, inputs in zip(rows, pool.score_inputs(rows), strict=True)
+    }
+    return first_rows(pool, keys, layer.ranking.top)
+
+
+TopicHits = tuple[tuple[tuple[Memory, Score], ...], int, tuple[Problem, ...]]
+"""Memories with their score parts and `total`, best first; the number of memories that were searched; problems."""
+
+
+def topic_hits(query: SourceQuery) -> TopicHits:
+    """The layer's memories that match the request's topic by their words, up to the layer's `top`.
+
+    Active memories up to the day of the request are searched. If none matches, recent ones do not take their place.
+    """
+
+    def hits(pool: EntryPool[Memory]) -> TopicHits:
+        scores = topic_scores(query, pool)
+        rows = best_rows(pool, scores, query.layer)
+        totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
+        searched = pool.rows - len(pool.later(query.build.request.date))
+        hidden = (problem for document in pool.documents for problem in hidden_problems(document))
+        return tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *hidden)
+
+    return use_pool(query, MEMORIES, [*query_paths(query)], hits)
+
+
+def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score]:
+    """Score parts of the rows that match the request's topic by their words; those of later days count for nothing."""
+    request = query.build.request
+    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+    return score_rows(pool, similar, request.date)
+
+
+def best_and_counts(
+    query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None
+) -> tuple[list[tuple[Memory, Score]], list[Fragment]]:
+    """The best memories of a large pool, and those that pin themselves; a count of the others for each reason.
+
+    `scores` has the score parts of each row that matches; None if all rows match and none has a score.
+    """
+    later = pool.later(query.build.request.date)
+    pins = [row for row in pool.marked() if row not in later]
+    if scores is None:
+        rows = _newest(pool, later, query.layer.ranking.top)
+    else:
+        rows = _most_relevant(pool, scores, query.layer, has_pins=bool(pins))
+    shown = [*dict.fromkeys((*rows, *pins))]
+    scores_shown = [(scores or {}).get(row, ()) for row in shown]
+    unmatched = 0 if scores is None else pool.rows - len(later) - len(scores.keys() | {*shown})
+    unlisted = pool.rows - len(later) - len(shown) - unmatched
+    counts = [*pool.excluded, *_counts(query.layer, later=len(later), unmatched=unmatched, unlisted=unlisted)]
+    best = [*zip(pool.entries(shown), scores_shown, strict=True)]
+    return best, [_count_fragment(query, reason) for reason in counts]
+
+
+def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[int]:
+    """Rows of the newest memories up to today, up to `top`; all for 0."""
+    rows = pool.newest(top + len(later) if top else 0)
+    return [row for row in rows if row not in later][: top or None]
+
+
+def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer, *, has_pins: bool) -> list[int]:
+    """The rows that ranking may show, best first.
+
+    Pins may raise the similarity of a candidate (`least_similarity`), and no other entry may. If it goes up, all that
+    may be shown is among the `top` most similar rows.
+    """
+    able = scores
+    if least := 0.0 if layer.limits.required else layer.ranking.min_score:
+        able = {row: score for row, score in scores.items() if weighted_total(score, layer.ranking.weights) >= least}
+    # Rows below the least score are listed if nothing else is: a build says so.
+    best = best_rows(pool, able or scores, layer)
+    if not has_pins:
+        return best
+    similarity_of = {row: dict(score)["similarity"] for row, score in able.items()}
+    return [*best, *first_rows(pool, similarity_of, layer.ranking.top)]
+
+
+def _counts(layer: Layer, *, later: int, unmatched: int, unlisted: int) -> Iterator[Reason]:
+    """The reasons why active memories are not listed, each with its `count`."""
+    if later:
+        yield Reason.of("future", count=later)
+    if unmatched:
+        yield Reason.of("no-match", count=unmatched)
+    if unlisted:
+        yield Reason.of("not-in-top", count=unlisted, top=layer.ranking.top)
+
+
+def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+    patterns = " ".join(pool_patterns(query))
+    named = "".join(f" {value}" for name, value in reason.facts if name == "status")
+    return Fragment(
+        f"{patterns} {reason.code}{named}",
+        Location(patterns, 0),
+        "",
+        FragmentDisplay(query.layer.heading[0]),
+        verdict=Verdict(excluded=reason),
+    )
