@@ -96,9 +96,9 @@ class LogOutcome(NamedTuple):
 
 @contextmanager
 def _mendable_errors() -> Iterator[None]:
-    """Raise errors, those of the machine such as a full disk, too, with the text that the command line prints.
+    """Raise errors, also of the machine such as a full disk, with the text that the command line prints.
 
-    The error that was raised first is not shown behind it: its text was not cleaned, and may hold a secret.
+    The error that was raised first is not shown with it: its text was not cleaned, and may hold a secret.
     """
     try:
         yield
@@ -167,7 +167,7 @@ def search(text: str, *, everywhere: bool = False, top: int = 5, **options: Unpa
 
 @_mendable_errors()
 def find_memory(name: str, *, everywhere: bool = False, **options: Unpack[RequestOptions]) -> Memory:
-    """The memory with this id among those that `search` would search with the same options, active or not."""
+    """The memory with this id among the ones that `search` would search with the same options, active or not."""
     return memory_of_id(
         options_of_parameters(options),
         parse_text_parameter(name, "name"),
@@ -205,7 +205,7 @@ def remember(
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
     `writer` names a program that writes on its own, so that people can tell. Hidden characters are removed,
-    secrets stay; both are problems of the outcome. For the audience `shared`, private memories are as if they were not.
+    secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
     reader = NewMemoryReader(_shared_fields(type, importance, tags, key, supersedes, writer))

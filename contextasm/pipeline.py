@@ -87,7 +87,7 @@ def _assemble(build: Build) -> Context:
 def _coherence_problems(context: Context, least: float) -> Iterator[Problem]:
     from contextasm.rendering.metrics import context_metrics  # here: most profiles set no least coherence
 
-    coherence = context_metrics(context).coherence
+    coherence = context_metrics(context)["coherence"]
     if coherence is not None and coherence < least:
         message = f"is {coherence:g}, below {least:g}: the fragments share few words, or contradict"
         yield Problem("low-coherence", "coherence", 0, message)

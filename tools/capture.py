@@ -6,7 +6,7 @@
 The first runs the command lines of `capture_commands.txt` and writes two files for each: in `OUT/documents` the exit
 code, standard output and the files that changed, in `OUT/messages` standard error. The second tells what differs.
 
-This is no test: nothing here says what is right. Clocks stand still, so times are not recorded. Left out are caches,
+This is not a test: nothing here says what is right. Clocks are stopped, so times are not recorded. Left out are caches,
 the content of `.tidy/` and of locks (numbers of files and processes), `watch`, a store with a server, and the
 Python API.
 """
@@ -97,7 +97,7 @@ class Result(NamedTuple):
 
 
 def main() -> int:
-    """The exit code: 1 where a comparison finds a difference."""
+    """The exit code: 1 if a comparison finds a difference."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("out", nargs="?", type=Path, help="folder to write to")
     parser.add_argument("--package", type=Path, default=ROOT, help="folder that holds the package contextasm")
@@ -219,8 +219,8 @@ def _environment(base: Path) -> dict[str, str]:
 
 
 def _shell(line: str, base: Path) -> None:
-    """A step that only prepares the next ones; where a command before it failed, it may fail."""
-    subprocess.run(  # noqa: S603 - the lines are those of the file beside this one
+    """A step that only prepares the next ones; if a command before it failed, it may fail."""
+    subprocess.run(  # noqa: S603 - the lines of the file next to this one
         ["sh", "-ec", line], cwd=base / "workspace", env=_environment(base), check=False, capture_output=True
     )
 
@@ -301,14 +301,14 @@ def _changes(
 
 
 def _text(content: bytes, base: Path) -> str:
-    """A file's content, or its digest where it is long or no text."""
+    """A file's content, or its digest if it is long or not text."""
     if b"\0" in content or len(content) > LONGEST:
         return hashlib.sha256(content).hexdigest()
     return _shown(content, base)
 
 
 def _shown(data: bytes, base: Path) -> str:
-    """Text without the paths of this machine; bytes that are no text, and carriage returns, are written as escapes."""
+    """Text without the paths of this machine; bytes that are not text, and carriage returns, are written as escapes."""
     text = data.decode("utf-8", "backslashreplace").replace("\r", "\\r")
     for path, word in ((base / "workspace", "WORKSPACE"), (base, "BASE"), (os.environ["PYTHONPATH"], "PACKAGE")):
         text = text.replace(str(path), word)
@@ -316,7 +316,7 @@ def _shown(data: bytes, base: Path) -> str:
 
 
 def compare(one: Path, other: Path, most: int) -> int:
-    """Print what differs between two folders, documents first; returns 1 where something does."""
+    """Print what differs between two folders, documents first; returns 1 if something does."""
     counts = []
     for kind in ("documents", "messages"):
         names = sorted({path.name for each in (one, other) for path in (each / kind).glob("*.txt")})
@@ -337,7 +337,7 @@ def _print_difference(old: Path, new: Path, most: int) -> None:
 
 
 def _read(path: Path) -> list[str]:
-    """The lines of a file, none where it is missing."""
+    """The lines of a file, none if it is missing."""
     return path.read_text(encoding="utf-8").split("\n") if path.exists() else []
 
 

@@ -1,6 +1,6 @@
 """Write the OPTIONS part of `man/ctxasm.1` from the command line itself.
 
-Only what lies between the two marker lines is replaced. `--check` writes nothing and exits 1 where the part is stale.
+Only what is between the two marker lines is replaced. `--check` writes nothing and exits 1 if the part is stale.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ TABLES = Path(__file__).resolve().parent.parent / "contextasm" / "selection" / "
 
 
 def main(package: Path) -> None:
-    """Write the table of every encoding, and fail where a constant in `contextasm/tokens.py` has to follow."""
+    """Write the table of every encoding, and fail if a constant in `contextasm/tokens.py` has to follow."""
     stale = []
     for name, encoding in ENCODINGS.items():
         published = _read(package, f"data/{name}.tiktoken")

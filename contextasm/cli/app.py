@@ -75,7 +75,7 @@ BUG = 70
 
 
 MAX_HELP_COLUMNS = 80
-"""Help is no wider, however wide the terminal is."""
+"""Help is not wider, even if the terminal is."""
 
 
 class _Terminated(BaseException):
@@ -83,7 +83,7 @@ class _Terminated(BaseException):
 
 
 MAY_BE_EMPTY = ("team", "if_none_match")
-"""Parameters, beside free texts, whose empty value says something: no team, and no etag yet."""
+"""Parameters whose empty value says something, as that of free texts does: no team, and no etag yet."""
 
 
 class _Command(TyperCommand):

@@ -7,24 +7,33 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from contextasm.cli.output import write_stderr, write_stderr_lines
+from contextasm.cli.output import format_json, progress_line, write_stderr, write_stderr_lines
+from contextasm.model import Context, ContextasmError
+from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
+from contextasm.workspace.outputs import (
+    REPORTS,
+    OutputFile,
+    PendingWrite,
+    current_bytes,
+    is_missing,
+    output_files,
+    pending_writes,
+)
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
-    from contextasm.model import Context
     from contextasm.rendering.prometheus import BuildTimes
     from contextasm.workspace.folder import Folder
-    from contextasm.workspace.outputs import OutputFile, PendingWrite
 
 Reports = Mapping[str, Callable[[], str]]
-"""The texts of the files beside the document, by their kinds (`workspace.outputs.REPORTS`)."""
+"""The texts of the other files of a build, by their kinds (`workspace.outputs.REPORTS`)."""
 
 
 class RequestedFiles(NamedTuple):
     """The files that a build writes, and whether its text goes to standard output."""
 
     targets: Sequence[OutputFile]
-    """Empty where the text goes to standard output only."""
+    """Empty if the text goes to standard output only."""
     uses_stdout: bool
 
     @classmethod
@@ -33,13 +42,11 @@ class RequestedFiles(NamedTuple):
 
         Raises `ContextasmError` for names that do not go together.
         """
-        from contextasm.model import ContextasmError
-
         uses_stdout = output == "-" or not (output or into)
         typed = {kind: path for kind, path in reports.items() if path is not None}
         if not into and output in {None, "-"}:
             if check:
-                raise ContextasmError("--check", "there is no file to check", "name it with -o FILE or --into FILE")
+                raise ContextasmError("--check", "no file to check is named", "name it with -o FILE or --into FILE")
             if not typed:
                 return cls((), uses_stdout)
         taken = "the context" if uses_stdout else ""
@@ -48,7 +55,6 @@ class RequestedFiles(NamedTuple):
                 hint = "name a file for one of the two, such as -o FILE"
                 raise ContextasmError(f"--{kind}", f"- is standard output, and {taken} goes there", hint)
             taken = f"the file of --{kind}"
-        from contextasm.workspace.outputs import output_files
 
         return cls(output_files(output, into, **typed), uses_stdout)
 
@@ -66,7 +72,6 @@ class RequestedFiles(NamedTuple):
         """Whether a file to write does not exist, or has no managed block yet."""
         if not self.targets:
             return False
-        from contextasm.workspace.outputs import is_missing
 
         return any(map(is_missing, self.targets))
 
@@ -75,9 +80,6 @@ class RequestedFiles(NamedTuple):
 
         Manifest and metrics are not compared. Raises `ContextasmError` for a file that could not be written.
         """
-        from contextasm.workspace.atomic import as_bytes
-        from contextasm.workspace.outputs import current_bytes, pending_writes
-
         files = pending_writes(self._texts, as_bytes(text), force=force)
         stale = [(target.path, old, data) for target, data in files if (old := current_bytes(target.path)) != data]
         for path, old, data in stale:
@@ -91,7 +93,7 @@ class RequestedFiles(NamedTuple):
     ) -> Iterator[Sequence[PendingWrite]]:
         """The files with the bytes that each should hold.
 
-        Where one has a managed block, the lock of the workspace is held: its other text must not change before it is
+        If one has a managed block, the lock of the workspace is held: its other text must not change before it is
         written. Raises `ContextasmError` for a file that can't be written, before any is.
         """
         if not self.targets:
@@ -105,8 +107,6 @@ class RequestedFiles(NamedTuple):
             yield files
 
     def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
-        from contextasm.workspace.atomic import as_bytes, refuse_unwritable
-        from contextasm.workspace.outputs import REPORTS, pending_writes
 
         files = (
             *pending_writes(self._texts, as_bytes(text), force=force),
@@ -118,7 +118,6 @@ class RequestedFiles(NamedTuple):
 
     @property
     def _texts(self) -> Sequence[OutputFile]:
-        from contextasm.workspace.outputs import REPORTS
 
         return [target for target in self.targets if target.kind not in REPORTS]
 
@@ -127,7 +126,6 @@ class RequestedFiles(NamedTuple):
 def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
     """Hold the lock of the workspace; a long wait for it is shown on a terminal."""
     from contextasm.cli.owner import show_recovery
-    from contextasm.cli.progress import progress_line
     from contextasm.workspace.editing.files import locked
 
     with ExitStack() as held:
@@ -140,8 +138,6 @@ def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
     """Write the files whose bytes differ."""
     if not files:
         return
-    from contextasm.workspace.atomic import write
-    from contextasm.workspace.outputs import REPORTS
 
     for target, data in files:
         changed = write(target.path, data)
@@ -162,7 +158,6 @@ def _write_file_diff(path: Path, old: bytes, new: bytes) -> None:
 
 def manifest_text(context: Context) -> str:
     """The manifest of a context as JSON."""
-    from contextasm.cli.output import format_json
     from contextasm.rendering.documents import ManifestDocument, manifest_data
 
     return format_json(ManifestDocument, manifest_data(context))

@@ -20,8 +20,8 @@ def deferred_imports(names: Sequence[str]) -> Iterator[None]:
     """Have `import NAME` put off importing a module, for these names.
 
     Within the block, `import NAME` gives a stand-in that imports the module when an attribute is first read. Setting an
-    attribute changes the stand-in alone. `from NAME import` reads at once. Imports after the block find no stand-in:
-    none is left in `sys.modules`. A name that is no module's raises ImportError when an attribute is read.
+    attribute changes only the stand-in. `from NAME import` reads at once. Imports after the block find no stand-in:
+    none is left in `sys.modules`. A name that no module has raises ImportError when an attribute is read.
     """
     stand_ins = {name: _stand_in(name) for name in names if name not in sys.modules}
     sys.modules.update(stand_ins)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
+from contextasm.checks.hosts.cuts import LostSection
+from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
+from contextasm.checks.hosts.report import lost_tokens
+from contextasm.cli.options import flag_names
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
-from contextasm.config.hosts.loader import shipped_hosts
-from contextasm.model import Problem
+from contextasm.config.hosts.loader import load_host, shipped_hosts
+from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count, Positive
-
-if TYPE_CHECKING:
-    from contextasm.checks.hosts.cuts import LostSection
-    from contextasm.checks.hosts.files import HostReading, LoadedFile
-    from contextasm.config.input.options import Options
+from contextasm.selection.tokens import ESTIMATE
 
 HostOption = Annotated[
     str | None,
@@ -35,28 +37,20 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
 
     Raises `ContextasmError`, also for options of a request: no build is made.
     """
-    from contextasm.checks.hosts.files import read_host_files
-    from contextasm.cli.options import flag_names
-    from contextasm.config.hosts.loader import load_host
-    from contextasm.config.resolve import process_environment
-    from contextasm.model import ContextasmError
-
     typed = [field for field, value in options._asdict().items() if value and field not in WITH_HOST]
     if typed:
         raise ContextasmError(flag_names(typed[0])[0], "does not go with --host", "leave it out: nothing is built")
     process = process_environment()
     folder = process.folder / (options.workspace or process.environment.get("CTXASM_WORKSPACE") or "")
     if not folder.is_dir():
-        raise ContextasmError(str(folder), "is no folder", "name one with -w DIR")
+        raise ContextasmError(str(folder), "is not a folder", "name one with -w DIR")
     return read_host_files(load_host(host, "--host"), folder, outside)
 
 
 def refuse_host_files(host: str | None, outside: Sequence[str] | None) -> None:
     """Raise `ContextasmError` for files outside the folder without a host that loads them."""
-    from contextasm.model import ContextasmError
-
     if outside and host is None:
-        raise ContextasmError("--host-file", "names a file for no host", "name the host with --host")
+        raise ContextasmError("--host-file", "goes with --host only", "name the host with --host")
 
 
 def write_scope(reading: HostReading) -> None:
@@ -94,13 +88,11 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
 
 
 def _tokens(sections: Sequence[LostSection]) -> int:
-    from contextasm.checks.hosts.report import lost_tokens
 
     return lost_tokens(sections)
 
 
 def _file_row(file: LoadedFile) -> Sequence[str]:
-    from contextasm.selection.tokens import ESTIMATE
 
     lost = _tokens(_lost(file))
     why = f"cut at {file.limit}" if lost else ""

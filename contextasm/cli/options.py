@@ -1,7 +1,7 @@
 """The options that several commands share, as parameters of typer.
 
-The options of a request stand in `config.options.Options`, one line each, and become parameters here. An option that
-only one command has stands in the module of that command.
+The options of a request are in `config.input.options.Options`, one line each, and become parameters here. An option
+that only one command has is in the module of that command.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_ty
 
 import typer
 
-from contextasm.cli.output import read_stdin
+from contextasm.cli.output import build_progress, read_stdin
 from contextasm.config.input.options import Flag, Options
+from contextasm.config.resolve import prepare_build, process_environment
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
@@ -36,7 +37,7 @@ def takes_options(run: Callable[..., int], fields: Collection[str] = Options._fi
     """The command `run` with these fields of `Options` as flags; its first parameter takes the `Options`.
 
     A parameter `flags` takes the flags that only this command has: its type is a named tuple with a field for each. The
-    other parameters of `run` stay arguments of the command, or flags where they are named only.
+    other parameters of `run` stay arguments of the command, or flags if they are named only.
     """
     types = get_type_hints(run, include_extras=True)
     shared = [_parameter(field) for field in Options._fields if field in fields]
@@ -102,8 +103,6 @@ def prepare_request(options: Options, targets: Sequence[OutputFile] = ()) -> Pre
 
     `targets` are the files that its text goes to.
     """
-    from contextasm.config.resolve import prepare_build, process_environment
-
     return prepare_build(options, process_environment(), targets=targets)
 
 
@@ -112,14 +111,11 @@ def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, loc
 
     `targets` are the files that its text goes to.
     """
-    from contextasm.config.resolve import process_environment
-
     return prepare_request(options, targets).with_lock(process_environment().environment, locked=locked)
 
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:
     """The context of a build; for None, of the prepared one in full. A slow build shows its progress on a terminal."""
-    from contextasm.cli.progress import build_progress
     from contextasm.records.run import run
 
     counting = f", counting with {prepared.build.request.tokenizer}"

@@ -1,21 +1,26 @@
-"""Standard streams of a command: text from standard input and to standard output, messages, tables and JSON."""
+"""Standard streams of a command: text from standard input and to standard output, messages, tables, JSON, progress."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Problem
+from contextasm.rendering.wording import problem_line
+from contextasm.workspace.atomic import as_bytes, emit
+
 if TYPE_CHECKING:
-    from contextasm.model import Context, Problem
+    from contextasm.config.build import PreparedBuild
 
 
 def read_stdin(where: str, kind: str) -> str:
     """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
-    from contextasm.model import MAX_FILE, ContextasmError
     from contextasm.workspace.reading import too_large
 
     try:
@@ -41,7 +46,7 @@ def shown(text: str) -> str:
 
 
 def shown_line(message: str) -> str:
-    """The message as people may see it, in one line whatever the names in it hold."""
+    """The message as people may see it, in one line even if the names in it hold line breaks."""
     from contextasm.text.cleaning.clean import clean_text, without_ci_commands
     from contextasm.text.names.templates import one_line
 
@@ -53,9 +58,6 @@ def write_stdout(text: str) -> None:
 
     Raises `BrokenPipeError` if the reader has gone, else `ContextasmError`.
     """
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.atomic import as_bytes, emit
-
     try:
         emit(1, as_bytes(text))
     except BrokenPipeError:
@@ -66,12 +68,10 @@ def write_stdout(text: str) -> None:
 
 
 def require_stdout() -> None:
-    """Raise `ContextasmError` where standard output is closed.
+    """Raise `ContextasmError` if standard output is closed.
 
     A command that changes files calls it first: who gets an error runs the command again, and would store twice.
     """
-    from contextasm.model import ContextasmError
-
     if sys.stdout is None:  # its number may be that of another open file by now
         hint = "leave it open, or use --quiet; nothing has been written"
         raise ContextasmError("standard output", "is closed", hint)
@@ -79,8 +79,6 @@ def require_stdout() -> None:
 
 def write_receipt(text: str) -> None:
     """Write to standard output what a command has stored. Raises `ContextasmError`, which says that it is stored."""
-    from contextasm.model import ContextasmError
-
     try:
         write_stdout(shown(text))
     except ContextasmError as error:
@@ -89,7 +87,7 @@ def write_receipt(text: str) -> None:
 
 
 def write_stderr(message: str) -> None:
-    """Write a message to standard error, in one line; it is lost where standard error can't be written."""
+    """Write a message to standard error, in one line; it is lost if standard error can't be written."""
     _emit_stderr(shown_line(message))
 
 
@@ -99,7 +97,6 @@ def write_stderr_lines(text: str) -> None:
 
 
 def _emit_stderr(text: str) -> None:
-    from contextasm.workspace.atomic import as_bytes, emit
 
     with suppress(OSError):
         emit(2, as_bytes(f"{text}\n"))
@@ -109,8 +106,6 @@ def show_problems(
     problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
 ) -> None:
     """Write each problem as a line, to standard error or where `write` does."""
-    from contextasm.rendering.wording import problem_line
-
     for problem in problems:
         write(f"ctxasm: {kind}: {problem_line(problem)}")
 
@@ -137,7 +132,7 @@ def has_live_line() -> bool:
 
 
 def terminal_columns() -> int:
-    """The width of a terminal that `is_rich_terminal`; 0 where there is none."""
+    """The width of a terminal that `is_rich_terminal`, else 0."""
     if not is_rich_terminal():
         return 0
     from rich.console import Console
@@ -176,7 +171,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
 
 def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns of plain text, whatever standard output is; `right` as in `format_table`."""
+    """Rows in columns of plain text, also on a terminal; `right` as in `format_table`."""
     from contextasm.rendering.tables import format_columns
     from contextasm.text.cleaning.clean import without_ci_commands
 
@@ -211,9 +206,8 @@ def format_json(document: type, values: object, indent: int | None = 2) -> str:
 
     Its fields have the values of the same names, its texts as people may see them.
     """
-    import json
+    import json  # here: most builds write no JSON
 
-    from contextasm.model import CLEAN
     from contextasm.rendering.json_codec import to_json
     from contextasm.text.cleaning.clean import clean_value
 
@@ -227,3 +221,74 @@ def strict_failure(context: Context) -> int:
     count = len(context.problems)
     write_stderr(f"ctxasm: error: --strict: {count} problem{'s' * (count != 1)}: nothing was written")
     return 1
+
+
+SILENT_SECONDS = 1.0
+"""A build that is done sooner shows nothing."""
+
+ERASE_LINE = "\r\x1b[K"
+
+BAR_WIDTH = 30
+"""Columns of a bar."""
+
+
+def build_progress(
+    prepared: PreparedBuild, doing: str, also: str = "", *, quiet: bool = False
+) -> AbstractContextManager[None]:
+    """Show how many files a build has read, or how much of an index is made.
+
+    `doing` says what the command does, and `also` what follows the number of files.
+    """
+    reads = getattr(prepared.build.workspace, "reads", ())
+    steps = getattr(prepared.build.memory_index, "steps", None)
+
+    def describe() -> str:
+        share = steps.share if steps else None
+        if share is None:
+            return f"{doing}: {len(reads):,} files read{also}"
+        return f"{doing}: indexing memories {_bar(share)} {share:.0%}"
+
+    return progress_line(describe, quiet=quiet, after=SILENT_SECONDS)
+
+
+def _bar(share: float) -> str:
+    """A bar without colours: its line is cleaned of all codes."""
+    from rich.console import Console
+    from rich.progress_bar import ProgressBar
+
+    console = Console(file=sys.stderr, color_system=None)
+    with console.capture() as capture:
+        console.print(ProgressBar(1.0, share, width=BAR_WIDTH), end="")
+    return capture.get()
+
+
+@contextmanager
+def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SILENT_SECONDS) -> Iterator[None]:
+    """Show the description, with the seconds so far, each second from `after` on.
+
+    Nothing is shown in a pipe, on a dumb terminal, or with `quiet`.
+    """
+    if quiet or not has_live_line():
+        yield
+        return
+
+    started, done = time.monotonic(), threading.Event()
+
+    def show() -> None:
+        wait = after
+        while not done.wait(wait):
+            line = shown_line(f"ctxasm: {describe()} ({time.monotonic() - started:.0f} s)")
+            sys.stderr.write(f"{ERASE_LINE}{line}")
+            sys.stderr.flush()
+            wait = 1.0
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        if time.monotonic() - started >= after:
+            sys.stderr.write(ERASE_LINE)
+            sys.stderr.flush()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from contextasm.cli.output import show_problems, write_stderr
+from contextasm.text.memories.writer import storable_text
+from contextasm.workspace.editing.files import locked
+from contextasm.workspace.editing.journal import Journal, Recovery, is_unfinished, recovery_text
+from contextasm.workspace.folder import Folder
 
 OWNER = ("agent", "team", "workspace")
 """Fields of `Options` that name an owner."""
@@ -20,27 +22,17 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
 
     With `masked`, secrets are masked in the text.
     """
-    from contextasm.text.memories.writer import storable_text
-
     stored, problems = storable_text(text, where, masks=masked)
     show_problems(problems)
     return stored
 
 
-if TYPE_CHECKING:
-    from contextasm.workspace.editing.journal import Journal, Recovery
-    from contextasm.workspace.folder import Folder
-
-
 def recover_first(workspace: Folder, patience: float | None = None, *, edits: bool = True) -> None:
     """Take back what an interrupted application has changed, and say so, before a command does its own work.
 
-    Where it can't be taken back, it says why, and the command goes on. Waits for the lock as `locked` does, but only
-    where an application has not ended; `edits` is as there. Raises `ContextasmError` as `locked` does.
+    If it can't be taken back, it says why, and the command goes on. Waits for the lock as `locked` does, but only
+    if an application has not ended; `edits` is as there. Raises `ContextasmError` as `locked` does.
     """
-    from contextasm.workspace.editing.files import locked
-    from contextasm.workspace.editing.journal import is_unfinished
-
     if not is_unfinished(workspace.root):
         return
     with locked(workspace, patience=patience, edits=edits) as recovery:
@@ -49,8 +41,6 @@ def recover_first(workspace: Folder, patience: float | None = None, *, edits: bo
 
 def show_recovery(recovery: Recovery) -> None:
     """Say what became of an interrupted application; nothing if none was interrupted."""
-    from contextasm.workspace.editing.journal import recovery_text
-
     if recovery:
         write_stderr(f"ctxasm: {recovery_text(recovery)}")
 

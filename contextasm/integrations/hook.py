@@ -48,7 +48,7 @@ class HookCall(NamedTuple):
     """The request of a hook, as its command line has it."""
 
     hosts: tuple[Host, ...]
-    """The host, or all with hooks where none is named: the answer then suits each of them."""
+    """The host, or all with hooks if none is named: the answer then suits each of them."""
     options: Options
     limit: int | None = None
     """Units that the person allows; None for the host's limit."""
@@ -63,7 +63,7 @@ class HookCall(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Name of the counter of units; bytes where hosts differ.
+        """Name of the counter of units; bytes if hosts differ.
 
         A text never has more code units than bytes, so what fits a limit in bytes fits the same limit in either unit.
         One text is for all hosts then, and the least of their limits holds for it.
@@ -98,14 +98,14 @@ def parse_part(typed: str | None) -> tuple[int, int]:
     """Number and count of parts in `K/N`; 1 of 1 for None. Raises `ContextasmError`."""
     number, slash, count = (typed if typed is not None else "1/1").partition("/")
     if not (slash and all(part.isascii() and part.isdigit() and len(part) < 3 for part in (number, count))):
-        raise ContextasmError("--part", f"{typed} is no part", "write K/N, such as 2/3")
+        raise ContextasmError("--part", f"{typed} is not a part", "write K/N, such as 2/3")
     if not 1 <= int(number) <= int(count):
-        raise ContextasmError("--part", f"there is no part {typed}", "write K/N with K from 1 to N, such as 2/3")
+        raise ContextasmError("--part", f"part {typed} does not exist", "write K/N with K from 1 to N, such as 2/3")
     return int(number), int(count)
 
 
 def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) -> str:
-    """The answer to an event, as JSON in one line; an empty object where no workspace is named and none is near.
+    """The answer to an event, as JSON in one line; an empty object if no workspace is named and none is near.
 
     The folder of `process` may be the empty path, for one that is gone. Raises `ContextasmError` for no event, and as a
     build does.
@@ -118,7 +118,7 @@ def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) ->
     starts = {rule.start for rule in call.rules}
     prompts = {rule.prompt for rule in call.rules}
     if name not in starts | prompts:
-        what = f"there is no answer to {one_line(name)[:80]}"
+        what = f"{one_line(name)[:80]} is not answered"
         raise ContextasmError("hook event", what, f"set the hook up for {' or '.join(sorted(starts | prompts))}")
     process = _in_session_folder(event.get("cwd"), call, process)
     if not named_workspace(call.options, process) and not nearest_workspace(call.options, process):
@@ -129,9 +129,9 @@ def answer_text(event_text: str, call: HookCall, process: ProcessEnvironment) ->
 
 
 def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment) -> ProcessEnvironment:
-    """The process in the folder of an event, else in its own; at the top of the disk where that is gone.
+    """The process in the folder of an event, else in its own; at the top of the disk if that is gone.
 
-    Raises `ContextasmError` where it is gone and no whole path of a workspace is named.
+    Raises `ContextasmError` if it is gone and no whole path of a workspace is named.
     """
     if isinstance(cwd, str) and "\0" not in cwd and os.path.isdir(cwd):
         return process._replace(folder=Path(cwd))
@@ -139,12 +139,12 @@ def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment)
         return process
     if os.path.isabs(named_workspace(call.options, process)):
         return process._replace(folder=Path("/"))
-    hint = "go to one that is there, or name the whole path of a workspace with -w DIR"
+    hint = "change to a folder that exists, or name the whole path of a workspace with -w DIR"
     raise ContextasmError("current folder", "is gone", hint)
 
 
 def _event_text(event: Mapping[str, object], key: str) -> str:
-    """The text of a key, with a sign in place of each half of a character; empty for what is no text."""
+    """The text of a key, with a sign in place of each half of a character; empty for what is not text."""
     value = event.get(key)
     return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 
@@ -164,18 +164,18 @@ def _json_text(name: str, text: str, message: str) -> str:
 
 
 def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
-    """Text and message at the start of a session; the message is of the first part alone."""
+    """Text and message at the start of a session; only the first part has a message."""
     prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
     room = call.max_units - LENGTHS[call.unit].units(lead)
     loaded = load_host_texts(call.hosts, process.folder)
     build = prepared.build
-    if loaded.paths or loaded.texts:
+    if any(loaded):
         read = _run(prepared, build, call, build.request.budget).documents
         build = without_host_texts(build, loaded, read, prepared.workspace.root)
     pieces, problems = _pieces(prepared, build, call, room)
     piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
-    if build is not prepared.build:  # To have nothing else to send is no fault.
+    if build is not prepared.build:  # To have nothing else to send is not a fault.
         problems = [problem for problem in problems if problem.code != "no-effect"]
     message = _problem_words(problems) if call.part == 1 else ""
     return (lead + piece if piece.strip() else ""), message
@@ -186,7 +186,7 @@ def _pieces(
 ) -> tuple[Sequence[str], Sequence[Problem]]:
     """The parts of the largest context that `call.parts` parts of `room` units hold, and the problems of its build.
 
-    Where the required layers alone are larger, the last part ends with a marker.
+    If the required layers are larger, the last part ends with a marker.
     """
     measure = LENGTHS[call.unit].units
     budget = _own_budget(prepared, room * call.parts)
@@ -216,7 +216,7 @@ def _cut_problem(units: int, call: HookCall, needed: int) -> Problem:
 
 
 def _own_budget(prepared: PreparedBuild, units: int) -> int:
-    """The budget in tokens of four units: the host's room, or the person's own budget where that is less."""
+    """The budget in tokens of four units: the host's room, or the person's own budget if that is less."""
     request = prepared.build.request
     own = request.budget // ESTIMATE.units_per_token if request.tokenizer in LENGTHS else request.budget
     return min(own, units // ESTIMATE.units_per_token)
@@ -242,7 +242,7 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 
 
 def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
-    """The entries that match a prompt, and no message; an empty text where none does."""
+    """The entries that match a prompt, and no message; an empty text if none does."""
     topic = prompt.strip()[:MAX_TOPIC]
     if not topic or call.part > 1:
         return "", ""
@@ -255,7 +255,7 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
     budget = _own_budget(prepared, units)
     context = _run(prepared, prepared.build, call, budget)
     if pins := [decision.fragment for decision in context.decisions if decision.reason.code in _PINNED]:
-        # They were in the context at the start, whatever the prompt is about.
+        # They were in the context at the start, for every prompt.
         context = _run(prepared, excluding(prepared.build, pins), call, budget)
     return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
 
@@ -274,7 +274,7 @@ def _with_matches_only(profile: Profile) -> Profile:
 def config_text(host: Host, call: HookCall) -> str:
     """The settings of a host with hooks, as JSON: as many as `call` has parts at a session's start, one at each prompt.
 
-    The commands have the options of the call, also those that are typed as empty.
+    The commands have the options of the call, also the ones that are typed as empty.
     """
     rule = host.hook
     assert rule

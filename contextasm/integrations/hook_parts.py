@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.checks.hosts.cuts import prefix_length
 from contextasm.checks.hosts.files import imported_texts, read_host_files
@@ -18,15 +17,15 @@ from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
 
 CUT_MARKER = "\n[cut here: the rest does not fit]\n"
-"""Ends a text of which required layers alone exceed the limit."""
+"""Ends a text whose required layers exceed the limit."""
 
 
 def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence[str]:
     """The parts of a text, none of which measures more than `limit`; joined, they are the text.
 
-    A part ends before a heading or another block, else before a line, else behind a word, else behind a letter: at the
+    A part ends before a heading or another block, else before a line, else after a word, else after a letter: at the
     first of these borders that leaves less than half of the part empty. A letter of several characters is cut only
-    where it is larger than `limit`, which is at least 4: one character may take as much. An empty text has no parts.
+    if it is larger than `limit`, which is at least 4: one character may take as much. An empty text has no parts.
     """
     parts = _Parts(limit, measure)
     parts.add(_blocks(text), (_lines,))
@@ -34,9 +33,9 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
 
 
 def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
-    """The beginning of a text, with a marker behind it, that measures `limit` at most; the text itself if that does.
+    """The beginning of a text, with a marker after it, that measures `limit` at most; the text itself if that does.
 
-    It ends behind a word, else behind a letter.
+    It ends after a word, else after a letter.
     """
     if measure(text) <= limit:
         return text
@@ -109,7 +108,7 @@ def _lines(text: str) -> Sequence[str]:
 
 
 def _word_end(text: str, most: int) -> int:
-    """The last place up to `most` that is behind a word, or in a run without blanks behind a letter; 0 for none."""
+    """The last place up to `most` that is after a word, or in a run without blanks after a letter; 0 for none."""
     end = _letter_end(text, most)
     if end == len(text) or text[end].isspace():
         return end
@@ -121,31 +120,25 @@ def _word_end(text: str, most: int) -> int:
 
 
 def _letter_end(text: str, most: int) -> int:
-    """The last place up to `most` that is behind a whole letter; 0 for none."""
+    """The last place up to `most` that is after a whole letter; 0 for none."""
     if most == len(text):
         return most
     line = text.rfind("\n", 0, most) + 1  # A letter never crosses it.
     return line + max((end for end in grapheme_ends(text[line : most + 1]) if end <= most - line), default=0)
 
 
-class HostTexts(NamedTuple):
-    """The files that each of some hosts loads by itself from a folder, with those they import."""
+def load_host_texts(hosts: Sequence[Host], folder: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Real paths and whole texts of the files that every host loads when a session starts in a folder.
 
-    paths: frozenset[str]
-    """Real paths of files."""
-    texts: frozenset[str]
-    """Whole texts, whatever file they come from: a copy is known by them."""
-
-
-def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
-    """The text that each of the hosts loads when a session starts in a folder; what one of them lacks is sent."""
+    Files that they import are among them. What one of the hosts does not load is sent to all.
+    """
     paths, texts = [], []
     for host in hosts:
         reading = read_host_files(host, folder)
         files = {**{file.path: file.text for file in reading.files}, **imported_texts(reading)}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))
-    return HostTexts(frozenset.intersection(*paths), frozenset.intersection(*texts))
+    return frozenset.intersection(*paths), frozenset.intersection(*texts)
 
 
 def _compared(text: str) -> str:
@@ -153,17 +146,21 @@ def _compared(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def without_host_texts(build: Build, loaded: HostTexts, documents: Iterable[Document], root: str) -> Build:
+def without_host_texts(
+    build: Build, loaded: tuple[Collection[str], Collection[str]], documents: Iterable[Document], root: str
+) -> Build:
     """The build without the documents that the hosts load by themselves, and without copies of them.
 
-    `documents` are those that the build reads in the workspace at `root`. Where none of them is loaded, it is the
-    build itself: one that filters nothing may use the memory index.
+    `loaded` are the real paths and the texts of `load_host_texts`; `documents` are those that the build reads in the
+    workspace at `root`. If none of them is loaded, it is the build itself: one that filters nothing may use the memory
+    index.
     """
-    own = {os.path.relpath(path, root) for path in loaded.paths if path.startswith(root.rstrip("/") + "/")}
+    loaded_paths, loaded_texts = loaded
+    own = {os.path.relpath(path, root) for path in loaded_paths if path.startswith(root.rstrip("/") + "/")}
     paths = {
         document.path
         for document in documents
-        if document.path in own or _compared(document.data.decode("utf-8", "replace")) in loaded.texts
+        if document.path in own or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
     }
     if not paths:
         return build
@@ -180,7 +177,7 @@ def excluding(build: Build, patterns: Sequence[str]) -> Build:
 
 
 def _without_paths(layer: Layer, paths: Collection[str]) -> Layer | None:
-    """The layer without these files, which a required one would show whatever is excluded; None where none is left."""
+    """The layer without these files, which a required one would show although they are excluded; None if empty."""
     if any(source.uses_open for source in layer.query.traits):
         # It goes on reading them, for their imports and for the files nested below them.
         return layer._replace(limits=layer.limits._replace(required=False))

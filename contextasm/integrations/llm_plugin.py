@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import llm
 
@@ -18,26 +18,18 @@ if TYPE_CHECKING:
 PREFIX = "ctxasm"
 
 
-class LlmArgument(NamedTuple):
-    """The request that a person writes behind `ctxasm:`."""
+def parse_argument(argument: str) -> RequestOptions:
+    """The request of an argument of the form `AGENT[/TEAM][@BUDGET][?TOPIC]`, which may be empty."""
+    names, _, topic = argument.partition("?")
+    names, _, budget = names.partition("@")
+    agent, slash, team = names.partition("/")
+    return _request(agent, team if slash else None, budget, topic)
 
-    agent: str | None
-    """None for the agent that the settings name, or the only one."""
-    team: str | None = None
-    budget: str | None = None
-    topic: str | None = None
 
-    @classmethod
-    def parsed(cls, argument: str) -> LlmArgument:
-        """The parts of an argument of the form `AGENT[/TEAM][@BUDGET][?TOPIC]`, which may be empty."""
-        names, _, topic = argument.partition("?")
-        names, _, budget = names.partition("@")
-        agent, slash, team = names.partition("/")
-        return cls(agent or None, team if slash else None, budget or None, topic or None)
-
-    def request(self) -> RequestOptions:
-        """The options of the request; what `llm` stores may be read by others, so the audience is `shared`."""
-        return {**self._asdict(), "audience": "shared"}  # type: ignore[typeddict-item]
+def _request(agent: str, team: str | None, budget: str = "", topic: str = "") -> RequestOptions:
+    """The options of a request; what `llm` stores may be read by others, so the audience is `shared`."""
+    named: RequestOptions = {"agent": agent or None, "team": team, "budget": budget or None, "topic": topic or None}
+    return {**named, "audience": "shared"}
 
 
 @llm.hookimpl
@@ -54,7 +46,7 @@ def register_template_loaders(register: Callable[[str, Callable[[str], llm.Templ
 
 @llm.hookimpl
 def register_tools(register: Callable[..., None]) -> None:
-    """Add the tools, for the workspace that the current folder lies in."""
+    """Add the tools, for the workspace of the current folder."""
     register(ctxasm_build)
     register(ctxasm_search)
 
@@ -73,7 +65,7 @@ def load_template(argument: str) -> llm.Template:
 
 def ctxasm_build(agent: str = "", team: str = "", topic: str = "", budget: str = "") -> str:
     """Build the context that an agent starts from: identity, instructions, goals, logs and memories, under a budget."""
-    return _build(LlmArgument(agent or None, team or None, budget or None, topic or None)).text
+    return _build(_request(agent, team or None, budget, topic)).text
 
 
 def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> str:
@@ -83,18 +75,17 @@ def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> 
     from contextasm.text.names.templates import one_line
 
     try:
-        request = LlmArgument(agent or None, team or None).request()
-        hits = api.search(query, everywhere=not (agent or team), top=top, **request).hits
+        hits = api.search(query, everywhere=not (agent or team), top=top, **_request(agent, team or None)).hits
     except ContextasmError as error:
         raise ValueError(one_line(message_line(str(error)))) from error
     return "\n".join(f"{memory.id} {memory.path}:{memory.line} {memory.text}" for memory, _ in hits)
 
 
 def _context(argument: str) -> Context:
-    return _build(LlmArgument.parsed(argument))
+    return _build(parse_argument(argument))
 
 
-def _build(argument: LlmArgument) -> Context:
+def _build(request: RequestOptions) -> Context:
     """The context; its problems go to standard error. Raises `ValueError`, which `llm` prints as one line."""
     import sys
 
@@ -104,7 +95,7 @@ def _build(argument: LlmArgument) -> Context:
     from contextasm.text.names.templates import one_line
 
     try:
-        context = api.build(**argument.request())
+        context = api.build(**request)
     except ContextasmError as error:
         raise ValueError(one_line(message_line(str(error)))) from error
     for problem in context.problems:

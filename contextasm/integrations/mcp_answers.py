@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from contextasm.api import RequestOptions
 from contextasm.config.input.values import describe_value, require_known
@@ -48,12 +49,12 @@ class ServedWorkspace(NamedTuple):
 
     @property
     def pinned_owners(self) -> set[str]:
-        """Parameters that clients do not have where they write: a server that names an owner writes for that one."""
+        """Parameters that clients do not have if they write: a server that names an owner writes for that one."""
         has_owner = bool(self.agent or self.team)
         return {"agent", "team"} if has_owner else self.pinned
 
     def owner(self, agent: str, team: str) -> tuple[str | None, str | None]:
-        """Agent and team to write for, as `api` takes them; the agent where the server names both."""
+        """Agent and team to write for, as `api` takes them; the agent if the server names both."""
         if self.agent:
             return self.agent, None
         if self.team:
@@ -61,7 +62,7 @@ class ServedWorkspace(NamedTuple):
         return agent or None, team or None
 
 
-class Explanation(BaseModel):
+class Explanation(TypedDict):
     """Decisions on the fragments of a context."""
 
     receipt: str
@@ -71,7 +72,7 @@ class Explanation(BaseModel):
     problems: list[str]
 
 
-class Hit(BaseModel):
+class Hit(TypedDict):
     """A memory that matches."""
 
     id: str
@@ -83,7 +84,7 @@ class Hit(BaseModel):
     parts: dict[str, float]
 
 
-class Hits(BaseModel):
+class Hits(TypedDict):
     """Memories that match, best first."""
 
     hits: list[Hit]
@@ -91,7 +92,7 @@ class Hits(BaseModel):
     problems: list[str]
 
 
-class Remembered(BaseModel):
+class Remembered(TypedDict):
     """The memory that was stored, or the one that says the same."""
 
     outcome: str
@@ -102,7 +103,7 @@ class Remembered(BaseModel):
     problems: list[str]
 
 
-class Logged(BaseModel):
+class Logged(TypedDict):
     """The log that holds the entry, and the problems of its text."""
 
     path: str
@@ -129,7 +130,7 @@ def refuse_unnamed(name: str, known: Collection[str], kind: str) -> None:
 
 
 def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, where: str = "") -> str:
-    """The line for a client of an error that a handler raised, or of what is behind an error of the SDK.
+    """The line for a client of an error that a handler raised, or of the cause of an error of the SDK.
 
     `schema` has the properties of the arguments, for those of a wrong type, and `where` is the name of the tool.
     """
@@ -188,7 +189,7 @@ def _misfit(error: ValidationError, properties: Mapping[str, Any], where: str) -
 
 
 def _described(value: object) -> str:
-    """A value that does not fit, or its length where that is what does not fit."""
+    """A value that does not fit, or its length if that is what does not fit."""
     if isinstance(value, str | list) and len(value) > LONGEST_WORD:
         return f"has {len(value):,} {'characters' if isinstance(value, str) else 'values'}"
     return f"{describe_value(value)} can't be used here"

@@ -101,7 +101,7 @@ def _make_server(tools: ServedTools) -> MCPServer[Any]:
 def serve(served: ServedWorkspace) -> None:
     """Serve a workspace on standard input and output until the client ends. Raises what ended it otherwise.
 
-    Where the client does not read any more, and at SIGINT and SIGTERM, the process ends here.
+    If the client does not read any more, and at SIGINT and SIGTERM, the process ends here.
     """
     tools = ServedTools(served)
     handlers = {
@@ -133,7 +133,7 @@ def _has_no_reader(pipe: int) -> bool:
 class _ContextServer(MCPServer[Any]):
     """A server of the SDK that takes no argument without a meaning, and whose errors are lines in our words.
 
-    The methods are those that the SDK's handlers call, one for each kind of request.
+    The methods are the ones that the SDK's handlers call, one for each kind of request.
     """
 
     def __init__(self, tools: ServedTools) -> None:
@@ -144,7 +144,7 @@ class _ContextServer(MCPServer[Any]):
         self._schemas = {tool.name: tool.parameters for tool in offered}
 
     async def run_stdio_async(self) -> None:
-        """Serve standard input and output; the process ends with 141 where its client does not read any more."""
+        """Serve standard input and output; the process ends with 141 if its client does not read any more."""
         answers = os.dup(1)  # The SDK puts something else in its place.
         async with stdio_server() as (read_stream, write_stream):
             try:
@@ -180,7 +180,7 @@ class _ContextServer(MCPServer[Any]):
         try:
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
-            unknown = ContextasmError(str(uri), "is no resource of this server", "see resources/templates/list")
+            unknown = ContextasmError(str(uri), "is not a resource of this server", "see resources/templates/list")
             raise MCPError(INVALID_PARAMS, refusal_line(unknown)) from error
         except ResourceError as error:
             raise MCPError(INTERNAL_ERROR, refusal_line(error)) from error

@@ -1,6 +1,6 @@
 """The tools of the MCP server, over the library's own functions.
 
-A document goes out as text alone: clients that get structured content beside a text drop the text.
+A document goes out only as text: clients that get structured content with a text drop the text.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ Budget = Annotated[
 
 
 class ServedTools:
-    """The functions behind tools, resources and the prompt. One runs at a time: they share caches and indexes."""
+    """The functions of tools, resources and the prompt. One runs at a time: they share caches and indexes."""
 
     def __init__(self, served: ServedWorkspace) -> None:
         self.served = served
         self._lock = Lock()
 
     def offered(self) -> Iterator[Tool]:
-        """The tools for clients; those that write are among them if the server is to write."""
+        """The tools for clients; the writing ones are among them if the server is to write."""
         functions: list[Callable[..., Any]] = [self.build_context, self.explain_context, self.search_memories]
         writing: list[Callable[..., Any]] = [self.remember, self.log] if self.served.writes else []
         for function in (*functions, *writing):
@@ -90,7 +90,7 @@ class ServedTools:
         Thread(target=end, daemon=True).start()
 
     def find_memory(self, name: str) -> Memory:
-        """The memory of an id, among those that a client may read."""
+        """The memory of an id, among the ones that a client may read."""
         with self._lock:
             return api.find_memory(name, everywhere=not self.served.pinned, **self.served.request())
 
@@ -157,8 +157,16 @@ class ServedTools:
         for memory, score in result.hits:
             parts = dict(score)
             total = parts.pop("total")
-            fields = {name: getattr(memory, name) for name in ("id", "path", "line", "type", "text")}
-            hits.append(Hit.model_validate({**fields, "score": total, "parts": parts}))
+            hit = Hit(
+                id=memory.id,
+                path=memory.path,
+                line=memory.line,
+                type=memory.type,
+                text=memory.text,
+                score=total,
+                parts=parts,
+            )
+            hits.append(hit)
         return Hits(hits=hits, searched=result.searched, problems=problem_words(result.problems))
 
     def remember(

@@ -1,17 +1,34 @@
 """Difference of two contexts, fragment by fragment.
 
-Sentences and tables of it are in `records/diff.py`.
+Its sentences, its tables and its page are here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple, TypedDict
 
 from contextasm.model import Context, Decision, timed_out_layers
+from contextasm.rendering.context_page import MAX_FILES_BYTES, MAX_LINE, owner_words, problem_section, request_line
 from contextasm.rendering.json_codec import Count, Day, Digest
+from contextasm.rendering.page import (
+    MAX_BEGINNING,
+    MAX_FRAGMENT_BYTES,
+    MAX_FRAGMENTS,
+    FragmentTexts,
+    element,
+    layer_bars,
+    layer_table,
+    limit_words,
+    lines_of_text,
+    page,
+    words,
+)
 from contextasm.rendering.tables import Rows
 from contextasm.rendering.wording import reason_words
+from contextasm.text.cleaning.clean import clean_text
+from contextasm.text.graphemes import beginning, clipped
 
 KINDS = ("entered", "left", "shortened", "lengthened", "moved", "changed")
 """Kinds of a shift: shown only after; shown only before; shown with less or with more of the fragment, because of the
@@ -29,17 +46,17 @@ class Side(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """Change of one fragment, or of a section's text where no fragment accounts for the change."""
+    """Change of one fragment, or of a section's text if no fragment accounts for the change."""
 
     kind: str
     """One of `KINDS`."""
     fragment: str
     before: Decision | None
-    """None where there was no such fragment."""
+    """None if the fragment was not found."""
     after: Decision | None
-    """None where there is no such fragment any more."""
+    """None if the fragment is not found any more."""
     layers: tuple[str, str]
-    """Layers before and after; they differ where the fragment moved."""
+    """Layers before and after; they differ if the fragment moved."""
     tokens: tuple[int, int]
     """Tokens of the shown text before and after."""
     timed_out: bool = False
@@ -52,7 +69,7 @@ class Difference(NamedTuple):
     before: Side
     after: Side
     shifts: tuple[Shift, ...]
-    """In the order of the fragments in their layers; those that left come last."""
+    """In the order of the fragments in their layers; fragments that left come last."""
     identical_bytes: int
     """The length in bytes of the identical beginning of both texts, which a provider's prompt cache can use again."""
 
@@ -72,11 +89,11 @@ Key = tuple[str, str, int]
 """Layer, fragment, and a number that tells equal fragments apart."""
 
 Pair = tuple[Decision | None, Decision | None]
-"""Decisions on a fragment before and after; None where there was no such fragment."""
+"""Decisions on a fragment before and after; None for a context that does not have it."""
 
 
 def _paired(before: Mapping[Key, Decision], after: Mapping[Key, Decision]) -> Sequence[Pair]:
-    """Both decisions on each fragment, also where another layer shows it after."""
+    """Both decisions on each fragment, also if another layer shows it after."""
     pairs: dict[Key, Pair] = {key: (before.get(key), after.get(key)) for key in (*after, *before)}
     left = {key[1]: key for key, (old, new) in pairs.items() if _is_shown(old) and not _is_shown(new)}
     for key, (old, new) in list(pairs.items()):
@@ -113,7 +130,7 @@ def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side
 
 
 def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> str:
-    """One of `KINDS`; empty where the fragment is shown as before."""
+    """One of `KINDS`; empty if the fragment is shown as before."""
     if not old or not new or not old.tokens_after or not new.tokens_after:
         return "entered" if _is_shown(new) else "left" if _is_shown(old) else ""
     if old.layer != new.layer:
@@ -240,11 +257,11 @@ class ShiftData(TypedDict):
     kind: Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
     """Shown only after, or only before; with less or more of it; in another layer; with another text."""
     fragment: str
-    """Its id, or a section's heading where no fragment tells."""
+    """Its id, or a section's heading if no fragment accounts for it."""
     path: str | None
-    """The file that it stands in; null for a section."""
+    """Its file; null for a section."""
     line: Count | None
-    """Its first line; 0 where the file was not opened, null for a section."""
+    """Its first line; 0 if the file was not opened, null for a section."""
     layer_before: str
     """The layer that showed it before."""
     layer_after: str
@@ -254,9 +271,9 @@ class ShiftData(TypedDict):
     tokens_after: Count
     """Tokens that are shown of it."""
     reason_before: str | None
-    """Code of the reason of the decision before; null where there was no such fragment."""
+    """Code of the reason of the decision before; null if the fragment was not found."""
     reason_after: str | None
-    """Code of the reason of the decision after; null where there is no such fragment."""
+    """Code of the reason of the decision after; null if the fragment is not found any more."""
     why: str
     """The reason in words."""
 
@@ -306,3 +323,105 @@ def _shift_data(shift: Shift) -> dict[str, object]:
         "reason_after": shift.after.reason.code if shift.after else None,
         "why": shift_reason(shift),
     }
+
+
+_AROUND = 3
+"""Number of equal lines that are shown on each side of a change."""
+
+
+def difference_page(difference: Difference, style: str) -> str:
+    """The page of a difference; `style` is the style sheet. Equal differences give equal bytes."""
+    sides = (difference.before, difference.after)
+    named = [(side.label, side.context) for side in sides]
+    title = (
+        f"{difference.before.label} and {difference.after.label}: context of {owner_words(difference.after.context)}"
+    )
+    parts = (
+        f"<header>{element('h1', words(title))}",
+        *dict.fromkeys(request_line(side.context) for side in sides),
+        f"{element('p', words(summary(difference), 2000), class_='receipt')}</header>",
+        "<main>",
+        f"<section>{element('h2', 'Tokens')}\n{layer_bars(named)}\n{layer_table(named)}</section>",
+        *problem_section([side.context for side in sides]),
+        f"<section>{element('h2', 'Changes')}",
+        *_shift_list(difference),
+        f"</section>\n<section>{element('h2', 'Text')}",
+        *_text_runs(*(_clean_lines(side) for side in sides)),
+        "</section>",
+        "</main>",
+    )
+    return page(title, style, parts)
+
+
+def _shift_list(difference: Difference) -> Iterator[str]:
+    if not difference.shifts:
+        yield element("p", "Both contexts show the same fragments.")
+        return
+    before, after = (FragmentTexts([side.context]) for side in (difference.before, difference.after))
+    items: list[str] = []
+    room = MAX_FRAGMENT_BYTES
+    for shift in difference.shifts[:MAX_FRAGMENTS]:
+        item = _shift_item(shift, before, after)
+        room -= len(item.encode())
+        if room < 0:
+            break
+        items.append(item)
+    yield "\n".join(('<ol class="fragments">', *items, "</ol>"))
+    if rest := len(difference.shifts) - len(items):
+        yield element("p", f"{rest:,} more changes are not listed: {limit_words(len(items))}", class_="more")
+
+
+def _shift_item(shift: Shift, before: FragmentTexts, after: FragmentTexts) -> str:
+    text = after.text(shift.after) if shift.after else before.text(shift.before) if shift.before else ""
+    text = text or (before.text(shift.before) if shift.before else "")
+    about = element("p", words(shift_place(shift)), class_="place")
+    if text := words(beginning(text, MAX_BEGINNING)):
+        about += element("p", text, class_="text")
+    old, new = shift.tokens
+    css = {"entered": "included", "left": "left", "shortened": "truncated"}.get(shift.kind, "changed")
+    what = f"{element('b', shift.kind, class_='outcome')} in {words(layer_words(shift))}"
+    change = f"{what}, {new - old:+,} tokens ({old:,} to {new:,}): {words(shift_reason(shift))}"
+    return f'<li><div>{about}</div><ul class="decisions">{element("li", change, class_=css)}</ul></li>'
+
+
+def _clean_lines(side: Side) -> Sequence[str]:
+    return clean_text(side.context.text).text.split("\n")[:-1]
+
+
+def _text_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """The lines that were added and removed, with a few equal lines around them."""
+    if old == new:
+        yield element("p", "Both texts are the same.")
+        return
+    room = MAX_FILES_BYTES
+    for html in _runs(old, new):
+        room -= len(html.encode())
+        if room < 0:
+            yield element("p", "The lines after these are not on this page.", class_="more")
+            return
+        yield html
+
+
+def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    matcher = SequenceMatcher(None, old, new)
+    for number, group in enumerate(matcher.get_grouped_opcodes(_AROUND)):
+        if number:
+            yield element("p", "…", class_="more")
+        for tag, old_start, old_stop, new_start, new_stop in group:
+            if tag == "equal":
+                yield from _run("", new_start, new[new_start:new_stop])
+            else:
+                yield from _run("lost", old_start, old[old_start:old_stop])
+                yield from _run("came", new_start, new[new_start:new_stop])
+
+
+def _run(kind: str, start: int, lines: Iterable[str]) -> Iterator[str]:
+    """One run of lines as HTML, in pieces that a page can leave out one by one; `start` is counted from 0."""
+    lines = [clipped(line, MAX_LINE) for line in lines]
+    for at in range(0, len(lines), 100):
+        piece = lines[at : at + 100]
+        first, last = start + at + 1, start + at + len(piece)
+        place = f"{first}" if first == last else f"{first}–{last}"
+        label = element("span", f"{place} {kind or 'in both'}", class_="fate")
+        text = lines_of_text("\n".join(piece))
+        yield f'<div class="run {kind}">{label}<pre>{text}</pre></div>'

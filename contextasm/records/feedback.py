@@ -41,7 +41,7 @@ def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> 
     if decision is None:
         near = nearest(name, shown)
         hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"
-        return ContextasmError(option, f"{name} is no fragment of this build", hint)
+        return ContextasmError(option, f"{name} is not a fragment of this build", hint)
     facts = dict(decision.reason.facts)
     hint = f"judge {facts['into']}, which stands for it" if "into" in facts else "judge what the agent saw"
     return ContextasmError(option, f"{name} was not shown in this build, but {decision.outcome}", hint)
@@ -62,7 +62,7 @@ def feedback_on(
     if both := [name for name in useful if name in wrong]:
         raise ContextasmError("--wrong", f"{both[0]} is named by --useful, too", "choose one of them")
     if not (useful or wrong or missing):
-        what = "nothing is said of the build"
+        what = "says nothing about the build"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
         record=load_record_id(path),
@@ -78,7 +78,7 @@ def feedback_on(
 def record_coherence(record: Record, path: Path, workspace: Workspace) -> float | None:
     """Coherence of a recorded context, from the files stored with the record, else from those of the workspace.
 
-    None where one of these is no longer as recorded, and where less than two fragments with words were shown.
+    None if one of these is no longer as recorded, and if less than two fragments with words were shown.
     """
     reads = stored_inputs(record, path)
     if reads is None:
@@ -87,4 +87,4 @@ def record_coherence(record: Record, path: Path, workspace: Workspace) -> float 
         if any(not isinstance(read, Document) or read.digest != hashes[name] for name, read in reads.items()):
             return None
     documents = tuple(read for read in reads.values() if isinstance(read, Document))
-    return context_metrics(record.context._replace(documents=documents)).coherence
+    return context_metrics(record.context._replace(documents=documents))["coherence"]

@@ -39,7 +39,7 @@ from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
 
 class RecordedAnswers(NamedTuple):
-    """Answers by the SHA-256 of the question; in a problem, the reason why there is none."""
+    """Answers by the SHA-256 of the question; in a problem, the reason why it is missing."""
 
     summarizer: bool = False
     """Whether the build had a summarizer."""
@@ -54,9 +54,10 @@ NO_ANSWERS = RecordedAnswers()
 
 
 class RecordingServices:
-    """Summarizer and embedder of a build, whose answers are remembered."""
+    """Workspace, summarizer and embedder of a build, whose answers are remembered."""
 
     def __init__(self, build: Build) -> None:
+        self.workspace = RecordingWorkspace(build.workspace)
         self._summarizer, self._semantics = build.summarizer, build.semantics
         self._summaries: dict[str, str | Problem] = {}
         self._similarities: dict[str, tuple[float, ...] | Problem] = {}
@@ -64,6 +65,7 @@ class RecordingServices:
     def listen(self, build: Build) -> Build:
         """The build with the services that are recorded here."""
         return build._replace(
+            workspace=self.workspace,
             summarizer=self._summary if self._summarizer else None,
             semantics=self._similarity if self._semantics else None,
         )
@@ -125,7 +127,7 @@ class Input(NamedTuple):
     path: str
     bytes: int
     sha256: str
-    """Of the file's bytes as they lay on the disk, in hexadecimal."""
+    """Of the file's bytes on the disk, in hexadecimal."""
 
 
 class Listing(NamedTuple):
@@ -147,9 +149,9 @@ class ConfigFile(NamedTuple):
     """Path and hash of a file of the settings, the rules or the profile."""
 
     path: str
-    """Relative to the workspace; absolute where the file lies outside of it."""
+    """Relative to the workspace; absolute if the file is outside of it."""
     sha256: str
-    """Of the file's bytes, in hexadecimal; empty where there was no such file."""
+    """Of the file's bytes, in hexadecimal; empty for a file that did not exist."""
 
 
 class BuildFacts(NamedTuple):
@@ -163,7 +165,7 @@ class BuildFacts(NamedTuple):
     profile: Profile
     """The resolved profile, every field of every layer."""
     rule_evaluation: RuleEvaluation | None = None
-    """Result of evaluating the rules; None where there are none."""
+    """Result of evaluating the rules; None without rules."""
     options: Options = Options()
     """The options of the request as typed, without the workspace; their paths are relative to it."""
     config_files: tuple[ConfigFile, ...] = ()
@@ -177,7 +179,7 @@ class Record(NamedTuple):
     request: Request
     inputs: tuple[Input, ...]
     absent: tuple[str, ...]
-    """Paths that were read where there was no file."""
+    """Paths that were read and did not exist."""
     unreadable: tuple[Problem, ...]
     """Files that were there and could not be read."""
     listings: tuple[Listing, ...]
@@ -262,7 +264,7 @@ class RecordDocument(TypedDict):
     inputs: list[Input]
     """Every file that was opened."""
     absent: list[str]
-    """Paths that were looked for, where there was no file."""
+    """Paths that were looked for and did not exist."""
     unreadable: list[Problem]
     """Files that were there and could not be read."""
     listings: list[Listing]
@@ -298,7 +300,7 @@ def _record_id(fields: dict[str, Any]) -> str:
 
 
 def _json_bytes(value: object, **form: Any) -> bytes:
-    # A byte of a file's name that is no UTF-8 becomes an escape.
+    # A byte of a file's name that is not UTF-8 becomes an escape.
     return json.dumps(value, ensure_ascii=False, **form).encode("utf-8", "backslashreplace")
 
 
@@ -327,16 +329,18 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     try:
         fields: Any = load_json(data.decode("utf-8-sig"), where, takes_halves=True)
     except ContextasmError as error:
-        raise ContextasmError(error.where, f"is no record: {error.what}", hint) from error
+        raise ContextasmError(error.where, f"is not a record: {error.what}", hint) from error
     except UnicodeDecodeError as error:
-        raise ContextasmError(where, f"is no record: byte {error.start} is not UTF-8", hint) from error
+        raise ContextasmError(where, f"is not a record: byte {error.start} is not UTF-8", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if schema != SCHEMA:
-        what = f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is no record: it has no schema"
+        what = (
+            f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is not a record: it has no schema"
+        )
         raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
     intact: dict[str, Any] = fields
     if intact.pop("id", None) != _record_id(intact):
-        raise ContextasmError(where, "is damaged: what it says does not match its id", hint)
+        raise ContextasmError(where, "is damaged: its content does not match its id", hint)
     return intact
 
 

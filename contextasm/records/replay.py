@@ -80,7 +80,7 @@ def program_versions(tokenizer: str) -> dict[str, str]:
 def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:
     """Write a record of the workspace at `root`, and the bytes of `documents`; gives the record's path.
 
-    Raises `ContextasmError` where the workspace can't be written to.
+    Raises `ContextasmError` if the workspace can't be written to.
     """
     record_id, data = encode_record(record)
     for read in documents.values():
@@ -90,7 +90,7 @@ def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Pa
 
 
 def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
-    """Write a file under `.ctxasm/`; gives its path. Raises `ContextasmError` where a link is in its place."""
+    """Write a file under `.ctxasm/`; gives its path. Raises `ContextasmError` if a link is in its place."""
     path = state_folder(root, subfolder) / name
     if os.path.islink(path):
         raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
@@ -99,9 +99,9 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
 
 
 def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
-    """The file of the record `name`: a path from `folder`, or the first digits of an id; None if there is none.
+    """The file of the record `name`: a path from `folder`, or the first digits of an id; None if it is not found.
 
-    Raises `ContextasmError` where several ids begin with the digits.
+    Raises `ContextasmError` if several ids begin with the digits.
     """
     path = folder / name
     if os.path.exists(path) and not os.path.isdir(path):
@@ -121,7 +121,7 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
 
 
 def load_record(path: Path) -> Record:
-    """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is no record."""
+    """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is not a record."""
     return parse_record(_record_bytes(path), str(path))
 
 
@@ -141,7 +141,7 @@ class Replay(NamedTuple):
     """Result of building a record again."""
 
     context: Context | None
-    """None where the build failed."""
+    """None if the build failed."""
     changes: tuple[ChangedInput, ...]
     """The inputs that differ from the recorded ones."""
     workspace: Workspace
@@ -151,18 +151,18 @@ class Replay(NamedTuple):
     same_bytes: bool = False
     """Whether the context in the format of the build is the same, byte for byte."""
     stored: bool = False
-    """Whether the files were those stored with the record, and not those of the workspace now."""
+    """Whether the files stored with the record were read, and not those of the workspace now."""
 
     @property
     def same(self) -> bool:
-        """Whether the bytes are the same, and, where no input changed, all else in the record, too."""
+        """Whether the bytes are the same, and, if no input changed, all else in the record, too."""
         return self.context is not None and (not self.differences or (bool(self.changes) and self.same_bytes))
 
 
 def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Replay:
     """Build a record again from the files of a workspace, and everything else from the record.
 
-    Raises `ContextasmError` where the build fails although no file changed.
+    Raises `ContextasmError` if the build fails although no file changed.
     """
     changes, recording = changed_inputs(record.lists, record.digests, workspace)
     try:
@@ -222,9 +222,9 @@ def _changed_outside(path: str, digest: str) -> ChangedInput | None:
 
 
 def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:
-    """Results of reading each path, made of the bytes that are stored beside the record at `path`.
+    """Results of reading each path, made of the bytes that are stored with the record at `path`.
 
-    None where the bytes of any input are missing. Raises `ContextasmError` for damaged bytes.
+    None if the bytes of any input are missing. Raises `ContextasmError` for damaged bytes.
     """
     folder = path.absolute().parent.parent / "inputs"
     reads: dict[str, Read] = dict.fromkeys(record.absent)

@@ -18,11 +18,11 @@ class LineTrace(NamedTuple):
     shown: bool
     """Whether the line is shown, at least in part."""
     layer: str
-    """Empty where no layer read the file."""
+    """Empty if no layer read the file."""
     decision: Decision | None
-    """The cause; None where the line belongs to no fragment."""
+    """The cause; None if the line belongs to no fragment."""
     code: str = ""
-    """The cause where there is no decision.
+    """The cause if it is not a decision.
 
     One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `taken-out`, `not-read` and `left-out`,
     or the code of the problem that kept the file from being read.
@@ -34,8 +34,9 @@ def trace_line(
 ) -> LineTrace:
     """The trace of line `line`, counted from 1, of the file at `path` in a finished build.
 
-    `layers` gives all layers of the profile, with those that the build leaves out; it is called for unread files alone.
-    Raises `ContextasmError` where there is no such file or line.
+    `layers` gives all layers of the profile, also the ones that the build leaves out. It is called only for unread
+    files.
+    Raises `ContextasmError` if the file or the line does not exist.
     """
     document = workspace.read(path)
     _require_line(path, line, document)
@@ -46,7 +47,7 @@ def trace_line(
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
-    # A receipt of private lines may lie inside the lines of a fragment that is shown without them.
+    # A receipt of private lines may be inside the lines of a fragment that is shown without them.
     decisions.sort(key=lambda decision: decision.reason.code != "private")
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
@@ -75,7 +76,7 @@ def _code_without_decision(context: Context, document: Document | Problem | None
 
 
 def _require_line(path: str, line: int, document: Document | Problem | None) -> None:
-    """Raise `ContextasmError` for a path outside the workspace, and where there is no such file or line."""
+    """Raise `ContextasmError` for a path outside the workspace, and for a file or line that does not exist."""
     if {"", ".", ".."} & set(path.split("/")):
         raise ContextasmError(path, "is outside the workspace", "name a file of the workspace")
     if document is None:

@@ -1,6 +1,6 @@
-"""Uses of files and fragments, counted from the records of a workspace: there is no other log of them.
+"""Uses of files and fragments, counted from the records of a workspace: nothing else counts them.
 
-A use is a record of a build that showed something of it. Records lie in `.ctxasm/records/`, where `--record` writes
+A use is a record of a build that showed something of it. Records are in `.ctxasm/records/`, where `--record` writes
 them; equal builds of unchanged files have one record together, and count once.
 """
 
@@ -22,12 +22,8 @@ SHOWN = {"included", "shortened", "truncated"}
 """Outcomes of fragments of which a context shows something."""
 
 
-class RecordedBuild(NamedTuple):
-    """A build for which there is a record."""
-
-    agent: str
-    team: str
-    day: date
+RecordedBuild = tuple[str, str, date]
+"""Agent, team and day of a build that has a record."""
 
 
 class ItemUses(NamedTuple):
@@ -45,7 +41,7 @@ class RecordedUses:
     """Uses in all records of a workspace."""
 
     def __init__(self, builds: Sequence[RecordedBuild], shown: dict[str, list[date]], problems: list[Problem]) -> None:
-        """Of these builds; `shown` has the days of those that showed something, by path and by `PATH#FRAGMENT`."""
+        """Of these builds; `shown` has the days of the builds that showed something, by path and by `PATH#FRAGMENT`."""
         self._builds = builds
         self._shown = shown
         self._days: dict[tuple[str, str], list[date]] = {}
@@ -65,13 +61,14 @@ class RecordedUses:
     def _days_of_builds(self, kind: str, name: str) -> Sequence[date]:
         """Days of the builds for an owner, in ascending order; of all builds for none."""
         if (kind, name) not in self._days:
-            days = (build.day for build in self._builds if not kind or getattr(build, kind) == name)
+            at = {"agent": 0, "team": 1}.get(kind)
+            days = (build[-1] for build in self._builds if at is None or build[at] == name)
             self._days[kind, name] = sorted(days)
         return self._days[kind, name]
 
 
 def count_uses(root: str) -> RecordedUses:
-    """The uses that the records of the workspace at `root` tell of; none where there are no records."""
+    """The uses in the records of the workspace at `root`; none without records."""
     builds: list[RecordedBuild] = []
     shown: dict[str, list[date]] = defaultdict(list)
     problems: list[Problem] = []
@@ -88,20 +85,20 @@ def count_uses(root: str) -> RecordedUses:
             continue
         builds.append(build)
         for key in keys:
-            shown[key].append(build.day)
+            shown[key].append(build[-1])
     return RecordedUses(builds, shown, problems)
 
 
 def _build_and_shown(data: bytes, where: str) -> tuple[RecordedBuild, set[str]]:
-    """The build of a record, and the keys of what it showed. Raises `ContextasmError` for what is no record."""
+    """The build of a record, and the keys of what it showed. Raises `ContextasmError` for what is not a record."""
     fields: dict[str, Any] = verified_fields(data, where)
     try:
         request = fields["request"]
         decisions = [decision for decision in fields["decisions"] if decision["outcome"] in SHOWN]
-        build = RecordedBuild(str(request["agent"]), str(request["team"]), date.fromisoformat(request["date"]))
+        build = (str(request["agent"]), str(request["team"]), date.fromisoformat(request["date"]))
         keys = {_use_key(decision["path"], name) for decision in decisions for name in ("", decision["fragment"])}
     except (ValueError, KeyError, TypeError) as error:
-        raise ContextasmError(where, f"can't be understood: {error}", "take it away") from error
+        raise ContextasmError(where, f"can't be understood: {error}", "remove it") from error
     return build, keys
 
 

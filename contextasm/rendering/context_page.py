@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, takewhile
-from typing import NamedTuple
 
 from contextasm.model import SHARED, Context, Decision, Problem, Span
-from contextasm.rendering.page import NamedContext, element, layer_bars, layer_table, lines_of_text, page, words
-from contextasm.rendering.page_fragments import FragmentTexts, fragment_list
+from contextasm.rendering.page import (
+    FragmentTexts,
+    NamedContext,
+    element,
+    fragment_list,
+    layer_bars,
+    layer_table,
+    lines_of_text,
+    page,
+    words,
+)
 from contextasm.rendering.wording import problem_line, receipt
 from contextasm.text.graphemes import clipped
 
@@ -24,30 +32,21 @@ MAX_LINE = 2000
 SHOWN, LOST, NO_FRAGMENT = "shown", "lost", "in no fragment"
 
 
-class _State(NamedTuple):
-    """The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the contexts that show it."""
-
-    kind: str
-    names: tuple[str, ...] = ()
-    """Names of the contexts that show it; empty where all do."""
+_State = tuple[str, tuple[str, ...]]
+"""The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the names of the contexts that show it; none for all."""
 
 
-class FileList(NamedTuple):
-    """The files of a page."""
+def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> tuple[str, Mapping[str, str]]:
+    """The HTML of each opened file with its lines, folded, and the anchors of the files on the page, by path.
 
-    html: str
-    anchors: Mapping[str, str]
-    """The name of each file's place on the page, by path; files that are only counted have none."""
-
-
-def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> FileList:
-    """Each opened file with its lines, folded; those beyond the room of a page are counted."""
+    Files beyond the room of a page are only counted, and have no anchor.
+    """
     by_path: dict[str, list[list[Decision]]] = {path: [[] for _ in contexts] for path in texts.paths}
-    for place, each in enumerate(contexts):
-        for decision in each.context.decisions:
+    for place, (_, context) in enumerate(contexts):
+        for decision in context.decisions:
             if decision.path in by_path:
                 by_path[decision.path][place].append(decision)
-    names = [each.name for each in contexts]
+    names = [name for name, _ in contexts]
     parts: list[str] = []
     anchors: dict[str, str] = {}
     room = MAX_FILES_BYTES
@@ -61,7 +60,7 @@ def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> FileLis
             break
         parts.append(part)
         anchors[path] = f"file-{number}"
-    return FileList("\n".join(parts), anchors)
+    return "\n".join(parts), anchors
 
 
 def _states(
@@ -74,9 +73,9 @@ def _states(
     states: list[_State] = []
     for number, line in enumerate(lines, start):
         own = tuple(name for name, numbers in zip(names, shown, strict=True) if number in numbers)
-        state = _State(SHOWN, () if len(own) == len(names) else own) if own else _State(LOST)
-        if not own and number not in covered:
-            state = _State(NO_FRAGMENT)
+        state: _State = (SHOWN, () if len(own) == len(names) else own)
+        if not own:
+            state = (LOST if number in covered else NO_FRAGMENT, ())
         states.append(states[-1] if states and not line.strip() else state)
     return states
 
@@ -117,14 +116,15 @@ def _size(line: str) -> int:
 def _run(number: int, lines: Sequence[str], state: _State) -> str:
     last = number + len(lines) - 1
     place = f"{number}" if last == number else f"{number}–{last}"
-    fate = f"{state.kind} with {', '.join(state.names)}" if state.names else state.kind
-    css = {SHOWN: "part" if state.names else "", LOST: "lost", NO_FRAGMENT: "lost none"}[state.kind]
+    kind, names = state
+    fate = f"{kind} with {', '.join(names)}" if names else kind
+    css = {SHOWN: "part" if names else "", LOST: "lost", NO_FRAGMENT: "lost none"}[kind]
     label = element("span", f"{place} {words(fate)}", class_="fate")
     return f'<div class="run {css}">{label}<pre>{lines_of_text(chr(10).join(lines))}</pre></div>'
 
 
 def _file_part(path: str, anchor: str, states: Sequence[_State], body: str) -> str:
-    shown = sum(state.kind == SHOWN for state in states)
+    shown = sum(kind == SHOWN for kind, _ in states)
     lost = len(states) - shown
     figures = f"{shown:,} line{'s' * (shown != 1)} shown" + (f", {lost:,} not" if lost else "")
     title = f"{element('span', words(path), class_='place')} <small>{figures}</small>"
@@ -136,13 +136,13 @@ MAX_PROBLEMS = 200
 
 
 def context_page(contexts: Sequence[Context], style: str) -> str:
-    """The page of contexts that differ in their budget alone, at least one of them.
+    """The page of contexts that differ only in their budget, at least one of them.
 
     `style` is the style sheet. Equal contexts give equal bytes.
     """
-    named = [NamedContext(f"{context.request.budget:,}", context) for context in contexts]
+    named = [(f"{context.request.budget:,}", context) for context in contexts]
     texts = FragmentTexts(reversed(contexts))
-    files = file_list(named, texts)
+    files, anchors = file_list(named, texts)
     title = f"Context of {owner_words(contexts[0])}"
     parts = (
         f"<header>{element('h1', words(title))}\n{request_line(contexts[0])}</header>",
@@ -151,15 +151,15 @@ def context_page(contexts: Sequence[Context], style: str) -> str:
         *(element("p", words(receipt(context), 2000), class_="receipt") for context in contexts),
         "</section>",
         *problem_section(contexts),
-        f"<section>{element('h2', 'Fragments')}\n{fragment_list(named, texts, files.anchors)}</section>",
-        f"<section>{element('h2', 'Files')}\n{files.html}</section>",
+        f"<section>{element('h2', 'Fragments')}\n{fragment_list(named, texts, anchors)}</section>",
+        f"<section>{element('h2', 'Files')}\n{files}</section>",
         "</main>",
     )
     return page(title, style, parts)
 
 
 def owner_words(context: Context) -> str:
-    """The agent and the team of a context; its profile where the request names neither."""
+    """The agent and the team of a context; its profile if the request names neither."""
     request = context.request
     names = (request.agent, f"team {request.team}" if request.team else "")
     return ", ".join(filter(None, names)) or f"profile {context.profile}"
@@ -183,7 +183,7 @@ def request_line(context: Context) -> str:
 
 
 def problem_section(contexts: Sequence[Context]) -> Iterator[str]:
-    """A section with each problem of the contexts once; none where there is none."""
+    """A section with each problem of the contexts once; nothing without problems."""
     problems: dict[Problem, None] = dict.fromkeys(problem for context in contexts for problem in context.problems)
     if not problems:
         return

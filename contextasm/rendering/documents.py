@@ -1,7 +1,7 @@
 """JSON documents of a context, and the forms of decisions and problems that other documents share.
 
 A document is a `TypedDict` whose `schema` is its name and version. It gets its fields from the values of the same
-names, and stands beside the code that fills it; nothing here is imported by a build that writes no JSON.
+names, and is next to the code that fills it; nothing here is imported by a build that writes no JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextasm.rendering.metrics import ContextMetrics, context_metrics
 from contextasm.text.cleaning.secrets.scanner import count_masks
 
 ReasonData = Mapping[str, str | float]
-"""A code that does not change between versions, and the figures and words behind it by name."""
+"""A code that does not change between versions, and its figures and words by name."""
 
 
 class DecisionData(TypedDict):
@@ -26,25 +26,25 @@ class DecisionData(TypedDict):
     layer: str
     """The id of the layer that the fragment was found for."""
     path: str
-    """The file that the fragment stands in, relative to the workspace."""
+    """The file of the fragment, relative to the workspace."""
     line: Count
-    """The first line of the fragment in its file, counted from 1; 0 where the file was not opened."""
+    """The first line of the fragment in its file, counted from 1; 0 if the file was not opened."""
     last_line: Count
-    """The last line of the fragment in its file; 0 where the file was not opened."""
+    """The last line of the fragment in its file; 0 if the file was not opened."""
     outcome: Literal["included", "shortened", "truncated", "dropped", "excluded", "merged"]
     """What happened to the fragment."""
     reason: ReasonData
-    """Why: a code that does not change between versions, and the figures and words behind it by name."""
+    """Why: a code that does not change between versions, and its figures and words by name."""
     tokens_before: Count | None
-    """The tokens of the whole fragment; null where it was ruled out before anything was counted."""
+    """The tokens of the whole fragment; null if it was ruled out before anything was counted."""
     tokens_after: Count
-    """The tokens of what is shown of the fragment; 0 where nothing is."""
+    """The tokens of what is shown of the fragment; 0 if nothing is."""
     kept: list[Span]
     """The lines of the file that are shown, wholly or, at the end of a cut, in part."""
     score: Mapping[str, float]
-    """The parts of the fragment's score by name, `total` among them; empty where nothing was scored."""
+    """The parts of the fragment's score by name, `total` among them; empty if nothing was scored."""
     boosted_by: list[str]
-    """The rules behind the part `boost` of the score, in order of precedence."""
+    """The rules that give the part `boost` of the score, in order of precedence."""
     stands_for: list[str]
     """The places of the copies that are left out for it, such as `memories/m.md:3`."""
 
@@ -75,7 +75,7 @@ class RuleTraceData(TypedDict):
     rule: str
     """The rule's name."""
     path: str
-    """The file that it stands in."""
+    """Its file."""
     line: Positive
     """The line of the file at which it begins."""
     fired: bool
@@ -107,7 +107,7 @@ class ProblemData(TypedDict):
     path: str
     """The file, relative to the workspace, or what else the message is about, such as a layer or `budget`."""
     line: Count
-    """The line of the file, counted from 1; 0 where no line is meant."""
+    """The line of the file, counted from 1; 0 if no line is meant."""
     message: str
     """What is wrong and what to do, in words for people."""
 
@@ -121,7 +121,7 @@ class RequestData(TypedDict):
     """What was asked for, with nothing left open."""
 
     agent: str
-    """The agent; empty where the profile names none."""
+    """The agent; empty if the profile names none."""
     team: str
     """The team; empty for none."""
     topic: str
@@ -137,7 +137,7 @@ class RequestData(TypedDict):
     open: list[str]
     """Paths of the files that are open."""
     changed: list[str]
-    """Paths of the files that git calls changed, where a layer asks."""
+    """Paths of the files that git calls changed, if a layer asks."""
     additional: str
     """Text to be shown as it is; empty for none."""
     audience: Literal["personal", "shared"]

@@ -28,9 +28,9 @@ _Encoder = Callable[[Any], Any]
 def to_json(kind: Any, value: Any) -> Any:
     """A value as JSON can hold it, in the form of the type `kind`.
 
-    Named tuples and `TypedDict`s are objects of the fields that `kind` has: those of a value of another type that have
-    the same names, in the order of `kind`, and each literal by itself. Tuples of pairs are objects, other tuples lists,
-    and sets of words lists in code point order. A name that Python reserves has `_` behind it in a type.
+    Named tuples and `TypedDict`s are objects of the fields that `kind` has: a value of another type gives its fields of
+    the same names, in the order of `kind`, and each literal is its own value. Tuples of pairs are objects, other tuples
+    lists, and sets of words lists in code point order. A name that Python reserves ends with `_` in a type.
     """
     return _encoder(kind)(value)
 
@@ -111,7 +111,7 @@ def from_json(kind: Any, value: Any, where: str) -> Any:
         return float(value)
     if isinstance(kind, type) and type(value) is kind:
         return value
-    raise ValueError(f"{where} is no {getattr(kind, '__name__', kind)}")
+    raise ValueError(f"{where} is not of type {getattr(kind, '__name__', kind)}")
 
 
 def _first_that_fits(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -120,12 +120,12 @@ def _first_that_fits(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
             return from_json(kind, value, where)
         except ValueError:
             continue
-    raise ValueError(f"{where} is none of {', '.join(getattr(kind, '__name__', str(kind)) for kind in kinds)}")
+    raise ValueError(f"{where} is not one of {', '.join(getattr(kind, '__name__', str(kind)) for kind in kinds)}")
 
 
 def _named_tuple(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise ValueError(f"{where} is no object")  # noqa: TRY004 - one kind of error for all that is wrong
+        raise ValueError(f"{where} is not an object")  # noqa: TRY004 - one kind of error for all that is wrong
     hints = _field_types(kind)
     missing = set(hints) - set(kind._field_defaults) - set(value)
     for what, names in (("is missing", missing), ("is not known", set(value) - set(hints))):
@@ -138,7 +138,7 @@ def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...] | frozense
     if _is_tuple_of_pairs(kind):
         return _tuple_of_pairs(kind, value, where)
     if not isinstance(value, list):
-        raise ValueError(f"{where} is no list")  # noqa: TRY004 - as above
+        raise ValueError(f"{where} is not a list")  # noqa: TRY004 - as above
     args, origin = get_args(kind), get_origin(kind)
     kinds = [args[0]] * len(value) if origin is frozenset or args[-1] is Ellipsis else [*args]
     if len(kinds) != len(value):
@@ -150,7 +150,7 @@ def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...] | frozense
 
 def _tuple_of_pairs(kind: Any, value: Any, where: str) -> tuple[tuple[str, Any], ...]:
     if not isinstance(value, dict):
-        raise ValueError(f"{where} is no object")  # noqa: TRY004 - as above
+        raise ValueError(f"{where} is not an object")  # noqa: TRY004 - as above
     value_type = get_args(get_args(kind)[0])[1]
     return tuple((key, from_json(value_type, item, f"{where}.{key}")) for key, item in value.items())
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple
+from typing import TypedDict
 
 from contextasm.model import Context, timed_out_layers
 from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
@@ -16,20 +16,20 @@ _CONFLICT_PENALTY = 0.1
 """Loss of coherence for each unresolved conflict."""
 
 
-class ContextMetrics(NamedTuple):
+class ContextMetrics(TypedDict):
     """Metrics of a context."""
 
     coverage: float | None
     """Share of the layers whose sources answered in time; None without layers."""
     quality: float | None
-    """Mean score of the shown fragments, weighted by tokens; None where no shown fragment has a score."""
+    """Mean score of the shown fragments, weighted by tokens; None if no shown fragment has a score."""
     coherence: float | None
     """Mean share of common words of two shown fragments, less a penalty for conflicts; None for less than two."""
 
 
 def context_metrics(context: Context) -> ContextMetrics:
     """Metrics computed from a finished context."""
-    return ContextMetrics(_coverage(context), _quality(context), _coherence(context))
+    return {"coverage": _coverage(context), "quality": _quality(context), "coherence": _coherence(context)}
 
 
 def _coverage(context: Context) -> float | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
-from types import MappingProxyType
 from typing import NamedTuple
 
 from contextasm.model import OUTCOME, TIMEOUT, Context, LayerUsage
@@ -28,11 +27,8 @@ SOURCE_ERRORS = {
 """Codes of the problems of a source that gave nothing, or less than it has."""
 
 
-class Sample(NamedTuple):
-    """One value of a series."""
-
-    value: float
-    labels: Labels = MappingProxyType({})
+Sample = tuple[float, Labels]
+"""One value of a series, and what it is the value of."""
 
 
 class Series(NamedTuple):
@@ -63,7 +59,7 @@ class BuildTimes(NamedTuple):
 def exposition(series: Iterable[Series], common: Labels) -> str:
     """The series as the text of a metrics file; each sample has the labels `common`, too.
 
-    Samples stand in the order of their labels, and an empty series has its HELP and TYPE lines alone.
+    Samples are in the order of their labels, and an empty series has only its HELP and TYPE lines.
     """
     return "".join(line for each in series for line in _series_lines(each, common))
 
@@ -71,7 +67,7 @@ def exposition(series: Iterable[Series], common: Labels) -> str:
 def _series_lines(series: Series, common: Labels) -> Iterator[str]:
     yield f"# HELP {series.name} {_escaped(series.help)}\n"
     yield f"# TYPE {series.name} {series.kind}\n"
-    lines = ((_label_text({**common, **sample.labels}), sample.value) for sample in series.samples)
+    lines = ((_label_text({**common, **labels}), value) for value, labels in series.samples)
     for labels, value in sorted(lines, key=lambda line: line[0]):
         yield f"{series.name}{labels} {_number(value)}\n"
 
@@ -104,7 +100,7 @@ def source_errors(context: Context) -> int:
 
 
 def build_labels(context: Context, workspace: str) -> Labels:
-    """The labels of every sample of a build: who it is for, so that the files of several builds may lie in one folder.
+    """The labels of every sample of a build: who it is for, so that the files of several builds may be in one folder.
 
     `workspace` is the name of the workspace's folder.
     """
@@ -129,24 +125,24 @@ def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -
     yield _gauge(
         "memory_coherence_score",
         "Mean share of common words of two shown fragments, 0 to 1, less 0.1 a conflict; NaN for less than two.",
-        _or_nan(report.coherence),
+        _or_nan(report["coherence"]),
     )
     yield _gauge(
         "memory_cache_hit_ratio",
-        "Share of the token counts and vectors asked for that a cache had, 0 to 1; NaN where none was asked for.",
+        "Share of the token counts and vectors asked for that a cache had, 0 to 1; NaN if none was asked for.",
         ratio,
     )
     yield Series(
         "memory_source_latency",
         "gauge",
         "Seconds that the sources of a layer took; of a late one, those up to the end of the build.",
-        [Sample(seconds, {"layer": layer}) for layer, seconds in times.layers.items()],
+        [(seconds, {"layer": layer}) for layer, seconds in times.layers.items()],
     )
     yield Series(
         "memory_source_errors_total",
         "counter",
         "Files, embedders and layers that could not be read or did not answer, since the command began.",
-        [Sample(times.earlier_errors + source_errors(context))],
+        [(times.earlier_errors + source_errors(context), {})],
     )
 
 
@@ -157,9 +153,9 @@ def _document_series(context: Context, report: ContextMetrics) -> Iterator[Serie
     yield _gauge("ctxasm_input_files", "Files that were read for layers.", len(context.documents))
     yield _gauge("ctxasm_input_bytes", "Bytes of these files.", sum(each.size for each in context.documents))
     coverage = "Share of the layers whose sources answered in time, 0 to 1."
-    yield _gauge("ctxasm_context_coverage_ratio", coverage, _or_nan(report.coverage))
-    quality = "Mean score of what is shown, 0 to 1; NaN where nothing has a score."
-    yield _gauge("ctxasm_context_quality_ratio", quality, _or_nan(report.quality))
+    yield _gauge("ctxasm_context_coverage_ratio", coverage, _or_nan(report["coverage"]))
+    quality = "Mean score of what is shown, 0 to 1; NaN if nothing has a score."
+    yield _gauge("ctxasm_context_quality_ratio", quality, _or_nan(report["quality"]))
 
 
 def _layer_series(context: Context) -> Iterator[Series]:
@@ -167,17 +163,17 @@ def _layer_series(context: Context) -> Iterator[Series]:
     starved = {problem.path for problem in context.problems if problem.code == "starved"}
 
     def of_layers(name: str, what: str, values: Iterable[tuple[LayerUsage, float]]) -> Series:
-        samples = [Sample(value, {"layer": usage.layer}) for usage, value in values]
+        samples = [(value, {"layer": usage.layer}) for usage, value in values]
         return Series(f"ctxasm_layer_{name}", "gauge", what, samples)
 
     limited = ((usage, usage.limit) for usage in usages if usage.limit is not None)
     yield of_layers("used_tokens", "Tokens of a layer in the document.", ((each, each.used) for each in usages))
     yield of_layers("wanted_tokens", "Tokens of a layer if nothing were cut.", ((each, each.wanted) for each in usages))
-    yield of_layers("limit_tokens", "The most tokens that a layer may take; none without limit.", limited)
+    yield of_layers("limit_tokens", "The most tokens that a layer may take; none without a limit.", limited)
     cut = ((each, max(0, each.wanted - each.used)) for each in usages)
     yield of_layers("cut_tokens", "Tokens that a layer wants and does not get.", cut)
     states = ((each, float(each.layer in starved)) for each in usages)
-    yield of_layers("starved", "1 where a layer gets nothing, for the layers before it took all; else 0.", states)
+    yield of_layers("starved", "1 if a layer gets nothing because the layers before it took all, else 0.", states)
 
 
 def _count_series(context: Context) -> Iterator[Series]:
@@ -189,13 +185,13 @@ def _count_series(context: Context) -> Iterator[Series]:
         "ctxasm_fragments",
         "gauge",
         "Fragments that were found, by what became of them.",
-        [Sample(count, {"outcome": outcome}) for outcome, count in outcomes.items()],
+        [(count, {"outcome": outcome}) for outcome, count in outcomes.items()],
     )
     yield Series(
         "ctxasm_problems",
         "gauge",
         "Problems of the build, by their code.",
-        [Sample(count, {"code": code}) for code, count in problems.items()],
+        [(count, {"code": code}) for code, count in problems.items()],
     )
 
 
@@ -204,4 +200,4 @@ def _or_nan(value: float | None) -> float:
 
 
 def _gauge(name: str, what: str, value: float) -> Series:
-    return Series(name, "gauge", what, [Sample(value)])
+    return Series(name, "gauge", what, [(value, {})])

@@ -1,4 +1,4 @@
-"""The wording of decisions, rules and problems: every sentence about a part of a build stands here."""
+"""The wording of decisions, rules and problems: every sentence about a part of a build is here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REASONS: Mapping[str, str] = {
     "required": "its layer is required",
     "fits": "it fits",
     "fallback": "nothing matches the topic, so the newest are shown",
-    "beside": "a line beside it, or the heading above it, matches the topic",
+    "beside": "a line next to it, or the heading above it, matches the topic",
     "level": "its layer shows its {level} level of detail",
     "detail": "only its {level} level of detail fits {allowance} tokens ({limit})",
     "summarized": "only a summary fits {allowance} tokens ({limit})",
@@ -33,7 +33,7 @@ REASONS: Mapping[str, str] = {
     "secret": "holds a secret, and `privacy` is drop",
     "filtered": "{by} leaves it out",
     "below-floor": "its score of {score} is below the least that counts, {least}",
-    "overruled": "{by} says otherwise of {key}, and takes precedence",
+    "overruled": "{by} says otherwise about {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
     "same-paragraph": "the same as line {line} of {path} ({by})",
     "not-in-pool": "it is not among the {pool} that are looked at",
@@ -41,9 +41,9 @@ REASONS: Mapping[str, str] = {
     "repeated": "it says what line {line} says",
     "shown-above": "{layer} shows it",
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
-    "on-request": "it applies only where an agent asks for it",
-    "front-matter": "line {line} of its front matter is no YAML, so it applies to nothing",
-    "second-choice": "{by} is there, and is read in its place",
+    "on-request": "it applies only if an agent asks for it",
+    "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",
+    "second-choice": "{by} exists, and is read instead",
 }
 """Wording of each reason."""
 
@@ -70,7 +70,7 @@ RULE_TRACES: Mapping[str, str] = {
     "disabled": "is switched off",
     "no-match": "does not fire: {field} {op} {value} does not hold",
     "missing-field": "does not fire: {field} has no value",
-    "not-a-number": "does not fire: {field} {op} {value} compares what is no number and no day",
+    "not-a-number": "does not fire: {field} {op} {value} compares what is neither a number nor a day",
     "regex-timeout": "does not fire: the pattern for {field} takes too long",
     "regex-too-long": "does not fire: {field} is too long to be searched",
     "shadowed": "{action} {target} lost to rule {by}",
@@ -103,9 +103,9 @@ LINE_TRACES: Mapping[str, str] = {
     "taken-out": "a comment, or a line that made a heading of the one above it: not shown",
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
-    "not-text": "this file could not be decoded: it is no text in UTF-8 or UTF-16",
+    "not-text": "this file could not be decoded: it is not text in UTF-8 or UTF-16",
     "unreadable": "this file could not be opened",
-    "not-a-file": "this is no file",
+    "not-a-file": "this is not a file",
     "outside-workspace": "this is a link that leads out of the workspace",
     "left-out": "its layer is left out of this build, by `enabled: false` or by --scope",
 }
@@ -120,7 +120,7 @@ def line_trace_words(decision: Decision | None, code: str) -> str:
 def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = ()) -> str:
     """A score with its parts, such as `0.71 of similarity 1.00, recency 0.30`; empty without a total.
 
-    `boosted_by` are the rules behind its `boost`.
+    `boosted_by` are the rules that give its `boost`.
     """
     rules = f" (rule {', '.join(boosted_by)})" if boosted_by else ""
     parts = ", ".join(
@@ -161,11 +161,11 @@ def _mask_words(context: Context) -> str:
 
 def _private_words(context: Context) -> str:
     count = sum(decision.reason.code == "private" for decision in context.decisions)
-    return f"{count:,} private part{'s' if count > 1 else ''} left out, for the context is shared" if count else ""
+    return f"{count:,} private part{'s' if count > 1 else ''} left out because the context is shared" if count else ""
 
 
 def _left_out_words(context: Context) -> str:
-    """The numbers of fragments that are not shown whole, by outcome; those that are shortened count as truncated."""
+    """The numbers of fragments that are not shown whole, by outcome; shortened ones count as truncated."""
     counts = dict.fromkeys(("merged", "shortened", "truncated", "dropped", "excluded"), 0)
     for decision in context.decisions:
         if decision.outcome in counts:
@@ -181,7 +181,7 @@ def _left_out_words(context: Context) -> str:
 def token_parts(context: Context) -> dict[str, int]:
     """Tokens of each layer that is shown, by id, and of `joints`, if they have any; they add up to the document's.
 
-    A layer has the tokens that it has everywhere: those of its text alone. `joints` is the rest: where two layers meet,
+    A layer has the tokens that it has everywhere: those of only its text. `joints` is the rest: where two layers meet,
     the whole may have more tokens than its parts, or fewer, since a token that both begin is one.
     """
     tokens = {usage.layer: usage.used for usage in context.allowances if usage.used}

@@ -79,8 +79,8 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
     planned = Counter((action.verb, _approval(action)) for action in actions)
     verbs = dict.fromkeys(action.verb for action in actions)
     done = [action for action in actions if action.id in applied]
-    saved = [
-        Sample(sum(getattr(action, name) for action in chosen))
+    saved: list[Sample] = [
+        (sum(getattr(action, name) for action in chosen), {})
         for chosen in (actions, done)
         for name in ("tokens_saved", "bytes_saved")
     ]
@@ -89,12 +89,12 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
         (
             "planned_actions",
             f"Actions that the plan holds, {approvals}.",
-            [Sample(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
+            [(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
         ),
         (
             "applied_actions",
             "Actions that were applied, by verb.",
-            [Sample(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
+            [(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
         ),
         ("planned_saved_tokens", "Tokens that the plan would save.", saved[:1]),
         ("planned_saved_bytes", "Bytes of edited files that the plan would save.", saved[1:2]),

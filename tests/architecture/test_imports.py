@@ -21,7 +21,7 @@ HOMES = {
     "tiktoken": "selection.tokens",
     "Stemmer": "retrieval.search.inverted_index",
     "llm": "integrations.llm_plugin",
-    "mcp pydantic": "integrations.mcp_server integrations.mcp_answers integrations.mcp_tools",
+    "mcp pydantic typing_extensions": "integrations.mcp_server integrations.mcp_answers integrations.mcp_tools",
     "numpy tokenizers onnxruntime": "retrieval.embeddings",
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "psycopg2": "workspace.store.connection",

@@ -77,7 +77,7 @@ def test_the_manual_page_has_every_schema_and_every_figure_of_a_report() -> None
     written = part("ctxasm.1", "JSON")
     schemas = ["/".join(path.stem.rsplit("-", 1)) for path in (ROOT / "contextasm/rendering/schemas").glob("*.json")]
     assert schemas
-    for name in (*(f"ctxasm.{schema}" for schema in schemas), *ContextMetrics._fields):
+    for name in (*(f"ctxasm.{schema}" for schema in schemas), *ContextMetrics.__annotations__):
         assert re.search(rf"^{re.escape(name)}$", written, re.MULTILINE), name
 
 

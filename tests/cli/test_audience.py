@@ -65,7 +65,7 @@ def test_every_private_part_is_told(folder: Path) -> None:
         "out L7 excluded: it is private, and this context is shared\n"
     )
     assert inside("explain", *at, "--line", "agents/a/KNOWLEDGE.md:3").out.startswith("in L7")
-    assert "2 private parts left out, for the context is shared" in inside("build", *at).err
+    assert "2 private parts left out because the context is shared" in inside("build", *at).err
 
 
 def test_search_and_the_goal_of_a_task_are_those_of_the_audience(folder: Path) -> None:

@@ -83,8 +83,8 @@ def test_a_record_may_be_a_file_anywhere(root: Path, tmp_path_factory: pytest.Te
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        pytest.param((), "nothing is said of the build", id="nothing"),
-        pytest.param(("--useful", "nobody-has-this"), "is no fragment of this build", id="unknown"),
+        pytest.param((), "says nothing about the build", id="nothing"),
+        pytest.param(("--useful", "nobody-has-this"), "is not a fragment of this build", id="unknown"),
         pytest.param(("--wrong", "agents/a/IDENTITY"), "did you mean agents/a/IDENTITY.md?", id="a slip"),
         pytest.param(("--wrong", "c"), "c was not shown in this build, but excluded", id="not shown"),
         pytest.param(("--useful", "a", "--wrong", "a"), "a is named by --useful, too", id="both"),

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli import progress
 from contextasm.cli.app import COMMANDS, GROUPS
-from contextasm.cli.progress import build_progress, progress_line
+from contextasm.cli.output import build_progress, progress_line
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.retrieval.memory_index.index import MemoryIndexes
@@ -100,7 +99,7 @@ def test_a_slow_build_shows_its_progress_on_a_terminal_and_takes_it_away(monkeyp
 
 
 def test_a_first_index_shows_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "SILENT_SECONDS", 0.02)
+    monkeypatch.setattr("contextasm.cli.output.SILENT_SECONDS", 0.02)
     monkeypatch.setenv("TERM", "xterm-256color")
     root = fill(tmp_path, {"agents/a/memories/m.md": "- banning\n"})
     prepared = prepare_build(Options(workspace=str(root)), process_environment())

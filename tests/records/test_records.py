@@ -262,11 +262,11 @@ def damaged(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (damaged, "is damaged: what it says does not match its id"),
+        (damaged, "is damaged: its content does not match its id"),
         (lambda data: data[:100], "not valid JSON"),
-        (lambda _: b"\xff\x00", "is no record: byte 0 is not UTF-8"),
-        (lambda _: b"[" * 100_000, "is no record: nested too deeply"),
-        (lambda _: b"[]", "is no record: it has no schema"),
+        (lambda _: b"\xff\x00", "is not a record: byte 0 is not UTF-8"),
+        (lambda _: b"[" * 100_000, "is not a record: nested too deeply"),
+        (lambda _: b"[]", "is not a record: it has no schema"),
         (lambda data: data.replace(b"record/1", b"record/2"), "has schema ctxasm.record/2, and this version reads"),
         (lambda _: b'{"schema": "ctxasm.manifest/1"}', "has schema ctxasm.manifest/1"),
     ],
@@ -408,7 +408,7 @@ def test_plain_values_come_back_as_they_were(value: Any) -> None:
         ({"budget": "many"}, "budget"),
         ({"budget": True}, "budget"),
         ({"layers": [{}]}, r"layers\.0\."),
-        ({"layers": {}}, "layers is no list"),
+        ({"layers": {}}, "layers is not a list"),
         ({"colour": 1}, "colour is not known"),
     ],
 )

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Profile
-from contextasm.rendering import page_fragments
+from contextasm.rendering import page as page_fragments
 from contextasm.rendering.context_page import MAX_FILE_BYTES, MAX_LINE, MAX_PROBLEMS, context_page
 from contextasm.rendering.page import words
 from contextasm.text.cleaning.clean import clean_text

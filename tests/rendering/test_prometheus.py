@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from contextasm.rendering.prometheus import Sample, Series, exposition
+from contextasm.rendering.prometheus import Series, exposition
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.plan import upkeep_series
 from contextasm.workspace.editing.memory_file import Edit
@@ -145,7 +145,7 @@ def test_hostile_names_stay_inside_their_labels(tmp_path: Path) -> None:
 def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, str], value: float) -> None:
     if math.isinf(value):
         value = 0.0
-    text = exposition([Series("one", "gauge", "A \\ and a\nbreak.", [Sample(value, labels)])], {})
+    text = exposition([Series("one", "gauge", "A \\ and a\nbreak.", [(value, labels)])], {})
     (family,) = text_string_to_metric_families(text)
     (sample,) = family.samples
     assert {*sample.labels} == {*labels}

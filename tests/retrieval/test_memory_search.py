@@ -311,7 +311,7 @@ def test_search_without_a_match_ends_with_1() -> None:
 
 def test_search_in_a_workspace_without_memories_says_so(tmp_path: Path) -> None:
     result = inside("search", "-w", fill(tmp_path, {}), "wall")
-    assert result == (1, "", "ctxasm: there is no memory to search\n")
+    assert result == (1, "", "ctxasm: no memory to search was found\n")
 
 
 def test_search_tells_of_files_that_can_not_be_read(tmp_path: Path) -> None:

@@ -42,6 +42,6 @@ def test_no_build_and_no_search_of_memories_shows_an_archive(tmp_path: Path) -> 
 def test_an_empty_archive_and_options_of_builds_are_told(tmp_path: Path) -> None:
     root = fill(tmp_path, {})
     none = inside("search", "-w", root, "--archive", "ferry")
-    assert (none.code, none.err) == (1, "ctxasm: there is no archive\n")
+    assert (none.code, none.err) == (1, "ctxasm: no archive was found\n")
     refused = inside("search", "-w", root, "--archive", "--scope", "L4", "ferry")
     assert (refused.code, "leave out --scope" in refused.err) == (2, True)

@@ -81,7 +81,7 @@ def test_a_plan_tells_nothing_where_another_application_just_ended(tmp_path: Pat
     with pytest.MonkeyPatch.context() as patch:
         told: list[str] = []
         patch.setattr(recovery, "write_stderr", told.append)
-        patch.setattr(journal, "is_unfinished", ended_meanwhile)
+        patch.setattr(recovery, "is_unfinished", ended_meanwhile)
         recovery.recover_first(Folder(root))
     assert told == []
     assert (root / archived_log(50)).exists()

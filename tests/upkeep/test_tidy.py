@@ -56,7 +56,7 @@ def test_row_25_a_second_run_changes_nothing(tmp_path: Path) -> None:
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
     after = tree(tmp_path)
     again = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
-    assert (again.code, again.out, again.err) == (0, "", "ctxasm: there is nothing to do\n")
+    assert (again.code, again.out, again.err) == (0, "", "ctxasm: nothing to do\n")
     assert tree(tmp_path) == after
 
 

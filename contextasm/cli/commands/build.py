@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
-from contextasm.cli.output import show_problems, strict_failure, write_stderr, write_stderr_lines, write_stdout
+from contextasm.cli.output import (
+    progress_line,
+    show_problems,
+    strict_failure,
+    write_stderr,
+    write_stderr_lines,
+    write_stdout,
+)
 from contextasm.config.input.options import Options
-from contextasm.model import SHARED
+from contextasm.model import SHARED, Context, ContextasmError, Document
+from contextasm.rendering.formats import format_context
+from contextasm.rendering.wording import receipt
+from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
     from contextasm.config.build import PreparedBuild
     from contextasm.config.build_timer import BuildTimer
-    from contextasm.model import Build, Context
     from contextasm.records.record import RecordingServices
-    from contextasm.workspace.recording import Read, RecordingWorkspace
+    from contextasm.workspace.recording import Read
 
 
 class BuildFlags(NamedTuple):
-    """The flags of `build` beside those of a request, as typed."""
+    """The flags that only `build` has, as typed."""
 
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file; - is standard output.")
@@ -78,7 +88,7 @@ class BuildFlags(NamedTuple):
 
     @property
     def reports(self) -> Mapping[str, str | None]:
-        """The files beside the document, by their kinds; None for one that nobody asked for."""
+        """The other files of a build, by their kinds; None for one that nobody asked for."""
         return {"manifest": self.manifest, "metrics": self.metrics}
 
 
@@ -87,16 +97,14 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
 
     The receipt and all messages go to standard error.
     """
-    from contextasm.rendering.formats import format_context
-
     _refuse_contradictions(flags)
     files = RequestedFiles.named(flags.output, flags.into or (), flags.reports, check=flags.check)
-    started = _seconds()
+    started = perf_counter()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
     if flags.takes_lock:
         _recover(job, flags)
-    recording = _start_recording(job.build) if flags.is_recorded else None
+    recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
         chosen = recording.listen(chosen)
@@ -110,13 +118,12 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         _write_summary(job, context, flags)
     if _has_etag(context, flags.if_none_match) and not files.any_missing:
         return 3
-    text = format_context(context)
     if flags.check:
-        code = files.check(text, force=flags.force)
+        code = files.check(format_context(context), force=flags.force)
     else:
-        code = _write(files, _Built(job, context, text, recording, reports), flags)
+        code = _write(files, job, context, recording, reports, flags)
     if flags.verbose and not flags.quiet:
-        write_stderr(f"{(_seconds() - started) * 1000:.0f} ms")
+        write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
     return code
 
 
@@ -125,21 +132,19 @@ run = takes_options(write_context)
 
 def _refuse_contradictions(flags: BuildFlags) -> None:
     """Raise `ContextasmError` for flags of which one has no effect because of the others."""
-    from contextasm.model import ContextasmError
-
     if flags.check and flags.touch:
         raise ContextasmError("--touch", "--check writes nothing", "leave one of the two out")
     if flags.check and flags.metrics is not None:
         raise ContextasmError("--metrics", "--check writes nothing", "leave one of the two out")
     if flags.force and not flags.into:
-        raise ContextasmError("--force", "there is no managed block to replace", "name its file with --into FILE")
+        raise ContextasmError("--force", "no managed block to replace is named", "name its file with --into FILE")
 
 
 def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
     from contextasm.cli.owner import recover_first
-    from contextasm.cli.progress import progress_line
 
+    assert isinstance(job.workspace, Folder)
     with progress_line(lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
         recover_first(job.workspace, edits=flags.touch)
 
@@ -148,47 +153,43 @@ def _has_etag(context: Context, typed: str | None) -> bool:
     return typed is not None and typed.removeprefix("W/").strip('"') == context.etag
 
 
-class _Built(NamedTuple):
-    """A build that has run."""
-
-    job: PreparedBuild
-    context: Context
-    text: str
-    """The context in its format."""
-    recording: _Recording | None
-    reports: Reports
-
-
-def _write(files: RequestedFiles, built: _Built, flags: BuildFlags) -> int:
+def _write(
+    files: RequestedFiles,
+    job: PreparedBuild,
+    context: Context,
+    recording: RecordingServices | None,
+    reports: Reports,
+    flags: BuildFlags,
+) -> int:
     """Write the record, the files and standard output, and touch the memories; returns the exit code, 0."""
-    workspace = built.job.workspace
+    workspace, text = job.workspace, format_context(context)
+    assert isinstance(workspace, Folder)
     if flags.touch:
         from contextasm.memories.storage import touch_shown
 
-        touch_shown(workspace, built.context, dry_run=True)
-    with files.settled(built.text, built.reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
-        if built.recording:
-            stored = _stored_reads(built.context, built.recording) if flags.record_inputs else {}
-            path = _write_record(built.job, built.context, built.recording, stored)
+        touch_shown(workspace, context, dry_run=True)
+    with files.settled(text, reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
+        if recording:
+            stored = _stored_reads(context, recording) if flags.record_inputs else {}
+            path = _write_record(job, context, recording, stored)
             if not flags.quiet:
                 write_stderr(f"{path}: recorded")
                 if flags.record_inputs:
-                    _show_left_out(built, built.recording, stored)
+                    _show_left_out(context, recording, stored)
         write_files([file for file in writes if file[0].managed], quiet=flags.quiet)
     write_files([file for file in writes if not file[0].managed], quiet=flags.quiet)
     if files.uses_stdout:
-        write_stdout(built.text)
+        write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
-        write_stdout(built.reports[kind]())
+        write_stdout(reports[kind]())
     if flags.touch:
-        show_problems(touch_shown(workspace, built.context))
+        show_problems(touch_shown(workspace, context))
     return 0
 
 
 def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
     from contextasm.rendering.tables import decision_table, format_columns, rule_trace_table, section_rows
-    from contextasm.rendering.wording import receipt
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)
@@ -216,7 +217,7 @@ def _start_timer(job: PreparedBuild) -> BuildTimer:
 
 
 def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None) -> Reports:
-    """The texts of the files beside the document; `timer` has just seen the build end."""
+    """The texts of the other files of a build; `timer` has just seen the build end."""
     reports = {"manifest": lambda: manifest_text(context)}
     if timer:
         times = timer.times()
@@ -224,37 +225,25 @@ def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None) -> 
     return reports
 
 
-class _Recording(NamedTuple):
-    """Files that a build reads, and answers that it gets, for its record."""
-
-    workspace: RecordingWorkspace
-    services: RecordingServices
-
-    def listen(self, build: Build) -> Build:
-        """The build that is recorded."""
-        return self.services.listen(build)._replace(workspace=self.workspace)
-
-
-def _start_recording(build: Build) -> _Recording:
+def _start_recording(job: PreparedBuild) -> RecordingServices:
     from contextasm.records.record import RecordingServices
-    from contextasm.workspace.recording import RecordingWorkspace
 
-    return _Recording(RecordingWorkspace(build.workspace), RecordingServices(build))
+    return RecordingServices(job.build)
 
 
-def _write_record(job: PreparedBuild, context: Context, recording: _Recording, stored: Mapping[str, Read]) -> Path:
+def _write_record(
+    job: PreparedBuild, context: Context, recording: RecordingServices, stored: Mapping[str, Read]
+) -> Path:
     """Write the record of a build, with the files that are stored for it; returns its path."""
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 
-    record = make_record(context, build_facts(job), recording.workspace, recording.services.answers)
+    record = make_record(context, build_facts(job), recording.workspace, recording.answers)
     return save_record(Path(job.workspace.root), record, stored)
 
 
-def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]:
+def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str, Read]:
     """The files to store with a record: none with a secret that is masked; of a shared context, nothing private."""
-    from contextasm.model import Document
-
     # A copy: a source that is late may still be reading.
     reads = {path: read for path, read in recording.workspace.reads.copy().items() if isinstance(read, Document)}
     if context.request.audience == SHARED:
@@ -263,22 +252,14 @@ def _stored_reads(context: Context, recording: _Recording) -> Mapping[str, Read]
     return {path: document for path, document in reads.items() if shows_secrets or not document.secrets}
 
 
-def _show_left_out(built: _Built, recording: _Recording, stored: Mapping[str, Read]) -> None:
+def _show_left_out(context: Context, recording: RecordingServices, stored: Mapping[str, Read]) -> None:
     """Say which files are not stored with a record: without them a replay elsewhere can't be the same."""
-    from contextasm.model import Document
     from contextasm.text.names.matching import list_names
 
     reads = recording.workspace.reads.copy()
     missing = [path for path, read in sorted(reads.items()) if isinstance(read, Document) and path not in stored]
     if missing:
         count = f"{len(missing):,} files are" if missing[1:] else "1 file is"
-        is_shared = built.context.request.audience == SHARED
+        is_shared = context.request.audience == SHARED
         why = "for a secret, or for readers who may not see them whole" if is_shared else "for a secret"
         write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")
-
-
-def _seconds() -> float:
-    """Seconds of a clock that measures durations."""
-    from time import perf_counter
-
-    return perf_counter()

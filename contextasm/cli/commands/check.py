@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from contextasm.checks.finding import Finding, sort_findings
+from contextasm import __version__
+from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
 from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
+from contextasm.checks.hosts.report import check_host
+from contextasm.checks.inspection import Inspection, inspect, inspected_files
+from contextasm.checks.registry import run_checks
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
 from contextasm.cli.options import all_but, takes_options
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.model import ContextasmError
+from contextasm.workspace.atomic import write
+from contextasm.workspace.folder import Folder, is_below, repository_top
+from contextasm.workspace.git.folder import open_index
+from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
+from contextasm.workspace.reading import file_bytes
 
 if TYPE_CHECKING:
-    from contextasm.checks.finding import Finding
-    from contextasm.checks.inspection import Inspection
-    from contextasm.config.input.options import ProcessEnvironment
-    from contextasm.workspace.folder import Folder
-
     FormatName = str
 else:
     FormatName = Literal[tuple(FORMATS)]
@@ -33,7 +40,7 @@ _NAMES = [*FORMATS]
 
 
 class CheckFlags(NamedTuple):
-    """The flags of `check` beside those of a request, as typed."""
+    """The flags that only `check` has, as typed."""
 
     form: Annotated[
         FormatName | None,
@@ -71,8 +78,6 @@ def check(
 
     Every agent is built with every team, in memory. Exits 1 if there is an error.
     """
-    from contextasm.config.resolve import process_environment
-
     refuse_host_files(flags.host, flags.host_file)
     process = process_environment()
     if flags.host is not None:
@@ -92,9 +97,6 @@ run = takes_options(check, all_but("format"))
 
 def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str] | None) -> int:
     """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
-    from contextasm.checks.hosts.report import check_host
-    from contextasm.model import ContextasmError
-
     own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline, "--staged": flags.staged}
     typed = [name for name, value in own.items() if value not in {None, False}]
     if paths or typed:
@@ -109,13 +111,11 @@ def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment
 
 def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update: bool) -> None:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
-    from contextasm.model import ContextasmError
-
     if baseline == "-":
-        what = "- is no file that could hold a baseline"
+        what = "- is not a file that could hold a baseline"
         raise ContextasmError("--baseline", what, "name a file, such as .ctxasm-baseline.json")
     if update and not baseline:
-        raise ContextasmError("--update-baseline", "there is no baseline to update", "name it with --baseline FILE")
+        raise ContextasmError("--update-baseline", "no baseline to update is named", "name it with --baseline FILE")
     if update and paths:
         what = "a baseline lists the findings of the whole workspace"
         raise ContextasmError("--update-baseline", what, "leave the paths out")
@@ -128,18 +128,15 @@ def _inspect(
 
     Raises `ContextasmError`, also for a baseline that can't be updated.
     """
-    from contextasm.checks.registry import run_checks
-    from contextasm.config.workspace_folder import open_workspace
-
     folder = open_workspace(options, process)
     opened: AbstractContextManager[Folder] = nullcontext(folder)
     if flags.staged:
-        from contextasm.workspace.git.folder import open_index
-
         opened = open_index(folder.root, process.environment, process.folder)
     with opened as workspace:
         selected = [_workspace_path(workspace, path) for path in paths]
-        inspection = _inspection(options, process, workspace, selected, whole=bool(flags.baseline))
+        files = [path for path in selected if workspace.is_file(path)]  # also if no layer reads it
+        # A baseline is compared with the findings of the whole workspace.
+        inspection = inspect(options, process, files, () if flags.baseline else selected, workspace)
         if flags.baseline and flags.update_baseline:
             _refuse_baseline(flags.baseline, inspection)
         if inspection.prepared:
@@ -156,30 +153,8 @@ def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags:
     return [_as_error(finding) for finding in findings] if flags.strict else findings
 
 
-def _inspection(
-    options: Options,
-    process: ProcessEnvironment,
-    workspace: Folder,
-    selected: Sequence[str],
-    *,
-    whole: bool,
-) -> Inspection:
-    """The inspection of the selected paths, at least; selected files are read wherever they are in the workspace.
-
-    With `whole`, of the whole workspace: a baseline is compared with all of its findings.
-    """
-    from contextasm.checks.inspection import inspect
-
-    files = [path for path in selected if workspace.is_file(path)]
-    return inspect(options, process, files, () if whole else selected, workspace)
-
-
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
-    from contextasm.checks.finding import refuse_other_text
-    from contextasm.checks.inspection import inspected_files
-    from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
-
     target = OutputFile.named("baseline", baseline)
     refuse_inputs([target], inspected_files(inspection))
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
@@ -190,7 +165,6 @@ def _default_format(environment: Mapping[str, str]) -> FormatName:
 
 
 def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
-    from contextasm import __version__
 
     if form == "text" and is_rich_terminal():
         return terminal_findings(findings)
@@ -201,9 +175,6 @@ def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> 
 
 def _workspace_path(workspace: Folder, typed: str) -> str:
     """The path in the workspace of a typed file or folder; empty for the workspace itself. Raises `ContextasmError`."""
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.folder import is_below
-
     path = workspace.relative(typed)
     if os.path.isabs(path) or ".." in path.split("/"):
         if is_below(workspace.root, os.path.realpath(typed)):
@@ -211,7 +182,7 @@ def _workspace_path(workspace: Folder, typed: str) -> str:
         raise ContextasmError(typed, "is outside the workspace", f"name files below {workspace.root}")
     if path and not workspace.exists(path):
         raise ContextasmError(typed, "no such file or folder", "name an existing one")
-    # A file that is a link goes by its own name, as in the findings; a folder by its real one.
+    # A file that is a link has its own name, as in the findings; a folder its real one.
     full = f"{workspace.root}/{path}"
     return workspace.relative(os.path.realpath(full)) if os.path.isdir(full) else path
 
@@ -227,19 +198,12 @@ def _as_error(finding: Finding) -> Finding:
 
 def _write_baseline(path: Path, findings: Sequence[Finding]) -> None:
     """Write the findings to the baseline as accepted."""
-    from contextasm.checks.finding import baseline_text
-    from contextasm.workspace.atomic import write
-
     changed = write(path, baseline_text(findings).encode())
     write_stderr(f"{path}: {'written' if changed else 'unchanged'}: {len(findings)} accepted")
 
 
 def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Finding]:
     """The findings that the baseline does not accept. Raises `ContextasmError` for a file that can't be read."""
-    from contextasm.checks.finding import split_accepted
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.reading import file_bytes
-
     data = file_bytes(str(path))
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else ""
@@ -255,8 +219,6 @@ def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Findi
 
 def _from_repository(finding: Finding, root: str) -> Finding:
     """The finding with its path relative to the top of the git repository, as GitHub needs it."""
-    from contextasm.workspace.folder import repository_top
-
     prefix = os.path.relpath(root, repository_top(Path(root)) or root)
     return finding if prefix == "." or not finding.path else finding._replace(path=f"{prefix}/{finding.path}")
 

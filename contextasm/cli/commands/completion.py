@@ -35,7 +35,7 @@ def run(
 def complete(group: Any) -> int:
     """Print the completions for the words that a shell passes in the environment; the exit code.
 
-    An error gives no completions and no message, which would stand in the line that is being typed.
+    An error gives no completions and no message, which would be in the line that is being typed.
     """
     from typer.completion import completion_init  # type: ignore[attr-defined]
 

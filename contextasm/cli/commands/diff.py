@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from difflib import unified_diff
+from typing import Annotated
 
 import typer
 
+from contextasm.cli.commands.replay import BuildOptions, OpenedRecord, find_opened_record, with_options_of
 from contextasm.cli.options import record_argument, takes_options
-from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stdout
-from contextasm.config.input.options import Options
-
-if TYPE_CHECKING:
-    from contextasm.cli.build_options import BuildOptions
-    from contextasm.cli.commands.replay import OpenedRecord
-    from contextasm.cli.page_file import PageFile
-    from contextasm.config.build import PreparedBuild
-    from contextasm.config.input.options import ProcessEnvironment
-    from contextasm.records.diff import Difference, Side
-    from contextasm.workspace.folder import Folder
-    from contextasm.workspace.git.folder import GitFolder
+from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
+from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
+from contextasm.config.build import PreparedBuild
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.values import parse_day, parse_tokens
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.model import ContextasmError
+from contextasm.records.diff import (
+    DiffDocument,
+    Difference,
+    Side,
+    compare_contexts,
+    diff_data,
+    difference_page,
+    shift_table,
+    summary,
+)
+from contextasm.records.run import run as run_prepared
+from contextasm.text.names.dates import is_date_form
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.git.folder import GitFolder, open_revision
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -41,10 +53,6 @@ def diff(
     revision. A record is not built again; the other side is then built with the options of the record. A page of --html
     is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    from contextasm.cli.build_options import with_options_of
-    from contextasm.config.resolve import process_environment
-    from contextasm.records.diff import compare_contexts
-
     _refuse_two({"--html": html is not None, "--text": text, "--json": json})
     process = process_environment()
     now = process.now()
@@ -52,15 +60,18 @@ def diff(
     records = {name: _find_record(name, options, process) for name in (a, b) if name}
     opened = [record for record in records.values() if record]
     base = with_options_of(options, opened)
-    file = _page_file(html, opened, options) if html is not None else None
-    base = base._replace(targets=(file.target,) if file else ())
+    file = None
+    if html is not None:
+        refuse_personal(opened, options)
+        file = page_file(html)
+    base = base._replace(targets=(file,) if file else ())
     sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]
     for words in dict.fromkeys(job.taken for _, job in sides if job):
         show_taken(words)
     difference = compare_contexts(*(side for side, _ in sides))
     if file:
-        file.refuse_inputs([job for _, job in sides if job], opened)
-        file.write(_page(difference))
+        refuse_page(file, [job for _, job in sides if job], opened)
+        write_page(file, difference_page(difference, load_style()))
     else:
         write_stdout(_output(difference, as_json=json, as_text=text))
     return 0
@@ -70,26 +81,14 @@ run = takes_options(diff)
 
 
 def _refuse_two(forms: Mapping[str, bool]) -> None:
-    """Raise `ContextasmError` where more than one form of the output is asked for."""
-    from contextasm.model import ContextasmError
-
+    """Raise `ContextasmError` if more than one form of the output is asked for."""
     given = [flag for flag, is_given in forms.items() if is_given]
     if len(given) > 1:
         raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
 
 
-def _page_file(html: str, records: Sequence[OpenedRecord], options: Options) -> PageFile:
-    """The file of a page. Raises `ContextasmError` for one that can't be named, and for a personal record."""
-    from contextasm.cli.page_file import PageFile, refuse_personal
-
-    refuse_personal(records, options)
-    return PageFile.named(html)
-
-
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
     """The difference as JSON, as the lines that differ, or as a table and a line of figures."""
-    from contextasm.records.diff import DiffDocument, diff_data, shift_table, summary
-
     if as_json:
         return format_json(DiffDocument, diff_data(difference))
     if as_text:
@@ -98,22 +97,12 @@ def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
     return f"{table}{summary(difference)}\n"
 
 
-def _page(difference: Difference) -> str:
-    from contextasm.cli.page_file import load_style
-    from contextasm.records.diff_page import difference_page
-
-    return difference_page(difference, load_style())
-
-
 _BuiltSide = tuple["Side", "PreparedBuild | None"]
 """One of the two contexts, and its build; None for a record."""
 
 
 def _find_record(name: str, options: Options, process: ProcessEnvironment) -> OpenedRecord | None:
     """The record that a side names; None for a day, a budget or a revision."""
-    from contextasm.cli.commands.replay import find_opened_record
-    from contextasm.text.names.dates import is_date_form
-
     if _is_budget(name) or is_date_form(name):
         return None
     if not name.endswith(".json") and (process.folder / name).is_file():
@@ -128,10 +117,6 @@ def _is_budget(name: str) -> bool:
 
 def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
-    from contextasm.config.input.values import parse_day, parse_tokens
-    from contextasm.records.diff import Side
-    from contextasm.text.names.dates import is_date_form
-
     if opened:
         return Side(opened.path.stem, opened.record.context, opened.record.hashes), None
     if name and _is_budget(name):
@@ -145,10 +130,6 @@ def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, pro
 
 def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
-    from contextasm.config.workspace_folder import open_workspace
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.git.folder import open_revision
-
     with open_revision(open_workspace(base.options, process).root, name, process.environment) as revision:
         if revision.is_empty:
             hint = "name a revision in which it was committed"
@@ -158,9 +139,7 @@ def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -
 
 
 def _with_names_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
-    """The options with the names that agent and team had in a revision, where git saw their folders renamed since."""
-    from contextasm.cli.output import write_stderr
-
+    """The options with the names that agent and team had in a revision, if git saw their folders renamed since."""
     for kind in ("agent", "team"):
         name = getattr(options, kind) or process.environment.get(f"CTXASM_{kind.upper()}", "")
         if name and not revision.exists(f"{kind}s/{name}"):
@@ -175,13 +154,9 @@ def _built_side(
     label: str, base: BuildOptions, process: ProcessEnvironment, revision: Folder | None = None
 ) -> _BuiltSide:
     """The context of a build. Raises `ContextasmError`, which names the side."""
-    from contextasm.model import ContextasmError
-    from contextasm.records.diff import Side
-    from contextasm.records.run import run
-
     try:
         job = base.prepare(process, revision)
-        context = run(job)
+        context = run_prepared(job)
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     side = Side(label, context, {document.path: document.digest for document in context.documents})
@@ -190,8 +165,6 @@ def _built_side(
 
 def _text_diff(difference: Difference) -> str:
     """The lines that differ, as `diff -u` prints them."""
-    from difflib import unified_diff
-
     old, new = (side.context.text.split("\n")[:-1] for side in (difference.before, difference.after))
     lines = unified_diff(old, new, difference.before.label, difference.after.label, lineterm="")
     return "".join(f"{line}\n" for line in lines)

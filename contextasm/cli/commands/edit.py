@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,6 +12,12 @@ from contextasm.cli.options import takes_options
 from contextasm.cli.output import show_problems
 from contextasm.cli.owner import OWNER
 from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner, ids_of_folders
+from contextasm.model import ContextasmError
+from contextasm.text.names.matching import list_names
+from contextasm.workspace.editing.files import refuse_store
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 AT_PLUS = ("+{line}", "{file}")
 AT_GOTO = ("--goto", "{file}:{line}")
@@ -22,7 +29,7 @@ EDITORS = {
     **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"), AT_GOTO),
     **dict.fromkeys(("hx", "helix", "zed", "zeditor", "subl", "sublime_text"), AT_COLON),
 }
-"""How each editor takes a line number; any other editor is given the file alone."""
+"""How each editor takes a line number; any other editor is given only the file."""
 
 
 def edit(
@@ -30,13 +37,6 @@ def edit(
     name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.owner import find_owner, ids_of_folders
-    from contextasm.model import ContextasmError
-    from contextasm.text.names.matching import list_names
-    from contextasm.workspace.editing.files import refuse_store
-    from contextasm.workspace.editing.known_ids import WorkspaceIds
-
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
@@ -54,11 +54,8 @@ run = takes_options(edit, OWNER)
 
 
 def _editor_command() -> Sequence[str]:
-    """The words of the editor's command. Raises `ContextasmError` where none is set."""
-    import os
+    """The words of the editor's command. Raises `ContextasmError` if none is set."""
     import shlex
-
-    from contextasm.model import ContextasmError
 
     for variable in ("VISUAL", "EDITOR"):
         try:
@@ -71,9 +68,6 @@ def _editor_command() -> Sequence[str]:
 
 
 def _run_editor(command: Sequence[str], file: str, line: int) -> None:
-    import os
-
-    from contextasm.model import ContextasmError
 
     program = command[0]
     form = EDITORS.get(os.path.basename(program), ("{file}",))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
-from contextasm.cli.commands.replay import replay_record, show_differences
+from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
 from contextasm.cli.output import (
@@ -21,19 +22,23 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.cli.page_file import PageFile, load_style, refuse_personal
+from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Options
+from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
-from contextasm.model import Context, ContextasmError
+from contextasm.config.profiles.overrides import resolve_all_layers
+from contextasm.config.resolve import process_environment
+from contextasm.model import Context, ContextasmError, Decision, Layer, Workspace
+from contextasm.records.trace import trace_line
 from contextasm.rendering.context_page import context_page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from contextasm.cli.commands.replay import OpenedRecord
-    from contextasm.config.build import PreparedBuild
-    from contextasm.model import Context, Decision, Layer, Workspace
-    from contextasm.workspace.folder import Folder
+from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data, decision_data
+from contextasm.rendering.page import FragmentTexts
+from contextasm.rendering.tables import decision_table, rule_trace_table
+from contextasm.rendering.wording import line_trace_words, receipt
+from contextasm.text.graphemes import beginning
+from contextasm.text.names.matching import nearest
+from contextasm.workspace.folder import Folder
 
 
 class LineDocument(TypedDict):
@@ -49,7 +54,7 @@ class LineDocument(TypedDict):
 
 
 class ExplainFlags(NamedTuple):
-    """The flags of `explain` beside those of a request, as typed."""
+    """The flags that only `explain` has, as typed."""
 
     line: Annotated[
         str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
@@ -123,42 +128,68 @@ run = takes_options(show_decisions)
 
 def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
-    from contextasm.model import ContextasmError
-
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
-    for name, value in (of_build | of_views).items():
-        if value not in {None, False}:
-            raise ContextasmError(name, "does not go with --host", "leave it out: nothing is built")
+    _refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for a flag that does not go with a page, and for `--budgets` without one."""
-    from contextasm.model import ContextasmError
-
     if flags.html is None:
-        raise ContextasmError("--budgets", "there is no page to show them on", "add --html FILE, or use `ctxasm plan`")
+        raise ContextasmError("--budgets", "only a page shows them", "add --html FILE, or use `ctxasm plan`")
     others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
-    for flag, value in others.items():
+    _refuse_given(others, "--html", "leave one of them out")
+
+
+def _refuse_given(others: Mapping[str, object], flag: str, hint: str) -> None:
+    """Raise `ContextasmError` for the first of the other arguments that is given."""
+    for name, value in others.items():
         if value not in {None, False}:
-            raise ContextasmError(flag, "does not go with --html", "leave one of them out")
+            raise ContextasmError(name, f"does not go with {flag}", hint)
+
+
+MAX_BUDGETS = 6
+"""Number of budgets that a page shows side by side."""
 
 
 def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
-    """Write the page of a build under one or more budgets, or of a record; returns the exit code."""
+    """Write the page of a build under one or more budgets, or of a record; returns the exit code.
+
+    A record is built again; the exit code is 1 if it gives other bytes. Raises `ContextasmError` for a personal record,
+    and for a file that a build could read.
+    """
     if record is None:
-        write_build_page(options, flags.html or "", flags.budgets, locked=flags.locked)
-        return 0
-    opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
-    return write_record_page(opened, options, flags.html or "")
+        page = page_file(flags.html or "")
+        sizes = _page_budgets(flags.budgets)
+        job = prepare_context(options, [page], locked=flags.locked)
+        refuse_page(page, [job])
+        show_taken(job.taken)
+        requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
+        contexts = [run_build(job, job.in_full._replace(request=request)) for request in requests]
+    else:
+        opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
+        page = page_file(flags.html or "")
+        refuse_personal([opened], options)
+        refuse_page(page, [], [opened])
+        result = replay_record(opened)
+        if not result.context or not result.same:
+            return show_differences(opened, result)
+        contexts = [result.context]
+    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    write_page(page, context_page(contexts, load_style()))
+    return 0
+
+
+def _page_budgets(budgets: str | None) -> Sequence[int]:
+    """The budgets in ascending order, each once; empty for that of the request."""
+    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
+    if len(sizes) > MAX_BUDGETS:
+        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
+    return sizes
 
 
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
-    from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data, decision_data
-    from contextasm.rendering.tables import decision_table, rule_trace_table
-    from contextasm.rendering.wording import receipt
-
     if as_json or fragment is not None:
         show_taken(taken)
     if fragment is not None:
@@ -185,11 +216,10 @@ MIN_COLUMNS_FOR_TEXT = 140
 
 
 def _beginnings(context: Context) -> Callable[[Decision], str] | None:
-    """A function that gives the beginning of a fragment's text; None where no wide terminal shows it."""
+    """A function that gives the beginning of a fragment's text; None if no wide terminal shows it."""
     columns = terminal_columns()
     if columns < MIN_COLUMNS_FOR_TEXT:
         return None
-    from contextasm.rendering.page_fragments import FragmentTexts
 
     texts = FragmentTexts([context])
     return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
@@ -198,8 +228,6 @@ def _beginnings(context: Context) -> Callable[[Decision], str] | None:
 def _beginning_in_cells(text: str, most: int) -> str:
     """The beginning of a text that takes `most` cells of a terminal, of which a wide letter takes two."""
     from rich.cells import cell_len
-
-    from contextasm.text.graphemes import beginning
 
     shown = beginning(text, most)
     while len(shown) > 1 and cell_len(shown) > most:
@@ -215,8 +243,6 @@ def _workspace_line(folder: Folder, context: Context, place: str) -> str:
 
 def _known_name(folder: Folder, context: Context, typed: str) -> str:
     """A typed id or path as the context names it: the path may lead to the same file through a link."""
-    import os
-
     names = {name for decision in context.decisions for name in (decision.fragment, decision.path)}
     if typed in names:
         return typed
@@ -229,18 +255,12 @@ def _known_name(folder: Folder, context: Context, typed: str) -> str:
 
 
 def _record_folder(opened: OpenedRecord) -> Folder | None:
-    """The workspace of a record; None where there is none."""
-    from contextasm.workspace.folder import Folder
-
+    """The workspace of a record; None without one."""
     return Folder(opened.root) if opened.root else None
 
 
 def _open_record(name: str, options: Options, budgets: str | None = None, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
-    from contextasm.cli.commands.replay import open_record
-    from contextasm.config.resolve import process_environment
-    from contextasm.model import ContextasmError
-
     typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
     flags = [flag_names(field)[0] for field in typed]
     flags += [flag for flag, is_given in (("--budgets", budgets), ("--locked", locked)) if is_given]
@@ -251,10 +271,7 @@ def _open_record(name: str, options: Options, budgets: str | None = None, *, loc
 
 
 def _only_fragment(context: Context, fragment: str) -> Context:
-    """A context with the decisions on one fragment alone. Raises `ContextasmError` if there are none."""
-    from contextasm.model import ContextasmError
-    from contextasm.text.names.matching import nearest
-
+    """A context with only the decisions on one fragment. Raises `ContextasmError` if it has none."""
     decisions = tuple(decision for decision in context.decisions if fragment in {decision.fragment, decision.path})
     if not decisions:
         near = nearest(fragment, [decision.fragment for decision in context.decisions])
@@ -265,8 +282,6 @@ def _only_fragment(context: Context, fragment: str) -> Context:
 
 def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -> int:
     """Write the trace of one line in a recorded build, which is built again for it; returns the exit code."""
-    from contextasm.cli.commands.replay import replay_record, show_differences
-
     result = replay_record(opened)
     if not result.context or not result.same:
         return show_differences(opened, result)
@@ -277,11 +292,7 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
 
 
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
-    """Layers of the profile, with those that are switched off or outside the scope."""
-    from contextasm.config.input.settings import load_settings_file
-    from contextasm.config.profiles.overrides import resolve_all_layers
-    from contextasm.config.resolve import process_environment
-
+    """Layers of the profile, with the ones that are switched off or outside the scope."""
     settings_file = load_settings_file(job.workspace)
     return resolve_all_layers(job.settings, settings_file, job.workspace, process_environment(), {}).layers
 
@@ -295,10 +306,6 @@ def _line_text(
     as_json: bool,
 ) -> str:
     """The trace of one line, as one line of text or as JSON. Raises `ContextasmError` for what is not FILE:LINE."""
-    from contextasm.model import ContextasmError
-    from contextasm.records.trace import trace_line
-    from contextasm.rendering.wording import line_trace_words
-
     path, _, number = place.rpartition(":")
     number = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
     if not path or not number.isdecimal() or not int(number):
@@ -308,49 +315,3 @@ def _line_text(
     if as_json:
         return format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
     return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
-
-
-if TYPE_CHECKING:
-    from contextasm.cli.commands.replay import OpenedRecord
-
-MAX_BUDGETS = 6
-"""Number of budgets that a page shows side by side."""
-
-
-def write_build_page(options: Options, path: str, budgets: str | None, *, locked: bool) -> None:
-    """Write the page of a build under the budgets as typed, in ascending order; for None, under that of the request."""
-    file = PageFile.named(path)
-    sizes = _page_budgets(budgets)
-    job = prepare_context(options, [file.target], locked=locked)
-    file.refuse_inputs([job])
-    show_taken(job.taken)
-    requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
-    _write(file, [run_build(job, job.in_full._replace(request=request)) for request in requests])
-
-
-def write_record_page(opened: OpenedRecord, options: Options, path: str) -> int:
-    """Write the page of a record, which is built again; returns the exit code, 1 where it gives other bytes.
-
-    Raises `ContextasmError` for a personal record, and for a file that a build could read.
-    """
-    file = PageFile.named(path)
-    refuse_personal([opened], options)
-    file.refuse_inputs([], [opened])
-    result = replay_record(opened)
-    if not result.context or not result.same:
-        return show_differences(opened, result)
-    _write(file, [result.context])
-    return 0
-
-
-def _write(file: PageFile, contexts: Sequence[Context]) -> None:
-    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
-    file.write(context_page(contexts, load_style()))
-
-
-def _page_budgets(budgets: str | None) -> Sequence[int]:
-    """The budgets in ascending order, each once; empty for that of the request."""
-    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
-    if len(sizes) > MAX_BUDGETS:
-        raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
-    return sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,48 +12,46 @@ from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import READ_OWNER
 from contextasm.config.input.options import Options
+from contextasm.config.input.values import one_of
+from contextasm.config.inputs import build_inputs
+from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.memories.export import ExportedMemories, exported_memories
+from contextasm.memories.owner import Owner, find_owner
+from contextasm.model import AUDIENCES, SHARED, ContextasmError, Memory
+from contextasm.text.exchange.json_formats import write_json_lines
+from contextasm.text.exchange.okf import write_okf
+from contextasm.workspace.atomic import as_bytes, write
+from contextasm.workspace.exchange_files import refuse_filled_folder, write_folder
+from contextasm.workspace.outputs import OutputFile, refuse_inputs
 
-if TYPE_CHECKING:
-    from contextasm.memories.export import ExportedMemories
-    from contextasm.memories.owner import Owner
-    from contextasm.model import Memory
 
-
-class ExportFlags(NamedTuple):
-    """The flags of `export` beside its owner and audience, as typed."""
-
-    format: Annotated[
+def export_memories(
+    options: Options,
+    *,
+    form: Annotated[
         Literal["jsonl", "okf"],
         typer.Option("--format", "-f", metavar="jsonl|okf", help="JSON lines, which `import jsonl` takes, or OKF."),
-    ] = "jsonl"
+    ] = "jsonl",
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="PATH", help="Write to this file; for okf, a new or empty folder."),
-    ] = None
-    quiet: QuietOption = False
-
-
-def export_memories(options: Options, *, flags: ExportFlags) -> int:
+    ] = None,
+    quiet: QuietOption = False,
+) -> int:
     """Write the memories of an agent or a team, of every status, for other programs.
 
     What leaves is for others: private memories stay, unless --audience personal asks for them. Hidden characters are
     removed and secrets masked, and both are named with their places.
     """
-    from contextasm.config.input.values import one_of
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.export import exported_memories
-    from contextasm.memories.owner import find_owner
-    from contextasm.model import AUDIENCES, SHARED
-
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
     owner = find_owner(options, process_environment(), reads_memories=True)
     exported = exported_memories(owner.workspace, owner.path, audience, options, process_environment())
-    if flags.format == "okf":
-        _write_bundle(options, owner, exported.memories, flags.output, private=audience != SHARED)
+    if form == "okf":
+        _write_bundle(options, owner, exported.memories, output, private=audience != SHARED)
     else:
-        _write_lines(options, owner, exported.memories, flags.output)
+        _write_lines(options, owner, exported.memories, output)
     show_problems([*owner.problems, *exported.problems])
-    if not flags.quiet:
+    if not quiet:
         _show_receipt(exported, owner)
     return 0
 
@@ -62,8 +60,6 @@ run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
 
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
-    from contextasm.text.exchange.json_formats import write_json_lines
-    from contextasm.workspace.atomic import as_bytes, write
 
     text = write_json_lines(memories)
     if output in {None, "-"}:
@@ -76,10 +72,6 @@ def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], out
 def _write_bundle(
     options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
 ) -> None:
-    from contextasm.model import ContextasmError
-    from contextasm.text.exchange.okf import write_okf
-    from contextasm.workspace.atomic import as_bytes
-    from contextasm.workspace.exchange_files import refuse_filled_folder, write_folder
 
     if output in {None, "", "-"}:
         raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")
@@ -91,13 +83,9 @@ def _write_bundle(
 
 def _settled_path(options: Options, owner: Owner, output: str) -> Path:
     """The path of an output. Raises `ContextasmError` for a file that a build could read."""
-    from contextasm.config.inputs import build_inputs
-    from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.workspace.outputs import OutputFile, refuse_inputs
-
     process = process_environment()
     target = OutputFile.named("text", output)
-    # The inputs are those of every layer and agent, whatever this build would show: it needs neither.
+    # The inputs are those of every layer and agent: it does not matter what this build would show.
     prepared = prepare_build(
         options._replace(agent=None, team=None, audience=None),
         process,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -11,8 +11,13 @@ from contextasm.cli.options import JsonOption, QuietOption, record_argument, tak
 from contextasm.cli.output import format_json, require_stdout, write_receipt
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner
+from contextasm.model import ContextasmError
+from contextasm.records.feedback import feedback_on
 from contextasm.rendering.json_codec import INLINE, Positive
-from contextasm.text.data.events import Feedback
+from contextasm.text.data.events import Feedback, feedback_line
+from contextasm.workspace.editing.files import append_line
 
 
 class FeedbackDocument(TypedDict):
@@ -27,40 +32,28 @@ class FeedbackDocument(TypedDict):
     """What was said of the build."""
 
 
-class FeedbackFlags(NamedTuple):
-    """The flags of `feedback` beside its workspace and its day, as typed."""
-
-    useful: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="A fragment of the build that helped, by id or FILE:LINE; repeatable."),
-    ] = None
-    wrong: Annotated[list[str] | None, typer.Option(metavar="ID", help="One that is not true; repeatable.")] = None
-    missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Something that the build lacked; repeatable.")
-    ] = None
-    json: JsonOption = False
-    quiet: QuietOption = False
-
-
 def add_feedback(
     options: Options,
     record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
     *,
-    flags: FeedbackFlags,
+    useful: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A fragment of the build that helped, by id or FILE:LINE; repeatable."),
+    ] = None,
+    wrong: Annotated[list[str] | None, typer.Option(metavar="ID", help="One that is not true; repeatable.")] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Something that the build lacked; repeatable.")
+    ] = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
     The fragments have to be shown in that build. Of two judgements on a fragment in one record the later counts. Layers
     that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
-    settings where the feedback calls for them.
+    settings if the feedback calls for them.
     """
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.owner import find_owner
-    from contextasm.records.feedback import feedback_on
-    from contextasm.text.data.events import feedback_line
-    from contextasm.workspace.editing.files import append_line
-
-    if flags.json or not flags.quiet:
+    if json or not quiet:
         require_stdout()
     opened = open_record(record, options.workspace, process_environment())
     owner = find_owner(options._replace(workspace=_workspace_of(opened)), process_environment(), needed=False)
@@ -69,16 +62,16 @@ def add_feedback(
         opened.path,
         owner.workspace,
         owner.day,
-        useful=flags.useful or (),
-        wrong=flags.wrong or (),
-        missing=[typed_text(text, "--missing", masked=True) for text in flags.missing or ()],
+        useful=useful or (),
+        wrong=wrong or (),
+        missing=[typed_text(text, "--missing", masked=True) for text in missing or ()],
     )
     path = f"feedback/{feedback.day[:7]}.jsonl"
     recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
-    if flags.json:
+    if json:
         write_receipt(format_json(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}))
-    elif not flags.quiet:
+    elif not quiet:
         counts = (f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
         write_receipt(f"appended to {path}:{line}: {', '.join(counts)} (record {feedback.record})\n")
     return 0
@@ -88,9 +81,7 @@ run = takes_options(add_feedback, ("workspace", "date", "tz"))
 
 
 def _workspace_of(opened: OpenedRecord) -> str:
-    """The folder of the record's workspace. Raises `ContextasmError` where there is none."""
-    from contextasm.model import ContextasmError
-
+    """The folder of the record's workspace. Raises `ContextasmError` if it has none."""
     if opened.root is None:
         hint = "name the workspace with -w DIR"
         raise ContextasmError(str(opened.path), "this record is in no workspace to write the feedback to", hint)

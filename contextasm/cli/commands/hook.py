@@ -47,19 +47,19 @@ def hook(
         from contextasm.integrations.hook import config_text
 
         write_stdout(config_text(call.hosts[0], call))
-        write_stderr(f"paste this into {call.rules[0].settings}, beside what is there")
+        write_stderr(f"paste this into {call.rules[0].settings}, next to what it holds")
         return 0
     if sys.stdin and sys.stdin.isatty():
         from contextasm.model import ContextasmError
 
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
-        raise ContextasmError("hook", "standard input is a terminal, and no event of a host", hint)
+        raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)
     write_stdout(answer_text(read_stdin("hook", "event"), call, _process()))
     return 0
 
 
 def _process() -> ProcessEnvironment:
-    """The environment of this process; its folder is the empty path where it is gone."""
+    """The environment of this process; its folder is the empty path if it is gone."""
     from pathlib import Path
 
     from contextasm.config.resolve import process_environment

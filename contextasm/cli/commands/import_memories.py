@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -12,14 +12,18 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
-from contextasm.model import Problem
+from contextasm.config.input.values import require_known
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner, place_for_memories
+from contextasm.memories.storage import storage_of
+from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count
+from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
-
-if TYPE_CHECKING:
-    from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart
-    from contextasm.workspace.editing.import_memories import ImportOutcome
+from contextasm.workspace.editing.import_memories import ImportOutcome
+from contextasm.workspace.exchange_files import read_import_files, source_file
 
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""
@@ -45,15 +49,6 @@ class ImportedData(TypedDict):
     """The id of the memory that says the same; empty for none."""
 
 
-class LeftOutData(TypedDict):
-    """One part."""
-
-    where: str
-    """Its place in the file."""
-    what: str
-    """What it is."""
-
-
 class ImportedDocument(TypedDict):
     """The outcome of each entry, as `ctxasm import --json` prints it."""
 
@@ -72,24 +67,8 @@ class ImportedDocument(TypedDict):
     """Every entry, in order."""
     problems: list[Problem]
     """What was wrong with entries."""
-    left_out: list[LeftOutData]
+    left_out: list[LeftOutPart]
     """Parts of the files that are in no memory."""
-
-
-class ImportFlags(NamedTuple):
-    """The flags of `import` beside its owner, as typed."""
-
-    file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write to this file (default: memories/imported-FROM.md of the owner)."),
-    ] = None
-    update: Annotated[
-        bool,
-        typer.Option("--update", help="Let memories that are there already take over what the file has otherwise."),
-    ] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False
-    json: JsonOption = False
-    quiet: QuietOption = False
 
 
 def import_memories(
@@ -102,35 +81,42 @@ def import_memories(
         str, typer.Argument(metavar="PATH", help="The file, or the folder of memories; - reads standard input.")
     ],
     *,
-    flags: ImportFlags,
+    file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write to this file (default: memories/imported-FROM.md of the owner)."),
+    ] = None,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Let memories that are there already take over what the file has otherwise."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
-    A memory goes by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
-    where it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
+    A memory is known by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
+    if it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
     are named with their places.
     """
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.owner import find_owner, place_for_memories
-    from contextasm.memories.storage import storage_of
-
-    if flags.json or not flags.quiet:
+    if json or not quiet:
         require_stdout()
     checked = _read_entries(source, path)
     process = process_environment()
-    owner = find_owner(options, process, reads_memories=flags.dry_run)
+    owner = find_owner(options, process, reads_memories=dry_run)
     show_problems(owner.problems)
-    place = place_for_memories(owner, flags.file, process)
-    if flags.file is None:
+    place = place_for_memories(owner, file, process)
+    if file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
-    if not flags.dry_run:
+    if not dry_run:
         recover_first(owner.workspace)
     storage = storage_of(owner.workspace, place.path)
-    outcomes = storage.import_entries(place, checked.entries, update=flags.update, dry_run=flags.dry_run)
-    if flags.json:
-        write_receipt(format_json(ImportedDocument, _receipt_data(outcomes, checked, flags)))
-    elif not flags.quiet:
-        write_receipt("".join(f"{line}\n" for line in _receipt_lines(outcomes, checked.left_out, flags)))
+    outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
+    if json:
+        write_receipt(format_json(ImportedDocument, _receipt_data(outcomes, checked, dry_run=dry_run)))
+    elif not quiet:
+        lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
+        write_receipt("".join(f"{line}\n" for line in lines))
     _show_first_problems(checked.problems)
     return 0
 
@@ -146,12 +132,6 @@ def _show_first_problems(problems: Sequence[Problem]) -> None:
 
 def _read_entries(source: str, path: str) -> CheckedEntries:
     """The entries of a file or folder, checked. Raises `ContextasmError` for an unknown format and broken input."""
-    from contextasm.config.input.values import require_known
-    from contextasm.config.input.yaml_loader import load_yaml
-    from contextasm.model import ContextasmError
-    from contextasm.text.exchange.entry import checked_entries
-    from contextasm.workspace.exchange_files import read_import_files, source_file
-
     read, folder_files = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
     if path == "-":
         files = [source_file("standard input", read_stdin("-", "memories"))]
@@ -164,7 +144,7 @@ def _read_entries(source: str, path: str) -> CheckedEntries:
 
 
 def _receipt_lines(
-    outcomes: Sequence[ImportOutcome], left_out: Sequence[LeftOutPart], flags: ImportFlags
+    outcomes: Sequence[ImportOutcome], left_out: Sequence[LeftOutPart], *, update: bool, dry_run: bool
 ) -> Iterator[str]:
     """The number of entries of each outcome, then what a person may want to look at."""
     counts = Counter(outcome.what for outcome in outcomes)
@@ -172,8 +152,8 @@ def _receipt_lines(
     target = f" to {', '.join(places)}" if places else ""
     parts = [f"{counts[what]:,} {words}{target if what == 'added' else ''}" for what, words in WORDS.items()]
     told = [part for part, what in zip(parts, WORDS, strict=True) if counts[what] or what == "added"]
-    yield f"{'would be: ' if flags.dry_run else ''}{'; '.join(told)}"
-    hint = "" if flags.update else " (--update takes it over)"
+    yield f"{'would be: ' if dry_run else ''}{'; '.join(told)}"
+    hint = "" if update else " (--update takes it over)"
     yield from _listed([_differing_line(outcome, hint) for outcome in outcomes if outcome.differing])
     yield from _listed([_alike_line(outcome) for outcome in outcomes if outcome.alike])
     yield from _listed([*_left_out_lines(left_out)])
@@ -202,9 +182,9 @@ def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
         yield f"left out {first}: {what}" + (f", and {len(others):,} more" if others else "")
 
 
-def _receipt_data(outcomes: Sequence[ImportOutcome], checked: CheckedEntries, flags: ImportFlags) -> dict[str, object]:
+def _receipt_data(outcomes: Sequence[ImportOutcome], checked: CheckedEntries, *, dry_run: bool) -> dict[str, object]:
     """The receipt, with what `ImportedDocument` has of it."""
     counts = Counter(outcome.what for outcome in outcomes)
     memories = [outcome._asdict() | {"outcome": outcome.what} for outcome in outcomes]
     numbers = {what: counts[what] for what in WORDS}
-    return checked._asdict() | numbers | {"dry_run": flags.dry_run, "memories": memories}
+    return checked._asdict() | numbers | {"dry_run": dry_run, "memories": memories}

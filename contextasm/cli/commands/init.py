@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import format_json, shown, write_stdout
-
-if TYPE_CHECKING:
-    from contextasm.workspace.scaffold import StarterFile
+from contextasm.config.input.options import Options
+from contextasm.config.input.values import parse_name
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.text.names.templates import one_line
+from contextasm.workspace.folder import MARKS, find_workspace
+from contextasm.workspace.scaffold import StarterFile, agent_files, create_file, team_files, workspace_files
 
 
 class StarterFileData(TypedDict):
@@ -55,9 +60,6 @@ def run(
 
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once.
     """
-    from contextasm.text.names.templates import one_line
-    from contextasm.workspace.scaffold import create_file
-
     agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
     root = _root(folder, named=bool(agents or teams))
     made: list[dict[str, object]] = []
@@ -75,38 +77,27 @@ def run(
 
 
 def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
-    from contextasm.config.input.values import parse_name
 
     return [parse_name(name, flag) for name in names or ()]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:
-    """The folder to create files in, relative to the current folder where it was found upwards."""
-    import os
-
-    from contextasm.config.input.options import Options
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_workspace
-    from contextasm.workspace.folder import find_workspace
-
+    """The folder to create files in, relative to the current folder if it was found upwards."""
     process = process_environment()
     if folder is not None or not named:
         return Path(folder or ".")
     if process.environment.get("CTXASM_WORKSPACE"):
         return Path(os.path.relpath(open_workspace(Options(), process).root))
-    # A folder of other tools is no place for agents unless a person says so: this folder becomes a workspace.
+    # A folder of other tools gets agents only if a person says so: this folder becomes a workspace.
     found = find_workspace(process.folder)
     return Path(os.path.relpath(os.path.realpath(found))) if found else Path()
 
 
 def _starter_files(root: Path, agents: Sequence[str], teams: Sequence[str]) -> Sequence[StarterFile]:
-    """The files of a new workspace, where `root` is none yet, and of the agents and teams.
+    """The files of a new workspace, if `root` is not one yet, and of the agents and teams.
 
     Without names, a workspace that has no agent but `assistant` gets the files of that one.
     """
-    from contextasm.workspace.folder import MARKS
-    from contextasm.workspace.scaffold import agent_files, team_files, workspace_files
-
     unnamed = not agents and not teams
     existing = {path.name for path in (root / "agents").glob("*") if path.is_dir()}
     if unnamed and existing <= {FIRST_AGENT}:

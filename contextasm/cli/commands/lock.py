@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, show_taken, write_receipt, write_stderr
 from contextasm.cli.owner import recover_first
+from contextasm.config.approval import drift, instructing_files, load_approved
 from contextasm.config.input.options import Options
+from contextasm.config.input.settings import LOCK_FILE
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.json_codec import Digest
-
-if TYPE_CHECKING:
-    from contextasm.model import Document
-    from contextasm.workspace.folder import Folder
-    from contextasm.workspace.recording import ChangedInput
-
-
-class ChangedFile(TypedDict):
-    """One file that differs."""
-
-    path: str
-    """The file."""
-    kind: Literal["added", "changed", "gone"]
-    """How it differs."""
+from contextasm.text.cleaning.clean import hidden_words
+from contextasm.text.data.lock_file import format_lock, quoted_path
+from contextasm.workspace.editing.files import locked, open_file, save_file
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import ChangedInput
 
 
 class ApprovedFile(TypedDict):
@@ -43,7 +39,7 @@ class LockDocument(TypedDict):
     schema: Literal["ctxasm.lock/1"]
     written: bool
     """Whether the approval lock was written."""
-    changes: list[ChangedFile]
+    changes: list[ChangedInput]
     """Files that differ from those approved before."""
     files: list[ApprovedFile]
     """Every approved file."""
@@ -60,13 +56,6 @@ def lock(
 
     Prints each file that changed, came or went since the last time. A file with hidden characters is refused.
     """
-    from contextasm.config.approval import drift, instructing_files, load_approved
-    from contextasm.config.input.settings import LOCK_FILE
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_workspace
-    from contextasm.text.data.lock_file import format_lock
-    from contextasm.workspace.editing.files import locked, open_file, save_file
-
     if json or not quiet:
         require_stdout()
     process = process_environment()
@@ -97,14 +86,11 @@ run = takes_options(lock, ("profile", "workspace"))
 
 def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
     """The files at these paths. Raises `ContextasmError` for one that can't be read."""
-    from contextasm.model import ContextasmError, Problem
-    from contextasm.text.data.lock_file import quoted_path
-
     documents: list[Document] = []
     for path in paths:
         read = workspace.read(path)
         if isinstance(read, Problem):
-            raise ContextasmError(quoted_path(path), read.message, "put that right; nothing has been approved")
+            raise ContextasmError(quoted_path(path), read.message, "correct that; nothing has been approved")
         if read:
             documents.append(read)
     return documents
@@ -112,9 +98,6 @@ def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
 
 def _show_hidden_characters(documents: Sequence[Document]) -> bool:
     """Write each run of hidden characters to standard error; returns whether there is one."""
-    from contextasm.text.cleaning.clean import hidden_words
-    from contextasm.text.data.lock_file import quoted_path
-
     runs = [(quoted_path(document.path), run) for document in documents for run in document.hidden]
     for path, run in runs:
         write_stderr(f"ctxasm: warning: {path}:{run.line}: {hidden_words(run)}")
@@ -122,7 +105,6 @@ def _show_hidden_characters(documents: Sequence[Document]) -> bool:
 
 
 def _refuse_hidden_characters() -> int:
-    from contextasm.config.input.settings import LOCK_FILE
 
     what = "nothing has been approved, because no reviewer can see these characters"
     write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
@@ -130,8 +112,6 @@ def _refuse_hidden_characters() -> int:
 
 
 def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
-    from contextasm.config.input.settings import LOCK_FILE
-    from contextasm.text.data.lock_file import quoted_path
 
     words = {"added": "new", "changed": "changed", "gone": "gone"}
     lines = [f"{words[change.kind]} {quoted_path(change.path)}" for change in changes]

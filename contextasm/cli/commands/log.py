@@ -10,6 +10,9 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
 from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner
+from contextasm.workspace.editing.files import append_log
 
 
 class LogDocument(TypedDict):
@@ -30,10 +33,6 @@ def append_entry(
     quiet: QuietOption = False,
 ) -> int:
     """Append an entry to the log of the day, after a blank line; a missing log is created."""
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.owner import find_owner
-    from contextasm.workspace.editing.files import append_log
-
     if json or not quiet:
         require_stdout()
     entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -10,11 +10,12 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, require_stdout, show_problems, write_receipt
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
+from contextasm.config.input.values import require_known
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner, ids_of_folders
+from contextasm.memories.status import StatusChange, change_status
 from contextasm.model import Memory
 from contextasm.rendering.json_codec import INLINE
-
-if TYPE_CHECKING:
-    from contextasm.memories.status import StatusChange
 
 
 class MemoryStatusData(TypedDict):
@@ -57,11 +58,6 @@ def memory(
 
     Only active and approved memories are shown. All memories change, or none; the rest of their files stays as it is.
     """
-    from contextasm.config.input.values import require_known
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.owner import find_owner, ids_of_folders
-    from contextasm.memories.status import change_status
-
     require_known(action, ACTIONS, "memory", "action")
     if json or not quiet:
         require_stdout()

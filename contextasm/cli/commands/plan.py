@@ -11,7 +11,10 @@ import typer
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
 from contextasm.cli.output import format_json, format_table, is_rich_terminal, show_problems, show_taken, write_stdout
 from contextasm.config.input.options import Options
+from contextasm.config.input.values import parse_budgets
 from contextasm.model import Context
+from contextasm.rendering.documents import PlanDocument, budget_plan
+from contextasm.rendering.tables import plan_table
 
 
 def plan(
@@ -22,10 +25,6 @@ def plan(
     json: JsonOption = False,
 ) -> int:
     """Show the tokens of each layer under several budgets."""
-    from contextasm.config.input.values import parse_budgets
-    from contextasm.rendering.documents import PlanDocument, budget_plan
-    from contextasm.rendering.tables import plan_table
-
     sizes = parse_budgets(budgets, "--budgets")
     job = prepare_context(options, locked=locked)
     show_taken(job.taken)

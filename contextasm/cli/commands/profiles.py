@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, completer
 from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.config.input.values import require_known
+from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
+from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import Count
 
 
@@ -38,12 +42,6 @@ def run(
     json: JsonOption = False,
 ) -> int:
     """List the profiles, or print the file of one, to start a profile from."""
-    from pathlib import Path
-
-    from contextasm.config.input.values import require_known
-    from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
-    from contextasm.model import ContextasmError
-
     if name is not None and json:
         raise ContextasmError("--json", f"does not go with the file of {name}, which is YAML", "leave one of them out")
     if name is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -10,10 +11,13 @@ from contextasm.cli.options import JsonOption, QuietOption, takes_options
 from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.memories.additions import NewMemoryReader
+from contextasm.memories.owner import find_owner, place_for_memories
+from contextasm.memories.storage import storage_of
 from contextasm.rendering.json_codec import Positive, Share
-
-if TYPE_CHECKING:
-    from contextasm.workspace.editing.remember import NewMemory, RememberOutcome
+from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value
+from contextasm.workspace.editing.remember import NewMemory, RememberOutcome
 
 
 class RememberedData(TypedDict):
@@ -43,31 +47,6 @@ class RememberedDocument(TypedDict):
     """Every memory, as given."""
 
 
-class MemoryFlags(NamedTuple):
-    """The flags of `remember` other than its owner and its day, as typed."""
-
-    kind: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
-    ] = "note"
-    importance: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="0 to 1, or low, medium, high, critical (default: that of the file, or 0.5)."),
-    ] = None
-    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; repeatable.")] = None
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The subject; memories with the same key are of one subject.")
-    ] = None
-    supersedes: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A memory that this one replaces; repeatable.")
-    ] = None
-    file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write to this file (default: memories/YYYY-MM.md of the owner).")
-    ] = None
-    force: Annotated[bool, typer.Option("--force", help="Store the memory even if another one says the same.")] = False
-    json: JsonOption = False
-    quiet: QuietOption = False
-
-
 def add_memories(
     options: Options,
     text: Annotated[
@@ -77,7 +56,26 @@ def add_memories(
         ),
     ],
     *,
-    flags: MemoryFlags,
+    kind: Annotated[
+        str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
+    ] = "note",
+    importance: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="0 to 1, or low, medium, high, critical (default: that of the file, or 0.5)."),
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; repeatable.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The subject; memories with the same key are of one subject.")
+    ] = None,
+    supersedes: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A memory that this one replaces; repeatable.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write to this file (default: memories/YYYY-MM.md of the owner).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Store the memory even if another one says the same.")] = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Add a memory to the owner's file of the month.
 
@@ -85,25 +83,20 @@ def add_memories(
     up by 0.1, and it gets the new tags, key and type if it has none. Standard output gets one line for
     each memory.
     """
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.additions import NewMemoryReader
-    from contextasm.memories.owner import find_owner, place_for_memories
-    from contextasm.memories.storage import storage_of
-
-    if flags.json or not flags.quiet:
+    if json or not quiet:
         require_stdout()
-    reader = NewMemoryReader(_shared_fields(flags))
+    reader = NewMemoryReader(_shared_fields(kind, importance, tag or (), key, supersedes or ()))
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)
     process = process_environment()
-    owner = find_owner(options, process, needed=flags.file is None)
+    owner = find_owner(options, process, needed=file is None)
     recover_first(owner.workspace)
-    place = place_for_memories(owner, flags.file, process)
-    outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=flags.force)
-    if flags.json:
+    place = place_for_memories(owner, file, process)
+    outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)
+    if json:
         data = [_outcome_data(outcome) for outcome in outcomes]
         write_receipt(format_json(RememberedDocument, {"memories": data}))
-    elif not flags.quiet:
+    elif not quiet:
         write_receipt("".join(f"{_outcome_line(outcome)}\n" for outcome in outcomes))
     return 0
 
@@ -127,16 +120,15 @@ def _outcome_data(outcome: RememberOutcome) -> dict[str, object]:
     return outcome.memory._asdict() | more
 
 
-def _shared_fields(flags: MemoryFlags) -> NewMemory:
-    """The fields that the flags give to each memory, with an empty text."""
-    from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value
-    from contextasm.workspace.editing.remember import NewMemory
-
+def _shared_fields(
+    kind: str, importance: str | None, tags: Sequence[str], key: str | None, supersedes: Sequence[str]
+) -> NewMemory:
+    """The fields that the flags, as typed, give to each memory, with an empty text."""
     return NewMemory(
         text="",
-        type=parse_type(flags.kind, "--type"),
-        importance=None if flags.importance is None else parse_importance(flags.importance, "--importance"),
-        tags=parse_items(flags.tag or (), "--tag"),
-        key="" if flags.key is None else parse_value(flags.key, "--key"),
-        supersedes=parse_items(flags.supersedes or (), "--supersedes"),
+        type=parse_type(kind, "--type"),
+        importance=None if importance is None else parse_importance(importance, "--importance"),
+        tags=parse_items(tags, "--tag"),
+        key="" if key is None else parse_value(key, "--key"),
+        supersedes=parse_items(supersedes, "--supersedes"),
     )

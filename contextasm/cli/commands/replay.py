@@ -5,20 +5,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
 
 import typer
 
-from contextasm.cli.commands.lock import ChangedFile
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
 from contextasm.cli.output import format_json, write_stderr, write_stdout
+from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import FILE
+from contextasm.config.profiles.loader import is_profile_path
+from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.config.workspace_folder import open_mirrored_folder, open_workspace
+from contextasm.model import ContextasmError, Profile
+from contextasm.records.record import Record
+from contextasm.records.replay import (
+    Replay,
+    changed_config,
+    find_record,
+    load_record,
+    program_versions,
+    replay,
+    stored_inputs,
+)
+from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
-
-if TYPE_CHECKING:
-    from contextasm.config.input.options import ProcessEnvironment
-    from contextasm.records.record import Record
-    from contextasm.records.replay import Replay
+from contextasm.workspace.atomic import STATE_FOLDER
+from contextasm.workspace.outputs import OutputFile
+from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
 
 
 class ReplayDocument(TypedDict):
@@ -34,8 +50,8 @@ class ReplayDocument(TypedDict):
     etag_before: Digest
     """The SHA-256 of the recorded context."""
     etag: Digest | None
-    """The SHA-256 of the context of now; null where it can't be built."""
-    changes: list[ChangedFile]
+    """The SHA-256 of the context of now; null if it can't be built."""
+    changes: list[ChangedInput]
     """Inputs that differ."""
     differences: list[str]
     """What else differs, in words."""
@@ -57,9 +73,6 @@ def run(
     nothing is written, each changed input is named, and the exit code is 1. With --json, standard output gets the
     result of the comparison in place of the context.
     """
-    from contextasm.config.resolve import process_environment
-    from contextasm.rendering.formats import format_context
-
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
@@ -90,28 +103,21 @@ class OpenedRecord(NamedTuple):
     path: Path
     record: Record
     root: Path | None
-    """The workspace of the record; None where there is none."""
+    """The workspace of the record; None without one."""
 
 
 def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord:
-    """The record of a path, or of the first digits of an id. Raises `ContextasmError` if there is none."""
+    """The record of a path, or of the first digits of an id. Raises `ContextasmError` for none."""
     opened = find_opened_record(name, workspace, process)
     if opened:
         return opened
-    from contextasm.model import ContextasmError
 
     hint = "give its file, or the first digits of its id; `ctxasm build --record` writes one"
     raise ContextasmError(name, "no such record", hint)
 
 
 def find_opened_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord | None:
-    """The record of a path, or of the first digits of an id; None if there is none."""
-    from contextasm.config.input.options import Options
-    from contextasm.config.workspace_folder import open_workspace
-    from contextasm.model import ContextasmError
-    from contextasm.records.replay import find_record, load_record
-    from contextasm.workspace.atomic import STATE_FOLDER
-
+    """The record of a path, or of the first digits of an id; None if it is not found."""
     try:
         root = Path(open_workspace(Options(workspace=workspace), process).root)
     except ContextasmError:
@@ -128,14 +134,7 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
 
 
 def replay_record(opened: OpenedRecord) -> Replay:
-    """Build a record again. Raises `ContextasmError` where there is neither a stored input nor a workspace."""
-    from contextasm.config.build import load_counter
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_mirrored_folder
-    from contextasm.model import ContextasmError
-    from contextasm.records.replay import replay, stored_inputs
-    from contextasm.workspace.recording import SnapshotWorkspace
-
+    """Build a record again. Raises `ContextasmError` without stored inputs and without a workspace."""
     record, process = opened.record, process_environment()
     counter, counts = load_counter(record.request.tokenizer, process.environment)
     inputs = stored_inputs(record, opened.path)
@@ -144,7 +143,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
     elif opened.root is not None:
         result = replay(record, open_mirrored_folder(opened.root, process, offline=True), counter)
     else:
-        what = "its inputs are not stored, and there is no workspace here"
+        what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")
     if counts:
         counts.save()
@@ -153,10 +152,8 @@ def replay_record(opened: OpenedRecord) -> Replay:
 
 def _show_changed_config(opened: OpenedRecord) -> None:
     """Write the settings, rules and profiles that changed to standard error: a replay takes those of the record."""
-    from contextasm.records.replay import changed_config
-
     for change in changed_config(opened.record, opened.root) if opened.root else ():
-        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay goes by what the record holds of it")
+        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
 
 def show_differences(opened: OpenedRecord, result: Replay) -> int:
@@ -176,11 +173,62 @@ def show_differences(opened: OpenedRecord, result: Replay) -> int:
 
 def _reason_without_changes(record: Record, result: Replay) -> str:
     """The reason why the same inputs give another context: another version, or a record that is not as it was."""
-    from contextasm.records.replay import program_versions
-
     now = program_versions(record.request.tokenizer)
     for name, version in record.making.versions:
         if now.get(name, version) != version:
             return f"{name} {version} wrote it and this is {now[name]}: use that version"
     parts = " and ".join(name.replace("_", " ") for name in result.differences)
     return f"they do not give the recorded {parts}: record the build again with `ctxasm build --record`"
+
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+
+
+class BuildOptions(NamedTuple):
+    """Options and profile of a build that is yet to be prepared."""
+
+    options: Options
+    profile: Profile | None = None
+    """Profile stored with a record; None for the one that the options name."""
+    targets: tuple[OutputFile, ...] = ()
+    """Files that the build goes to."""
+
+    def prepare(self, process: ProcessEnvironment, workspace: Folder | None = None) -> PreparedBuild:
+        """The build in the workspace of the options, or in this one. Raises `ContextasmError`."""
+        return prepare_build(self.options, process, workspace, stored_profile=self.profile, targets=self.targets)
+
+
+def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildOptions:
+    """The options of a side that is built: those given here, else those of the records, with their profile."""
+    profile = None
+    for opened in records:
+        if options.profile is None and options.strategy is None and options.scope is None:
+            profile = profile or _typed_profile(opened)
+        recorded = {key: value for key, value in _recorded_options(opened).items() if value}
+        missing: dict[str, Any] = {key: value for key, value in recorded.items() if not getattr(options, key)}
+        options = options._replace(**missing)
+    return BuildOptions(options, profile)
+
+
+def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
+    """The options of a record by name; variables of its environment count as typed."""
+    record = opened.record
+    variables = {
+        setting.key: setting.value for setting in record.making.settings if setting.origin.startswith("CTXASM_")
+    }
+    workspace = {"workspace": str(opened.root)} if opened.root else {}
+    typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
+    return {**variables, **typed, "topic": record.request.topic, "audience": record.request.audience, **workspace}
+
+
+def _typed_profile(opened: OpenedRecord) -> Profile | None:
+    """The stored profile of a record for which a file was named on the command line or in the environment."""
+    making = opened.record.making
+    setting = next((setting for setting in making.settings if setting.key == "profile"), None)
+    if setting is None or not is_profile_path(setting.value) or not setting.origin.startswith(("--", "CTXASM_")):
+        return None
+    for change in changed_config(opened.record, opened.root) if opened.root else ():
+        if change.path != FILE and not change.path.startswith("rules/"):
+            write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the profile of the record is used")
+    return making.profile

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
 from contextasm.config.input.options import Options
-from contextasm.model import Rule, Target
+from contextasm.config.input.values import require_known
+from contextasm.config.resolve import open_rules, process_environment
+from contextasm.model import Rule, RuleTrace, Target
+from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
 from contextasm.rendering.json_codec import Positive
-
-if TYPE_CHECKING:
-    from contextasm.model import RuleTrace
+from contextasm.rendering.tables import rule_trace_table
+from contextasm.rules.apply import rule_traces
+from contextasm.rules.evaluate import EFFECTS, in_precedence
 
 ACTIONS: Sequence[str] = ("list", "eval")
 """What can be done with rules."""
@@ -52,7 +55,7 @@ class RuleData(TypedDict):
     rule: str
     """The rule's name."""
     path: str
-    """The file that it stands in."""
+    """Its file."""
     line: Positive
     """The line of the file at which it begins."""
     priority: float
@@ -87,8 +90,6 @@ def rules(
     json: JsonOption = False,
 ) -> int:
     """List the rules, or show which of them fire for a request, without a build."""
-    from contextasm.config.input.values import require_known
-
     if require_known(action, ACTIONS, "rules", "action") == "list":
         text = _rule_list(options, as_json=json)
     else:
@@ -101,8 +102,6 @@ run = takes_options(rules, all_but("format"))
 
 
 def _rule_list(options: Options, *, as_json: bool) -> str:
-    from contextasm.config.resolve import open_rules, process_environment
-    from contextasm.rules.evaluate import in_precedence
 
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
@@ -111,16 +110,12 @@ def _rule_list(options: Options, *, as_json: bool) -> str:
 
 
 def _rule_traces(options: Options, *, as_json: bool) -> str:
-    from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
-    from contextasm.rendering.tables import rule_trace_table
 
     job = prepare_request(options)
     show_taken(job.taken)
     evaluation = job.build.rules
     traces: Sequence[RuleTrace] = ()
     if evaluation is not None:
-        from contextasm.rules.apply import rule_traces
-
         traces = rule_traces(evaluation)
     if as_json:
         return format_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
@@ -143,8 +138,6 @@ def _rule_row(rule: Rule) -> Sequence[str]:
 
 def _effects(rule: Rule) -> Mapping[str, Sequence[str]]:
     """The effects of a rule by action, as a rule file has them."""
-    from contextasm.rules.evaluate import EFFECTS
-
     return {
         action: [kind.words.format(target=_target_text(target), value=value) for target, value in kind.asked(rule)]
         for action, kind in EFFECTS.items()

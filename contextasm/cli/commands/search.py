@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, all_but, flag_names, takes_options
 from contextasm.cli.output import (
+    build_progress,
     format_json,
     format_table,
     read_stdin,
@@ -20,10 +23,15 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options
-from contextasm.rendering.json_codec import Count, Positive, Share
-
-if TYPE_CHECKING:
-    from contextasm.model import Memory, Score
+from contextasm.config.owners import owner_folder
+from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.memories.search import best_memories, searched_topic
+from contextasm.model import ContextasmError, Memory, Score
+from contextasm.rendering.json_codec import Count, Positive
+from contextasm.rendering.tables import format_columns, hit_rows
+from contextasm.retrieval.reading.audience import for_audience
+from contextasm.text.names.places import OwnerKind
+from contextasm.upkeep.archive import EVERY_OWNER, ArchiveHit, search_archives
 
 
 class HitData(TypedDict):
@@ -55,30 +63,13 @@ class SearchDocument(TypedDict):
     """The memories that match, the best first."""
 
 
-class ArchiveHitData(TypedDict):
-    """One text that matches."""
-
-    path: str
-    """The archive, relative to the workspace."""
-    line: Positive
-    """The line at which it begins, counted from 1."""
-    day: str
-    """The day of the log, or of archiving; empty for none."""
-    source: str
-    """The file and line that it stood at before; empty for a line of a log."""
-    text: str
-    """The text."""
-    similarity: Share
-    """Its similarity to the topic, 1 for the best hit."""
-
-
 class ArchiveSearchDocument(TypedDict):
     """Archived texts that answer a topic, as `ctxasm search --archive --json` prints them."""
 
     schema: Literal["ctxasm.archive-search/1"]
     searched: Count
     """How many archived texts were searched."""
-    hits: list[ArchiveHitData]
+    hits: list[ArchiveHit]
     """The texts that match, the best first."""
 
 
@@ -100,10 +91,6 @@ def show_hits(
     The memories are those of the agent or team that is named, or of both; without a name, those that a build would
     search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
     """
-    from contextasm.cli.progress import build_progress
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.search import best_memories, searched_topic
-
     typed = read_stdin("search -", "text") if text == "-" else text
     if archive:
         return _search_archives(options, searched_topic(options, typed, everywhere=everywhere), top, json=json)
@@ -118,7 +105,7 @@ def show_hits(
         write_stdout(shown(_hit_table(hits)))
     show_problems(found.problems)
     if not hits:
-        what = f"none of {found.searched:,} memories matches" if found.searched else "there is no memory to search"
+        what = f"none of {found.searched:,} memories matches" if found.searched else "no memory to search was found"
         write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 
@@ -129,11 +116,6 @@ Hit = tuple["Memory", "Score"]
 
 
 def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
-    from contextasm.config.owners import owner_folder
-    from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.retrieval.reading.audience import for_audience
-    from contextasm.text.names.places import OwnerKind
-    from contextasm.upkeep.archive import EVERY_OWNER, search_archives
 
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build
@@ -153,18 +135,16 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
         write_stdout(format_table(("score", "where", "day", "text"), rows, (0,)))
     show_problems(problems)
     if not hits:
-        what = f"none of {searched:,} archived texts matches" if searched else "there is no archive"
+        what = f"none of {searched:,} archived texts matches" if searched else "no archive was found"
         write_stderr(f"ctxasm: {what}")
     return 0 if hits else 1
 
 
 def _refuse_options_of_builds(options: Options) -> None:
     """Raise `ContextasmError` for an option that a search in archives does not know."""
-    from contextasm.model import ContextasmError
-
     for field, default in Options._field_defaults.items():
         if field not in {"workspace", "agent", "team", "audience"} and getattr(options, field) != default:
-            what = "archives are searched by their words alone"
+            what = "archives are searched only by their words"
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
 
 
@@ -177,9 +157,6 @@ def _hit_data(memory: Memory, score: Score) -> dict[str, object]:
 def _hit_table(hits: Sequence[Hit]) -> str:
     """The hits as a table; on a terminal one block for each hit, with its text wrapped between words."""
     import sys
-    from shutil import get_terminal_size
-
-    from contextasm.rendering.tables import format_columns, hit_rows
 
     header, rows, right = hit_rows(hits)
     if not (sys.stdout and sys.stdout.isatty()):
@@ -189,8 +166,6 @@ def _hit_table(hits: Sequence[Hit]) -> str:
 
 def _hit_block(header: Sequence[str], row: Sequence[str], columns: int) -> str:
     """A hit for a terminal: score and place, the parts of the score, and the text."""
-    from textwrap import wrap
-
     score, *parts, name, place, kind, text = row
     indent = " " * (len(score) + 2)
     shares = "  ".join(f"{title} {part}" for title, part in zip(header[1:], parts, strict=False))

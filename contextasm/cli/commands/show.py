@@ -10,7 +10,10 @@ from contextasm.cli.options import JsonOption, takes_options
 from contextasm.cli.output import format_json, show_problems, shown, write_stdout
 from contextasm.cli.owner import READ_OWNER
 from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner, ids_of_folders
 from contextasm.model import Memory
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 
 class MemoriesDocument(TypedDict):
@@ -27,11 +30,7 @@ def show(
     *,
     json: JsonOption = False,
 ) -> int:
-    """Print a memory: its place, fields and text. Where several owners use the id, the memory of each is printed."""
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.owner import find_owner, ids_of_folders
-    from contextasm.workspace.editing.known_ids import WorkspaceIds
-
+    """Print a memory: its place, fields and text. If several owners use the id, the memory of each is printed."""
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)

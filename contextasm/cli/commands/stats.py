@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from textwrap import fill
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -23,14 +24,24 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.input.options import Options
+from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.settings import load_settings_file, resolve_settings
+from contextasm.config.resolve import prepare_build, process_environment, resolve_date
+from contextasm.config.workspace_folder import attach_store, open_workspace
+from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter
+from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
-
-if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
-    from contextasm.config.input.options import ProcessEnvironment
-    from contextasm.model import Document, Problem, TokenCounter
-    from contextasm.workspace.folder import Folder
+from contextasm.upkeep.stats import (
+    Contributor,
+    Duplicate,
+    Growth,
+    OwnerSize,
+    StatsDocument,
+    WorkspaceStats,
+    stats_data,
+)
+from contextasm.workspace.folder import Folder
 
 MOST_WEEKS = 520
 
@@ -48,11 +59,6 @@ def stats(
 
     The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
     """
-    from contextasm.config.input.settings import load_settings_file
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import attach_store, open_workspace
-    from contextasm.upkeep.stats import StatsDocument, WorkspaceStats, stats_data
-
     process = process_environment()
     workspace = open_workspace(options, process)
     overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
@@ -82,10 +88,7 @@ run = takes_options(stats, all_but("format"))
 
 
 def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild | None, str]:
-    """The build whose layers are shown; None, with advice, if the agent is not known."""
-    from contextasm.config.resolve import prepare_build
-    from contextasm.model import ContextasmError
-
+    """The build whose layers are shown; None, with what to do, if it is not said for which agent."""
     try:
         return prepare_build(options, process, workspace), ""
     except ContextasmError as error:
@@ -100,9 +103,6 @@ def _day_and_counter(
     """The day that counts as today, and the counter of tokens."""
     if job:
         return job.build.request.date, job.build.counter
-    from contextasm.config.build import load_counter
-    from contextasm.config.input.settings import load_settings_file, resolve_settings
-    from contextasm.config.resolve import resolve_date
 
     flags = {"date": options.date, "tz": options.tz, "tokenizer": options.tokenizer}
     settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
@@ -113,9 +113,6 @@ def _day_and_counter(
 
 def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
     """The files of the workspace in path order, and the problems of files that can't be read."""
-    from contextasm.model import Document, Problem
-    from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
-
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])
     paths = sorted({path for pattern in patterns for path in workspace.list(pattern)})
@@ -127,10 +124,6 @@ def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[
 _COMPRESSED = ("agents/**/*.md.gz", "teams/**/*.md.gz")
 """Archived logs."""
 
-
-if TYPE_CHECKING:
-    from contextasm.model import Context
-    from contextasm.upkeep.stats import Contributor, Duplicate, Growth, OwnerSize, WorkspaceStats
 
 _BAR = 20
 """Columns of the longest bar."""
@@ -170,7 +163,6 @@ def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, t
 
 
 def _title(title: str) -> str:
-    from textwrap import fill
 
     line = shown(one_line(title))
     return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import typer
 
@@ -19,36 +19,41 @@ from contextasm.cli.output import (
 )
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Options
-from contextasm.rendering.json_codec import Positive
+from contextasm.config.input.values import require_known
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.model import ContextasmError, Data, Document, Problem
+from contextasm.text.cleaning.clean import parse_data
+from contextasm.text.data.task_stack import (
+    Task,
+    TaskStack,
+    block,
+    list_tasks,
+    park,
+    parse_task_stack,
+    pop,
+    push,
+    resume,
+    task_line,
+)
+from contextasm.text.names.templates import one_line
+from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
-if TYPE_CHECKING:
-    from contextasm.text.data.task_stack import TaskStack
+_CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
+    "push": push,
+    "pop": pop,
+    "block": block,
+    "park": park,
+    "resume": resume,
+}
+"""The changes of a stack by the name of their action."""
 
-
-ACTIONS: Sequence[str] = ("push", "pop", "block", "park", "resume", "show")
+ACTIONS: Sequence[str] = (*_CHANGES, "show")
 """What can be done with the stack."""
 
 _EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
 """The argument of each action that needs one, as messages show it."""
-
-
-class TaskData(TypedDict):
-    """One task."""
-
-    id: str
-    """Its id."""
-    goal: str
-    """Its goal."""
-    parent: str
-    """The id of the task that it serves; empty for a root."""
-    status: Literal["active", "complete", "blocked"]
-    """Its status."""
-    result: str
-    """Its result; empty until it is complete."""
-    reason: str
-    """Why it is blocked or parked; empty if it is not."""
-    line: Positive
-    """Its line of tasks.yaml."""
 
 
 class TasksDocument(TypedDict):
@@ -57,7 +62,7 @@ class TasksDocument(TypedDict):
     schema: Literal["ctxasm.tasks/1"]
     current: str
     """The id of the current task; empty for none."""
-    tasks: list[TaskData]
+    tasks: list[Task]
     """Every task, in the order of the file."""
 
 
@@ -87,8 +92,6 @@ def task(
     A parked task stays unfinished while its parent is current again; resume takes it up by its id. The stack is stored
     in tasks.yaml. A profile that shows the stack uses the current goal as the topic, unless --topic names one.
     """
-    from contextasm.config.input.values import require_known
-
     require_known(action, ACTIONS, "task", "action")
     if json and action != "show":
         require_stdout()
@@ -108,33 +111,17 @@ run = takes_options(task, ("workspace",))
 
 def _resulting_stack(options: Options, action: str, text: str | None) -> TaskStack:
     """The stack in the file, after the action has changed it."""
-    from contextasm.config.input.yaml_loader import load_yaml
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_workspace
-    from contextasm.model import Document
-    from contextasm.text.cleaning.clean import parse_data
-    from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
-
     folder = open_workspace(options, process_environment())
     if action == "show":
         read = folder.read(TASK_FILE)
         return _task_stack(parse_data(read, load_yaml) if isinstance(read, Document) else read)
     argument = _argument(action, text)
     recover_first(folder)
-    return change_task_stack(folder, load_yaml, lambda old: _changes()[action](old, argument))
-
-
-def _changes() -> Mapping[str, Callable[[TaskStack, str], TaskStack]]:
-    """The changes of a stack by the name of their action."""
-    from contextasm.text.data.task_stack import block, park, pop, push, resume
-
-    return {"push": push, "pop": pop, "block": block, "park": park, "resume": resume}
+    return change_task_stack(folder, load_yaml, lambda old: _CHANGES[action](old, argument))
 
 
 def _argument(action: str, text: str | None) -> str:
     """The text of an action, in one line. Raises `ContextasmError` if it is missing."""
-    from contextasm.model import ContextasmError
-
     missing = {"push": "the goal", "pop": "the result", "block": "the reason", "resume": "the id of a task"}
     if action in missing and (text is None or (not text.strip() and action != "block")):
         raise ContextasmError(
@@ -146,9 +133,6 @@ def _argument(action: str, text: str | None) -> str:
 
 def _task_stack(data: object) -> TaskStack:
     """The stack that the file holds; empty without a file. Raises `ContextasmError` for an unreadable file."""
-    from contextasm.model import ContextasmError, Data, Problem
-    from contextasm.text.data.task_stack import TaskStack, parse_task_stack
-
     if isinstance(data, Problem):
         raise ContextasmError(f"{data.path}:{data.line}", data.message, "correct the file")
     if not isinstance(data, Data):
@@ -160,10 +144,7 @@ def _task_stack(data: object) -> TaskStack:
 
 
 def _stack_text(stack: TaskStack) -> str:
-    """One line for each task, the tasks that serve it below it; an unfinished task that is not current has its id."""
-    from contextasm.text.data.task_stack import list_tasks, task_line
-    from contextasm.text.names.templates import one_line
-
+    """One line for each task, tasks that serve it below it; an unfinished task that is not current has its id."""
     marks = {"active": "-", "complete": "x", "blocked": "!"}
     chain = {frame.id for frame in stack.path()}
     lines = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -19,14 +19,23 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.inputs import build_inputs
+from contextasm.config.owners import owner_names
+from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import INLINE, Day
-
-if TYPE_CHECKING:
-    from contextasm.upkeep.actions import Action
-    from contextasm.upkeep.apply import Applied
-    from contextasm.upkeep.input import UpkeepInput
-    from contextasm.workspace.outputs import OutputFile
+from contextasm.rendering.prometheus import Series, exposition
+from contextasm.text.names.places import WORKSPACE_PATTERNS
+from contextasm.upkeep.actions import Action
+from contextasm.upkeep.apply import Applied, apply_all, apply_named, named_actions
+from contextasm.upkeep.input import UpkeepInput
+from contextasm.upkeep.plan import make_plan, plan_problems, prepare_upkeep, upkeep_series
+from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
+from contextasm.workspace.editing.files import locked
+from contextasm.workspace.editing.journal import take_back
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.outputs import InputFiles, InputPattern, OutputFile, refuse_inputs
 
 PATIENCE = 5.0
 """Seconds to wait while another ctxasm writes in the workspace."""
@@ -64,9 +73,6 @@ def tidy(
     An action that needs approval changes what an agent reads. What leaves a file goes to the folder archive/ next to
     it. Exits 1 if an action that was named could not be done.
     """
-    from contextasm.config.resolve import process_environment
-    from contextasm.upkeep.plan import prepare_upkeep
-
     names = ids or []
     _refuse_contradictions(names, flags)
     process = process_environment()
@@ -85,7 +91,6 @@ run = takes_options(tidy, ("workspace", "date", "tz"))
 
 
 def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
-    from contextasm.model import ContextasmError
 
     chosen = [*filter(None, ("the ids" * bool(names), "--safe" * flags.safe, "--all" * flags.every))]
     if flags.undo and flags.metrics is not None:
@@ -105,14 +110,11 @@ def _write_metrics(
     """Write the metrics of a plan, if there is a file for them, and of its actions that were applied."""
     if not target:
         return
-    from contextasm.upkeep.plan import upkeep_series
 
     write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
 
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    from contextasm.upkeep.apply import named_actions
-    from contextasm.upkeep.plan import make_plan, plan_problems
 
     recover_first(upkeep.workspace, PATIENCE)
     actions = make_plan(upkeep)
@@ -131,8 +133,6 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
 
 
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    from contextasm.upkeep.apply import apply_all, apply_named
-    from contextasm.workspace.editing.files import locked
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -153,14 +153,12 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
     if not (flags.json or flags.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
-        nothing = "nothing was applied" if applied.left_out else "there is nothing to do"
+        nothing = "nothing was applied" if applied.left_out else "nothing to do"
         write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
 
 
 def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
-    from contextasm.workspace.editing.files import locked
-    from contextasm.workspace.editing.journal import take_back
 
     if flags.json or not flags.quiet:
         require_stdout()
@@ -296,23 +294,12 @@ def _action_data(action: Action) -> dict[str, object]:
     return action._asdict() | {"id": action.id, "for_you": not action.changes_files, "bytes_saved": action.bytes_saved}
 
 
-if TYPE_CHECKING:
-    from contextasm.config.input.options import Options, ProcessEnvironment
-    from contextasm.rendering.prometheus import Series
-    from contextasm.workspace.folder import Folder
-    from contextasm.workspace.outputs import InputFiles, OutputFile
-
-
 def settle_metrics(path: str, workspace: Folder, options: Options, process: ProcessEnvironment) -> OutputFile:
     """The file that `--metrics` names.
 
     Raises `ContextasmError` for standard output, for a file that a build or a check could read, whichever agent it is
     for, and for one that can't be written.
     """
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.atomic import refuse_unwritable
-    from contextasm.workspace.outputs import OutputFile, refuse_inputs
-
     if path == "-":
         raise ContextasmError("--metrics", "- is standard output, and the actions go there", "name a file")
     target = OutputFile.named("metrics", path)
@@ -323,21 +310,11 @@ def settle_metrics(path: str, workspace: Folder, options: Options, process: Proc
 
 def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folder) -> None:
     """Write the series, with the name of the workspace's folder as a label."""
-    from contextasm.rendering.prometheus import exposition
-    from contextasm.workspace.atomic import as_bytes, write
-
     write(target.path, as_bytes(exposition(series, {"workspace": Path(workspace.root).name})))
 
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
-    """The files that builds and checks could read; only files of checks if nothing can be built."""
-    from contextasm.config.inputs import build_inputs
-    from contextasm.config.owners import owner_names
-    from contextasm.config.resolve import prepare_build
-    from contextasm.model import ContextasmError
-    from contextasm.text.names.places import WORKSPACE_PATTERNS
-    from contextasm.workspace.outputs import InputFiles, InputPattern
-
+    """The files that builds and checks could read; only those of checks if nothing can be built."""
     own = tuple(
         (f"{workspace.root}/{name}", f"{tool} stores data of its own here")
         for name, tool in ((".ctxasm", "ctxasm"), (".git", "git"))

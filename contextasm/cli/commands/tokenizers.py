@@ -6,6 +6,7 @@ from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.selection.tokens import TOKENIZERS
 
 
 class TokenizerData(TypedDict):
@@ -27,8 +28,6 @@ class TokenizersDocument(TypedDict):
 
 def run(json: JsonOption = False) -> int:
     """List the tokenizers. All of them work without a network."""
-    from contextasm.selection.tokens import TOKENIZERS
-
     if json:
         data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
         write_stdout(format_json(TokenizersDocument, {"tokenizers": data}))

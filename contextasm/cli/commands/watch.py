@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict
+from typing import Annotated, Literal, Self, TypedDict
 
 import typer
 
+from contextasm.cli.build_files import metrics_text
 from contextasm.cli.options import LockedOption, QuietOption, takes_options
 from contextasm.cli.output import (
     format_json,
@@ -21,17 +23,23 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.input.options import Options
+from contextasm.config.build import Counters, PreparedBuild
+from contextasm.config.build_timer import BuildTimer
+from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.inputs import build_inputs
+from contextasm.config.profiles.loader import profile_files
+from contextasm.config.resolve import prepare_build, process_environment, today
+from contextasm.config.workspace_folder import open_mirrored_folder, workspace_folder
+from contextasm.model import Context, ContextasmError, Problem
+from contextasm.records.run import run as run_prepared
 from contextasm.rendering.documents import ProblemData, problem_data
+from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Count, Digest
-
-if TYPE_CHECKING:
-    from contextasm.config.build import Counters, PreparedBuild
-    from contextasm.config.input.options import ProcessEnvironment
-    from contextasm.model import Context, Problem
-    from contextasm.workspace.folder import Overlay
-    from contextasm.workspace.outputs import OutputFile
-    from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
+from contextasm.rendering.prometheus import source_errors
+from contextasm.workspace.folder import Overlay
+from contextasm.workspace.outputs import OutputFile, output_files
+from contextasm.workspace.watch.loop import watch_workspace
+from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
 
 
 def watch(
@@ -62,10 +70,8 @@ def watch(
 ) -> int:
     """Build, and build again whenever an input of the build changes, until interrupted.
 
-    The files are written only where their content changes. After an error they stay as they are, and the watch goes on.
+    The files are written only if their content changes. After an error they stay as they are, and the watch goes on.
     """
-    from contextasm.workspace.watch.loop import watch_workspace
-
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
     if json:
@@ -83,34 +89,26 @@ def _output_files(
 ) -> Sequence[OutputFile]:
     """The files to write, at least one with the text.
 
-    Raises `ContextasmError`, also for a `poll` that is no interval.
+    Raises `ContextasmError`, also for a `poll` that is not an interval.
     """
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.outputs import output_files
-
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
     if output == "-":
-        what = "- is standard output, and there is no file to keep up to date"
+        what = "- is standard output, not a file to keep up to date"
         raise ContextasmError("-o", what, "name a file with -o FILE")
     if metrics == "-":
-        what = "- is standard output, and there is no file to keep up to date"
+        what = "- is standard output, not a file to keep up to date"
         raise ContextasmError("--metrics", what, "name a file with --metrics FILE")
     if output is not None or into:
         return output_files(output, into, metrics=metrics)
-    raise ContextasmError("ctxasm watch", "there is no file to keep up to date", "name it with -o FILE or --into FILE")
+    raise ContextasmError("ctxasm watch", "no file to keep up to date is named", "name it with -o FILE or --into FILE")
 
 
 def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str], *, locked: bool) -> WatchSpec:
-    """Workspace, build and files of a watch. Raises `ContextasmError` where there is no workspace.
+    """Workspace, build and files of a watch. Raises `ContextasmError` without a workspace.
 
-    Each build puts into `taken` what it tells of the profile of a folder without settings.
+    Each build puts into `taken` what it says about the profile of a folder without settings.
     """
-    from contextasm.config.profiles.loader import profile_files
-    from contextasm.config.resolve import prepare_build, process_environment
-    from contextasm.config.workspace_folder import open_mirrored_folder, workspace_folder
-    from contextasm.workspace.watch.rebuild import WatchSpec
-
     process = process_environment()
     root = workspace_folder(options, process)
     overlay = open_mirrored_folder(root, process, offline=options.offline).overlay
@@ -137,7 +135,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
 def _followed_store(
     overlay: Overlay | None, nudge: Callable[[], None], warn: Callable[[str], None]
 ) -> AbstractContextManager[None]:
-    """A thread that keeps the mirror of the store up to date; none where no server may be asked."""
+    """A thread that keeps the mirror of the store up to date; none if no server may be asked."""
     if overlay is None:
         return nullcontext()
     from contextasm.workspace.store.overlay import StoreOverlay, poll_store
@@ -155,13 +153,8 @@ class _MeasuredBuilds:
 
     def run(self, job: PreparedBuild) -> tuple[Context, str]:
         """The context of one build, and its metrics."""
-        from contextasm.cli.build_files import metrics_text
-        from contextasm.config.build_timer import BuildTimer
-        from contextasm.records.run import run
-        from contextasm.rendering.prometheus import source_errors
-
         timer = BuildTimer(job)
-        context = run(job, timer.timed(job.in_full))
+        context = run_prepared(job, timer.timed(job.in_full))
         metrics = metrics_text(context, timer.times(self._errors), job.workspace.root)
         self._errors += source_errors(context)
         return context, metrics
@@ -171,13 +164,7 @@ def _build_once(
     job: PreparedBuild, process: ProcessEnvironment, disk: Rescan, measured: _MeasuredBuilds | None
 ) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
-    from contextasm.config.inputs import build_inputs
-    from contextasm.config.profiles.loader import profile_files
-    from contextasm.records.run import run
-    from contextasm.rendering.formats import format_context
-    from contextasm.workspace.watch.rebuild import BuildResult
-
-    context, metrics = measured.run(job) if measured else (run(job), "")
+    context, metrics = measured.run(job) if measured else (run_prepared(job), "")
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
@@ -186,9 +173,7 @@ def _build_once(
 
 
 def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[], date] | None:
-    """A function that returns the day of the clock; None where an option or setting names the day."""
-    from contextasm.config.resolve import today
-
+    """A function that returns the day of the clock; None if an option or setting names the day."""
     if not job.settings["date"].origin.startswith("the clock"):
         return None
     zone = str(job.settings["tz"].value)
@@ -196,7 +181,7 @@ def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[]
 
 
 class _Messages:
-    """The messages of a watch; what the previous build told of a problem or a file is not repeated."""
+    """The messages of a watch; what the previous build said about a problem or a file is not repeated."""
 
     def __init__(self, root: Path, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
         self._root = root
@@ -236,7 +221,7 @@ class _Messages:
 
 
 def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
-    """The files that changed, else those that are up to date already, with the tokens of their text."""
+    """The files that changed, else the ones that are up to date already, with the tokens of their text."""
     written = rebuild.written
     files = ", ".join(map(str, written or rebuild.unchanged))
     tokens = f"{context.tokens:,} of {context.request.budget:,} tokens"
@@ -284,8 +269,6 @@ class _LiveLines:
 
     def show(self, line: str) -> None:
         """Show the latest build in the last line."""
-        import time
-
         from rich.text import Text
 
         text = Text(f"{time.strftime('%H:%M:%S')} {shown_line(line)}", no_wrap=True, overflow="ellipsis")
@@ -343,11 +326,11 @@ class BuildEvent(TypedDict):
     unchanged: list[str]
     """The files that were current already."""
     tokens: Count | None
-    """The tokens of the context; null where the build failed."""
+    """The tokens of the context; null if the build failed."""
     budget: Count | None
-    """The tokens that it may have; null where the build failed."""
+    """The tokens that it may have; null if the build failed."""
     etag: Digest | None
-    """The SHA-256 of the document; null where the build failed."""
+    """The SHA-256 of the document; null if the build failed."""
     errors: list[str]
     """What made the build, or an output, fail."""
     problems: list[ProblemData]

@@ -315,8 +315,8 @@ def test_secret_in_a_heading_is_not_shown(tmp_path: Path) -> None:
         (("--host", "codex", "-a", "luna"), "--agent: does not go with --host"),
         (("--host", "openclaw", "--host-file", "SOUL.md"), "loads no file of this name from outside"),
         (("--host", "codex", "--host-file", "missing/AGENTS.md"), "--host-file"),
-        (("--host-file", "AGENTS.md"), "names a file for no host"),
-        (("--host", "codex", "-w", "missing"), "is no folder"),
+        (("--host-file", "AGENTS.md"), "goes with --host only"),
+        (("--host", "codex", "-w", "missing"), "is not a folder"),
     ],
 )
 def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: str, tmp_path: Path) -> None:

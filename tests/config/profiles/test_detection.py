@@ -360,7 +360,7 @@ def test_explain_names_imports_equal_files_and_rules_that_do_not_apply(tmp_path:
     assert "included" in rows["docs/style.md"]
     assert "the same as AGENTS.md" in rows["CLAUDE.md"]
     assert "no such file is open" in rows[".cursor/rules/py.mdc"]
-    assert "only where an agent asks" in rows[".cursor/rules/ask.mdc"]
+    assert "only if an agent asks" in rows[".cursor/rules/ask.mdc"]
 
 
 def test_the_folder_is_found_upwards_to_the_top_of_the_repository(tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) ->
 def test_of_two_names_of_the_memory_one_is_read(tmp_path: Path) -> None:
     make(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "Large.\n", "memory.md": "Small.\n"})
     assert "Small." not in inside("build", "-q", cwd=tmp_path, env=DAY).out
-    assert "MEMORY.md is there, and is read in its place" in inside("explain", cwd=tmp_path, env=DAY).out
+    assert "MEMORY.md exists, and is read instead" in inside("explain", cwd=tmp_path, env=DAY).out
 
 
 def test_init_makes_agents_in_this_folder_and_not_in_one_of_another_tool(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_cursor_rule_whose_front_matter_is_no_yaml_applies_to_nothing(
     result = inside("build", "-w", tmp_path, "--open", "x.py")
     assert "Use tabs." not in result.out
     assert f"{path}:{line}: {why}: Cursor skips such a rule" in result.err
-    assert f"line {line} of its front matter is no YAML" in inside("explain", "-w", tmp_path).out
+    assert f"line {line} of its front matter is not YAML" in inside("explain", "-w", tmp_path).out
     assert f"{path}:{line}: warning: {why}" in inside("check", "-w", tmp_path).out
     (tmp_path / "AGENTS.md").write_text(f"@{path}\n")
     assert "Use tabs." in inside("build", "-w", tmp_path).out
