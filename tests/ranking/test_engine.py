@@ -314,7 +314,7 @@ def test_error_of_a_source_is_raised_where_it_is_waited_for() -> None:
 
 SLEEPING = """
 import sys, time
-from contextasm.retrieval.registry import SOURCES
+from contextasm.retrieval.retrieve import SOURCES
 plain = SOURCES["recent"]
 def sleeping(ask):
     time.sleep(60)

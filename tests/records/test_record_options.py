@@ -133,7 +133,7 @@ def test_record_lists_settings_rules_and_profiles_with_their_digests(root: Path)
 
 SLOW = """
 import sys, time
-from contextasm.retrieval.registry import SOURCES
+from contextasm.retrieval.retrieve import SOURCES
 plain = SOURCES["recent"]
 def slow(query):
     if query.layer.id == "L5":
