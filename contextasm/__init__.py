@@ -1,6 +1,6 @@
 """ctxasm: assemble the context that an LLM agent starts from, out of a folder of Markdown files.
 
-The rooms of the package, those of a build first and in its order:
+The rooms of the package, the rooms of a build first and in its order:
 
 - `cli`: the command line in, text and exit codes out.
 - `config`: options, environment, settings, profiles and rule files become a `Build`.

@@ -61,7 +61,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 """Every command under its heading in `--help`, the most used first, with its line there.
 
-Each command is a module of `contextasm.cli.commands`, under its own name but for those of `MODULES`.
+Each command is a module of `contextasm.cli.commands`, under its own name, except for the names in `MODULES`.
 """
 
 MODULES: Mapping[str, str] = {"import": "import_memories", "export": "export_memories"}

@@ -58,7 +58,7 @@ def require_approved(workspace: Workspace) -> dict[str, str]:
 def instructing_files(workspace: Folder, options: Options, process: ProcessEnvironment) -> tuple[Sequence[str], str]:
     """The files that instruct any agent of the workspace, in code point order, and the words of a detected profile.
 
-    The profiles are those of the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all
+    The profiles are named by the options or the environment, of `ctxasm.yaml` and of its `outputs:`, with all
     strategies. Raises `ContextasmError` for settings and profiles that can't be used.
     """
     settings_file = load_settings_file(workspace)

@@ -46,7 +46,7 @@ class BuildTimer:
         return BuildTimes(now - self._start, layers, lookups, hits, earlier_errors)
 
     def _cache_use(self) -> tuple[int, int]:
-        """The texts that the caches of counts and vectors were asked for, and those that they had."""
+        """The texts that the caches of counts and vectors were asked for, and the ones that they had."""
         counts, semantics = self._prepared.counts, self._prepared.build.semantics
         lookups, hits = (counts.lookups, counts.hits) if counts else (0, 0)
         if isinstance(semantics, EmbeddingSimilarity):

@@ -41,10 +41,10 @@ _ProfileName = tuple[str, Path]
 
 
 def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
-    """The files that a build could read, and those of the builds that `outputs:` lists.
+    """The files that a build could read, and the files of the builds that `outputs:` lists.
 
     `folder` is the current one. A profile of `outputs:` that can't be loaded reads nothing. Outputs are files on the
-    disk: for a build of the index, too, the files are those of the folder.
+    disk: for a build of the index, too, the files are the ones of the folder.
     """
     workspace = prepared.workspace
     root = Path(workspace.root)

@@ -13,7 +13,7 @@ from contextasm.workspace.folder import Folder, Overlay, find_workspace
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
-    """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if there is none."""
+    """The workspace that is named, else the nearest one upwards. Raises `ContextasmError` if no workspace is found."""
     return Folder(workspace_folder(options, process))
 
 
@@ -21,7 +21,7 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
     """The folder that is named as the workspace, else the nearest one upwards; links in its path stay.
 
     If no folder has settings or agents, the nearest with the files of some other tool counts. Raises
-    `ContextasmError` if there is none.
+    `ContextasmError` if no workspace is found.
     """
     if name := named_workspace(options, process):
         return process.folder / name

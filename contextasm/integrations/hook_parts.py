@@ -151,7 +151,7 @@ def without_host_texts(
 ) -> Build:
     """The build without the documents that the hosts load by themselves, and without copies of them.
 
-    `loaded` are the real paths and the texts of `load_host_texts`; `documents` are those that the build reads in the
+    `loaded` are the real paths and the texts of `load_host_texts`; `documents` are the ones that the build reads in the
     workspace at `root`. If none of them is loaded, it is the build itself: one that filters nothing may use the memory
     index.
     """
@@ -170,7 +170,7 @@ def without_host_texts(
 
 
 def excluding(build: Build, patterns: Sequence[str]) -> Build:
-    """The build without the fragments that these ids, paths or patterns name, but for those of required layers."""
+    """The build without the fragments that these ids, paths or patterns name, except in required layers."""
     filters = build.request.filters
     filters = filters._replace(exclude=(*filters.exclude, *patterns))
     return build._replace(request=build.request._replace(filters=filters))

@@ -132,7 +132,7 @@ def refuse_unnamed(name: str, known: Collection[str], kind: str) -> None:
 def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, where: str = "") -> str:
     """The line for a client of an error that a handler raised, or of the cause of an error of the SDK.
 
-    `schema` has the properties of the arguments, for those of a wrong type, and `where` is the name of the tool.
+    `schema` has the properties of the arguments, for arguments of a wrong type, and `where` is the name of the tool.
     """
     cause: BaseException = error
     while cause.__cause__ is not None and not isinstance(cause, ContextasmError | ValidationError):
@@ -175,7 +175,7 @@ _CLIENT_WORDS: Mapping[str, str] = {
 """Parts of hints for the command line, and what they are for a client of the server."""
 
 _OPTION = re.compile(r"(?<!\S)--(agent|team|topic|budget|supersedes)\b")
-"""Options whose names are those of arguments."""
+"""Options whose names are also names of arguments."""
 
 
 def _misfit(error: ValidationError, properties: Mapping[str, Any], where: str) -> ContextasmError:

@@ -42,7 +42,7 @@ def best_memories(
     """The `top` best memories for a text, ranked as a build with this topic ranks them.
 
     They are the memories of the agent or team that the options name, or of both; without a name, the ones that a build
-    would search; with `everywhere`, those of every agent, every team and the project. The search runs inside of what
+    would search; with `everywhere`, all memories of agents, teams and the project. The search runs inside of what
     `watch` makes of it, such as to show its progress. Raises `ContextasmError`.
     """
     topic = searched_topic(options, text, everywhere=everywhere)

@@ -116,12 +116,12 @@ class EntryPool(Protocol[EntryT_co]):
     def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
         """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out.
 
-        The figures are those of a pool without the `later` entries: they are neither hits nor neighbours, and no
+        The figures are the ones of a pool without the `later` entries: they are neither hits nor neighbours, and no
         statistics of words count them.
         """
 
     def newest(self, count: int) -> Sequence[int]:
-        """Rows of the newest entries, those of one day by path, then the later in the file; all for a count of 0."""
+        """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
 
     def marked(self) -> Sequence[int]:
         """Rows of the entries with the mark of their kind: a memory that pins itself (`pin=true`)."""

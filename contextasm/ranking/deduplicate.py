@@ -343,7 +343,7 @@ MINOR = 0.3
 def resolve_conflicts(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
 ) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
-    """The ranked fragments in `pools` (by layer id), without those that another one of their key overrules.
+    """The ranked fragments in `pools` (by layer id), without the ones that another one of their key overrules.
 
     `prefer` are ids of fragments that win against the table.
     """

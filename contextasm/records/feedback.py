@@ -76,7 +76,7 @@ def feedback_on(
 
 
 def record_coherence(record: Record, path: Path, workspace: Workspace) -> float | None:
-    """Coherence of a recorded context, from the files stored with the record, else from those of the workspace.
+    """Coherence of a recorded context, from the files stored with the record, else from the files of the workspace.
 
     None if one of these is no longer as recorded, and if less than two fragments with words were shown.
     """

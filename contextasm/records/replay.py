@@ -151,7 +151,7 @@ class Replay(NamedTuple):
     same_bytes: bool = False
     """Whether the context in the format of the build is the same, byte for byte."""
     stored: bool = False
-    """Whether the files stored with the record were read, and not those of the workspace now."""
+    """Whether the files stored with the record were read, and not the present ones of the workspace."""
 
     @property
     def same(self) -> bool:

@@ -61,7 +61,7 @@ def _decision_row(decision: Decision) -> tuple[str, ...]:
 def section_rows(context: Context, counter: TokenCounter) -> Rows:
     """Rows of the emitted sections: layer, heading, tokens, and `cut` if truncated.
 
-    The tokens of a layer's sections add up to those of the layer.
+    The tokens of a layer's sections add up to the tokens of the layer.
     """
     parts = token_parts(context)
     tokens = {

@@ -113,7 +113,7 @@ LINE_TRACES: Mapping[str, str] = {
 
 
 def line_trace_words(decision: Decision | None, code: str) -> str:
-    """Outcome and reason of one line of a file: those of its decision, else the words for a code of `LINE_TRACES`."""
+    """Outcome and reason of one line of a file: from its decision, else the words for a code of `LINE_TRACES`."""
     return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else LINE_TRACES[code]
 
 
@@ -181,7 +181,7 @@ def _left_out_words(context: Context) -> str:
 def token_parts(context: Context) -> dict[str, int]:
     """Tokens of each layer that is shown, by id, and of `joints`, if they have any; they add up to the document's.
 
-    A layer has the tokens that it has everywhere: those of only its text. `joints` is the rest: where two layers meet,
+    A layer has the tokens that it has everywhere: only its text counts. `joints` is the rest: where two layers meet,
     the whole may have more tokens than its parts, or fewer, since a token that both begin is one.
     """
     tokens = {usage.layer: usage.used for usage in context.allowances if usage.used}

@@ -1,4 +1,4 @@
-"""Deadline: run sources in parallel threads, and give up those that are not done in time.
+"""Deadline: run sources in parallel threads, and give up on the ones that are late.
 
 A thread that is late goes on until its process ends; its result is dropped, and the thread does not prevent the
 process from ending.

@@ -129,7 +129,7 @@ class ReadPool(Generic[EntryT]):
         return {rows[at]: similarity for at, similarity in similarities(topic, index, min_match).items()}
 
     def newest(self, count: int) -> Sequence[int]:
-        """Rows of the newest entries, those of one day by path, then the later in the file; all for a count of 0."""
+        """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
         days = {row: self._kind.score_inputs(entry).created for row, entry in enumerate(self.active)}
         return first_rows(self, days, count)
 
@@ -341,7 +341,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
 
 
 def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score]:
-    """Score parts of the rows that match the request's topic by their words; those of later days count for nothing."""
+    """Score parts of the rows that match the request's topic by their words; rows of later days count for nothing."""
     request = query.build.request
     similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
     return score_rows(pool, similar, request.date)
@@ -350,7 +350,7 @@ def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score
 def best_and_counts(
     query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None
 ) -> tuple[list[tuple[Memory, Score]], list[Fragment]]:
-    """The best memories of a large pool, and those that pin themselves; a count of the others for each reason.
+    """The best memories of a large pool, and the ones that pin themselves; a count of the others for each reason.
 
     `scores` has the score parts of each row that matches; None if all rows match and none has a score.
     """

@@ -384,7 +384,7 @@ def _unmatched_open_files(profile: Profile, request: Request, results: Results) 
 
 
 class CleanedWorkspace:
-    """Workspace whose documents are those of another one, cleaned in another way (`model.Workspace`)."""
+    """Workspace with the documents of another one, cleaned in another way (`model.Workspace`)."""
 
     def __init__(self, workspace: Workspace, cleaning: Cleaning) -> None:
         self._workspace = workspace

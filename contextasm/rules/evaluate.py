@@ -197,7 +197,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts) -> RuleEvaluation:
 def in_precedence(rules: Iterable[Rule]) -> list[Rule]:
     """The rules in order of precedence: by priority, then by file name, then as given.
 
-    Rules of `ctxasm.yaml` come before those of `rules/`, for its name does.
+    Rules of `ctxasm.yaml` come before the rules of `rules/`, for its name does.
     """
     return sorted(rules, key=lambda rule: (-rule.priority, rule.path))
 
@@ -291,7 +291,7 @@ def _override(winner: Effect, loser: Effect) -> Effect:
 
 
 def _without_overridden(effects: Iterable[Effect]) -> tuple[Effect, ...]:
-    """The effects without those that another overrides entirely. `effects_on` settles the rest for each item."""
+    """The effects without the ones that another overrides entirely. `effects_on` settles the rest for each item."""
     remaining: list[Effect] = []
     # Boosts come last, since any exclusion overrides them (digest, 002-8).
     for effect in sorted(effects, key=lambda effect: effect.action == "boost"):

@@ -1,4 +1,4 @@
-"""Write files whole or not at all, also those that ctxasm stores for itself in the folder `.ctxasm` of a workspace.
+"""Write files whole or not at all, also the ones that ctxasm stores for itself in the folder `.ctxasm` of a workspace.
 
 `.ctxasm` may have come with the workspace, so nothing is written through a link in its place. `cli/output.py` writes
 the standard streams.
@@ -204,7 +204,7 @@ def state_folder(root: str | Path, *names: str) -> Path:
 
 
 def private_folder(root: str | Path, *names: str) -> Path:
-    """As `state_folder`; afterwards only the owner can open these folders, also those that came with the workspace."""
+    """As `state_folder`; afterwards only the owner can open these folders, even if they came with the workspace."""
     for depth in range(1, len(names) + 1):
         _close_to_others(state_folder(root, *names[:depth]))
     return state_folder(root, *names)

@@ -114,7 +114,7 @@ def changed_inputs(
 ) -> tuple[tuple[ChangedInput, ...], RecordingWorkspace]:
     """Inputs of a workspace that differ from the recorded ones, in path order, and a record of its answers now.
 
-    `digests` are those of recorded results by path, as `answer_digest` gives them.
+    `digests` are the digests of recorded results by path, as `answer_digest` gives them.
     """
     recording = RecordingWorkspace(workspace)
     kinds: dict[str, str] = {}

@@ -85,7 +85,7 @@ def _settled_path(options: Options, owner: Owner, output: str) -> Path:
     """The path of an output. Raises `ContextasmError` for a file that a build could read."""
     process = process_environment()
     target = OutputFile.named("text", output)
-    # The inputs are those of every layer and agent: it does not matter what this build would show.
+    # The inputs are the files of every layer and agent: it does not matter what this build would show.
     prepared = prepare_build(
         options._replace(agent=None, team=None, audience=None),
         process,

@@ -151,7 +151,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
 
 
 def _show_changed_config(opened: OpenedRecord) -> None:
-    """Write the settings, rules and profiles that changed to standard error: a replay takes those of the record."""
+    """Write the settings, rules and profiles that changed to standard error: a replay uses the ones of the record."""
     for change in changed_config(opened.record, opened.root) if opened.root else ():
         write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
@@ -200,7 +200,7 @@ class BuildOptions(NamedTuple):
 
 
 def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildOptions:
-    """The options of a side that is built: those given here, else those of the records, with their profile."""
+    """The options of a side that is built: the ones given here, else the ones of the records, with their profile."""
     profile = None
     for opened in records:
         if options.profile is None and options.strategy is None and options.scope is None:

@@ -314,7 +314,7 @@ def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folde
 
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
-    """The files that builds and checks could read; only those of checks if nothing can be built."""
+    """The files that builds and checks could read; only what checks read if nothing can be built."""
     own = tuple(
         (f"{workspace.root}/{name}", f"{tool} stores data of its own here")
         for name, tool in ((".ctxasm", "ctxasm"), (".git", "git"))

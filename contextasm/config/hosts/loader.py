@@ -32,7 +32,7 @@ class Digest(NamedTuple):
     first: tuple[str, ...] = ()
     """Words, in any case; lines with one of them are chosen before others."""
     words: tuple[str, ...] = ()
-    """Words that make a line one to be chosen, as those of `first` do; headings and items of lists always are."""
+    """Words that make a line one to be chosen, as the ones of `first` do; headings and items of lists always are."""
 
 
 class Cut(NamedTuple):
@@ -71,7 +71,7 @@ class LoadRule(NamedTuple):
     """Of the rules with one name, only the first that finds a file is used; empty for a rule on its own."""
     each: Cut = Cut()
     together: Cut = Cut()
-    """Limits of all files of the rule one after another, after those of each."""
+    """Limits of all files of the rule one after another, after the limits of each."""
     title: str = ""
     """Line that the host puts before each file, with an empty one, and measures with it; PATH in it is the file's."""
     spaced: bool = False
@@ -132,7 +132,7 @@ class Host(NamedTuple):
 
 
 def host_names(*, with_hook: bool = False) -> list[str]:
-    """The names of all hosts, or of those that have hooks."""
+    """The names of all hosts, or only of hosts with hooks."""
     names = shipped_hosts()
     return [name for name in names if load_host(name, "").hook] if with_hook else names
 

@@ -158,7 +158,7 @@ class _EventReader:
         self._path = path
 
     def document(self) -> object:
-        """The value of the only document; None if there is none."""
+        """The value of the only document; None without one."""
         self._next()
         if type(self._next()) is StreamEndEvent:
             return None

@@ -16,7 +16,7 @@ from contextasm.model import PERSONAL, ContextasmError
 from contextasm.workspace.outputs import OutputFile, file_identity
 
 OUTPUT_SETTINGS = ("agent", "team", "profile", "budget", "format", "audience")
-"""The settings that an output may have; all others are those of any build."""
+"""The settings that an output may have; all others are the settings of any build."""
 
 
 class Output(NamedTuple):

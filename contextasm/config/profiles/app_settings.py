@@ -101,7 +101,7 @@ _LOGSEQ_TOKENS = {
     "EEE": "ddd",
     "E": "ddd",
 }
-"""Tokens of Moment.js for those of a Logseq graph; the others are the same."""
+"""Tokens of Moment.js for the tokens of a Logseq graph; the others are the same."""
 
 
 def _logseq(text: str, _path: str) -> DailyFolder:

@@ -70,7 +70,7 @@ def _sign_words(sign: str) -> str:
 
 
 def find_detected(start: Path, environment: Mapping[str, str], profile: str = "") -> Path | None:
-    """The folder, from `start` upwards, that is of a known kind; None if there is none.
+    """The folder, from `start` upwards, that is of a known kind; None if no folder is.
 
     The search ends at the top of the git repository or at the home folder; outside of both, only `start` is looked at.
     If `profile` is the one of a kind, other kinds do not count.

@@ -170,7 +170,7 @@ def is_profile_path(name: str) -> bool:
 
 
 def profile_files(name: str, folder: Path) -> Sequence[Path]:
-    """The readable files that a profile is made of, without those of the package; `folder` is where paths start."""
+    """The readable files that a profile is made of, without the files of the package; `folder` is where paths start."""
     paths: list[Path] = []
     while name and is_profile_path(name):
         path = _profile_path(name, "", folder)

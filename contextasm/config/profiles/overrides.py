@@ -111,7 +111,7 @@ def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> Re
 
 
 def workspace_reader(workspace: Folder) -> ReadProfile:
-    """The function that reads a file of a profile that the settings name; those of a git revision are read from it.
+    """The function that reads a file of a profile that the settings name; files of a git revision are read from it.
 
     It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
     """

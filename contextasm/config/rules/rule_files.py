@@ -379,7 +379,7 @@ def _numbers_by_id(
 
 
 def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
-    """The layers of this id, else those that read this source, else the one under this heading; empty for none."""
+    """The layers of this id, else the ones that read this source, else the one under this heading; empty for none."""
     if any(layer.id == name for layer in layers):
         return [name]
     if readers := [layer.id for layer in layers if name in layer.query.sources]:

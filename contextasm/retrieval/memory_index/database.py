@@ -132,7 +132,7 @@ def remove_database(path: Path) -> None:
 
 
 def _make_file(path: Path, now: float) -> None:
-    """Make an empty file for its owner only, if there is none, and remove databases that are not used."""
+    """Make an empty file for its owner only, if it does not exist, and remove databases that are not used."""
     if path.exists():
         return
     path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -104,7 +104,7 @@ class FileFacts(Generic[FactsT]):
         now: Callable[[], float],
         database: Path,
     ) -> None:
-        """Facts in the file `database`; `kind` makes those of a file of its values, which JSON can hold."""
+        """Facts in the file `database`; `kind` makes the facts of a file of its values, which JSON can hold."""
         self._workspace = workspace
         self._key = (kind.__name__, folder)
         self._kind: Callable[..., FactsT] = kind

@@ -1,6 +1,6 @@
 """The index of a workspace: large pools of entries that outlive a build (`model.IndexedPools`).
 
-Derived data: answers are those of a pool that is read from its files, and an index that can't be used is done without.
+Derived data: answers are the same as from the files, and a search reads the files if the index can't be used.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class _FileWriter:
         self._lists = {name: _places(load_list(connection, pool, name)) for name in ("dates", "names")}
 
     def write(self, changed: Sequence[str], removed: set[str]) -> bool:
-        """Remove files, and write the changed ones and those that they change; whether few rows are in use then."""
+        """Remove files, and write the changed ones and the ones that they change; whether few rows are in use then."""
         for path in sorted(removed):
             (file,) = self._connection.execute("SELECT id FROM files WHERE pool = ? AND path = ?", (self._pool, path))
             self._write_units(file[0], path, ())
@@ -255,7 +255,7 @@ def _places(texts: Sequence[str]) -> dict[str, int]:
 
 
 def _ids_and_states(entries: Sequence[Any]) -> tuple[list[str], list[tuple[int, str, Sequence[str]]]]:
-    """The ids of a file's entries, and place, status and superseded ids of those that are not plainly active."""
+    """The ids of a file's entries, and place, status and superseded ids of the ones that are not plainly active."""
     states = [
         (place, entry.status, entry.supersedes)
         for place, entry in enumerate(entries)

@@ -1,4 +1,4 @@
-"""Reading: the files that a layer's paths name, each once, and the problems of those that can't be read.
+"""Reading: the files that a layer's paths name, each once, and the problems of unreadable ones.
 
 Parses YAML and JSON to plain values; the rows in them are the sources' business. Of dated logs, only names are read.
 """
@@ -38,7 +38,7 @@ def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterat
 
 
 def paths_by_template(query: SourceQuery) -> list[Sequence[str]]:
-    """The files that each path of the layer names, without those that its `except` leaves out."""
+    """The files that each path of the layer names, without the ones that its `except` leaves out."""
     request, own = query.build.request, query.layer.query
     listed = [[*layer_paths(query.build.workspace, template, request)] for template in own.paths]
     left_out = {path for paths in listed for pattern in own.except_paths for path in matching_paths(paths, pattern)}

@@ -17,7 +17,7 @@ from contextasm.text.names.dates import leading_iso_day
 from contextasm.text.names.templates import fill_template
 
 Trail = tuple[str, ...]
-"""Headings above a text, the outermost first; the page's name if there are none."""
+"""Headings above a text, the outermost first; the page's name without one."""
 
 
 def knowledge(query: SourceQuery) -> RetrievalResult:

@@ -1,4 +1,4 @@
-"""Memories in files of JSON: our own lines, those of mem0 and of the reference MCP server `memory`.
+"""Memories in files of JSON: our own lines, and the files of mem0 and of the reference MCP server `memory`.
 
 Our own format has one JSON object a line for each memory, under the names that its fields have in files. A line also
 has `id`, `text` and `source`, the place that the memory was exported from; importing leaves that out. Fields that are

@@ -1,6 +1,6 @@
 """Days and times in texts and in names of files, also in forms of dates such as `YYYY_MM_DD` or `YYYY/MM/DD`.
 
-The letters of a form are those of Moment.js, which Obsidian uses: Y, M and D for numbers. Words of a form, such as the
+The letters of a form are from Moment.js, which Obsidian uses: Y, M and D for numbers. Words of a form, such as the
 name of a weekday, are passed over, but year, month and day must be digits. No clock is read here. Words such as
 `yesterday` belong to `retrieval/search/query_words`.
 """

@@ -160,7 +160,7 @@ class _Search:
             self.found.update(path for path in paths if self._tree.exists(path))
 
     def _held(self) -> Sequence[str]:
-        """The folders without those that lead out."""
+        """The folders that do not lead out."""
         outside = {folder for folder in self._folders if not self._tree.holds(folder)}
         self.found |= outside
         return [folder for folder in self._folders if folder not in outside]

@@ -59,7 +59,7 @@ WORKSPACE_PATTERNS = (
     "threads/*.md",
     "tools/*.json",
 )
-"""Files of a workspace, without those that only a profile names."""
+"""Files of a workspace, without the ones that only a profile names."""
 
 
 def any_owner_pattern(template: str) -> str:
@@ -79,7 +79,7 @@ def archived_path(path: str, log_day: date | None = None) -> str:
 
 
 def known_paths(path: str) -> tuple[str, ...]:
-    """The path, and those that a file of this path may have had before it was archived; one path for any other file.
+    """The path, and paths that such a file may have had before it was archived; one path for any other file.
 
     `daily/archive/2025/2025-03-12.md.gz` was `daily/2025-03-12.md`. Compression, the archive of a text that left a file
     (`m.md.txt`), and the number of a file whose name was taken are undone if they may have been done.

@@ -143,7 +143,7 @@ def writable_path(workspace: Folder, path: str) -> Path:
 
 
 def open_document(workspace: Folder, path: str) -> Document:
-    """The file at `path`, without bytes if there is none. Raises `ContextasmError` if it can't be read as text."""
+    """The file at `path`, without bytes if it does not exist. Raises `ContextasmError` if it can't be read as text."""
     writable_path(workspace, path)
     read = workspace.read(path) or decode_document(path, b"")
     if isinstance(read, Document):

@@ -57,7 +57,7 @@ def find_secrets(text: str) -> Iterator[Secret]:
 
 
 def mask_secrets(text: str) -> CleanText:
-    """The text with `[masked:KIND]` in place of each secret; the same object if there is none.
+    """The text with `[masked:KIND]` in place of each secret; the same object without one.
 
     A secret of several lines has its mask in its first line, and its other lines become empty. To mask a masked text
     changes nothing.
@@ -123,7 +123,7 @@ MAX_ROUNDS = 8
 
 
 def _all_spans(text: str) -> list[SecretSpan]:
-    """The secrets of a text, and those of its masked text, by their places in the text."""
+    """The secrets of a text and of its masked text, by their places in the text."""
     spans = found = _spans(text)
     for _ in range(MAX_ROUNDS if spans else 0):
         found = _spans(_masked_text(text, spans))
@@ -155,7 +155,7 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 
 def _spans(text: str) -> list[SecretSpan]:
-    """The secrets, none of which overlap, without those that a comment allows."""
+    """The secrets, none of which overlap, without the ones that a comment allows."""
     shapes = _shapes_to_search(text)
     spans = list[SecretSpan]()
     if _may_hold_block(text):
