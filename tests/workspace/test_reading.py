@@ -164,7 +164,7 @@ def test_profile_of_the_settings_leads_nowhere_else(tmp_path: Path, how: str) ->
 
 def test_standard_input_has_the_limit_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P15: it may never end."""
-    monkeypatch.setattr("contextasm.model.MAX_FILE", 100)
+    monkeypatch.setattr("contextasm.cli.output.MAX_FILE", 100)
     done = inside("build", "--topic", "-", cwd=fill(tmp_path, {}), stdin="x" * 101)
     refused(done, "--topic -", "is too large: 101 bytes")
 
