@@ -38,13 +38,13 @@ CHILD = """
 import json, sys
 from time import process_time
 from contextasm.cli.app import run
-from contextasm.text import cleaning, decode
+from contextasm.text.cleaning import clean
 started = process_time()
-clean_text = decode.clean_text
+clean_text = clean.clean_text
 def unchanged(text, _cleaning=None):
-    return cleaning.CleanText(text.replace("\\r\\n", "\\n"), ())
+    return clean.CleanText(text.replace("\\r\\n", "\\n"), ())
 def seconds(cleaner):
-    decode.clean_text = cleaner
+    clean.clean_text = cleaner
     begin = process_time()
     if run(sys.argv[2:]):
         raise SystemExit("the build failed")

@@ -148,18 +148,31 @@ def processor(line: Sequence[str], environment: dict[str, str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def role_number(database: Database) -> str:
+    """The number that begins the ids of what `fill` stored."""
+    with open_session(database.config()) as session:
+        (id_,) = session.rows("SELECT id FROM ctxasm.memory WHERE id LIKE '%-m-50'")[0]
+    return str(id_).partition("-")[0]
+
+
 def sizes(stores: Sequence[tuple[int, Database, Path]]) -> None:
     """Print the processor time of commands on stores of different sizes; the first round stores texts and ids."""
     with tempfile.TemporaryDirectory() as compiled:
         taken: dict[tuple[str, int], list[float]] = {}
-        for number in range(8):
+        for number, (size, database, root) in product(range(8), stores):
+            role = role_number(database)
             commands = {
                 "remember": ["remember", f"Something new that no other says, {number} times {os.urandom(8).hex()}"],
-                "remember --supersedes": ["remember", "--supersedes", f"m-{number}", f"Instead {os.urandom(16).hex()}"],
-                "show": ["show", "m-50"],
-                "memory approve": ["memory", "approve", "m-60"],
+                "remember --supersedes": [
+                    "remember",
+                    "--supersedes",
+                    f"{role}-m-{number}",
+                    f"Instead {os.urandom(9).hex()}",
+                ],
+                "show": ["show", f"{role}-m-50"],
+                "memory approve": ["memory", "approve", f"{role}-m-60"],
             }
-            for (name, words), (size, database, root) in product(commands.items(), stores):
+            for name, words in commands.items():
                 environment = {**database.environment(root), "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": compiled}
                 line = [sys.executable, "-m", "contextasm", *words, "-w", str(root), "-t", "q1"]
                 taken.setdefault((name, size), []).append(processor(line, clean(environment)))
