@@ -107,7 +107,6 @@ class RequestedFiles(NamedTuple):
             yield files
 
     def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
-
         files = (
             *pending_writes(self._texts, as_bytes(text), force=force),
             *((target, as_bytes(reports[target.kind]())) for target in self.targets if target.kind in REPORTS),
@@ -118,7 +117,6 @@ class RequestedFiles(NamedTuple):
 
     @property
     def _texts(self) -> Sequence[OutputFile]:
-
         return [target for target in self.targets if target.kind not in REPORTS]
 
 

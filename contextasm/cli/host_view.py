@@ -88,12 +88,10 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
 
 
 def _tokens(sections: Sequence[LostSection]) -> int:
-
     return lost_tokens(sections)
 
 
 def _file_row(file: LoadedFile) -> Sequence[str]:
-
     lost = _tokens(_lost(file))
     why = f"cut at {file.limit}" if lost else ""
     return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]

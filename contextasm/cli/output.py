@@ -97,7 +97,6 @@ def write_stderr_lines(text: str) -> None:
 
 
 def _emit_stderr(text: str) -> None:
-
     with suppress(OSError):
         emit(2, as_bytes(f"{text}\n"))
 

@@ -192,7 +192,7 @@ class Workspace(Protocol):
     """The user's folder as the steps see it. No file outside it can be reached."""
 
     def list(self, pattern: str) -> Sequence[str]:
-        """The paths that match, in code point order. `*` stands for any name, `**` for any folders (`text/glob`)."""
+        """Paths that match, in code point order. `*` stands for any name, `**` for any folders (`text/names/glob`)."""
 
     def read(self, path: str) -> Document | Problem | None:
         """The document at a path; a problem if it can't be read; None if no such file exists."""

@@ -94,7 +94,7 @@ COHERENCE = "coherence"
 def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
     """The fragments with their coherence as the last part of their scores.
 
-    A fragment's coherence is the mean share of common words (`text.coherence.common_share`) with the other candidates
+    A fragment's coherence is the mean share of common words (`text.similarity.common_share`) with the other candidates
     of the layer, as a share of the largest such mean: 1 for the most coherent one and for an only candidate, 0 for all
     where no two share a word. It is compared with the 60 candidates whose other parts weigh most. Fragments that are
     excluded or have no score are not candidates and stay as they are. Linear in the number of candidates.

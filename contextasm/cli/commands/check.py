@@ -165,7 +165,6 @@ def _default_format(environment: Mapping[str, str]) -> FormatName:
 
 
 def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
-
     if form == "text" and is_rich_terminal():
         return terminal_findings(findings)
     if form in {"github", "sarif"}:

@@ -68,7 +68,6 @@ def _editor_command() -> Sequence[str]:
 
 
 def _run_editor(command: Sequence[str], file: str, line: int) -> None:
-
     program = command[0]
     form = EDITORS.get(os.path.basename(program), ("{file}",))
     words = [*command, *(part.format(file=file, line=line) for part in form)]

@@ -60,7 +60,6 @@ run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
 
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
-
     text = write_json_lines(memories)
     if output in {None, "-"}:
         write_stdout(text)
@@ -72,7 +71,6 @@ def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], out
 def _write_bundle(
     options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
 ) -> None:
-
     if output in {None, "", "-"}:
         raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")
     assert output is not None

@@ -77,7 +77,6 @@ def run(
 
 
 def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
-
     return [parse_name(name, flag) for name in names or ()]
 
 

@@ -105,14 +105,12 @@ def _show_hidden_characters(documents: Sequence[Document]) -> bool:
 
 
 def _refuse_hidden_characters() -> int:
-
     what = "nothing has been approved, because no reviewer can see these characters"
     write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
     return 1
 
 
 def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
-
     words = {"added": "new", "changed": "changed", "gone": "gone"}
     lines = [f"{words[change.kind]} {quoted_path(change.path)}" for change in changes]
     files = f"{len(digests):,} file{'s' * (len(digests) != 1)} approved"

@@ -36,6 +36,9 @@ from contextasm.workspace.atomic import STATE_FOLDER
 from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
 
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
+
 
 class ReplayDocument(TypedDict):
     """The result of building a record again, as `ctxasm replay --json` prints it."""
@@ -179,10 +182,6 @@ def _reason_without_changes(record: Record, result: Replay) -> str:
             return f"{name} {version} wrote it and this is {now[name]}: use that version"
     parts = " and ".join(name.replace("_", " ") for name in result.differences)
     return f"they do not give the recorded {parts}: record the build again with `ctxasm build --record`"
-
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
 
 
 class BuildOptions(NamedTuple):

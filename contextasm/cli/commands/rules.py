@@ -102,7 +102,6 @@ run = takes_options(rules, all_but("format"))
 
 
 def _rule_list(options: Options, *, as_json: bool) -> str:
-
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
         return format_json(RulesDocument, {"rules": [*map(_rule_data, rule_set)]})
@@ -110,7 +109,6 @@ def _rule_list(options: Options, *, as_json: bool) -> str:
 
 
 def _rule_traces(options: Options, *, as_json: bool) -> str:
-
     job = prepare_request(options)
     show_taken(job.taken)
     evaluation = job.build.rules

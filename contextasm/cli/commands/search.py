@@ -116,7 +116,6 @@ Hit = tuple["Memory", "Score"]
 
 
 def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> int:
-
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build
     job = prepare_build(unnamed, process_environment(), restrict_profile=lambda whole: whole._replace(layers=()))

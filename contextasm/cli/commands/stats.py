@@ -163,7 +163,6 @@ def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, t
 
 
 def _title(title: str) -> str:
-
     line = shown(one_line(title))
     return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line
 

@@ -91,7 +91,6 @@ run = takes_options(tidy, ("workspace", "date", "tz"))
 
 
 def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
-
     chosen = [*filter(None, ("the ids" * bool(names), "--safe" * flags.safe, "--all" * flags.every))]
     if flags.undo and flags.metrics is not None:
         raise ContextasmError("--metrics", "--undo makes no plan", "leave one of the two out")
@@ -115,7 +114,6 @@ def _write_metrics(
 
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-
     recover_first(upkeep.workspace, PATIENCE)
     actions = make_plan(upkeep)
     actions = named_actions(actions, [*names]) if names else actions
@@ -133,7 +131,6 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
 
 
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-
     if flags.json or not flags.quiet:
         require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
@@ -159,7 +156,6 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
 
 
 def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
-
     if flags.json or not flags.quiet:
         require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:

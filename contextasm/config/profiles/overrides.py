@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment
@@ -164,10 +163,6 @@ def layer_settings(profile: Profile, settings_file: YamlMapping, options: Option
                 origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
                 settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
     return settings
-
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
 
 
 def workspace_profiles(
