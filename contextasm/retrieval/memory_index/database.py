@@ -32,7 +32,7 @@ _UNUSED_SECONDS = 60 * 86400
 
 _DAY = 86400
 
-_PATIENCE = 1.0
+_PATIENCE = 0.3
 """Seconds to wait for another process that writes; reading the files takes about as long."""
 
 _MOST_PARAMETERS = 500
