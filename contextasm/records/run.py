@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from contextasm.config.build import PreparedBuild
+from contextasm.model import Build, Context
 from contextasm.pipeline import assemble
 from contextasm.workspace.recording import RecordingWorkspace
-
-if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
-    from contextasm.model import Build, Context
 
 
 def run(prepared: PreparedBuild, build: Build | None = None) -> Context:

@@ -225,9 +225,6 @@ def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: 
     return candidates[:limit]
 
 
-if TYPE_CHECKING:
-    from contextasm.retrieval.search.inverted_index import IndexEntry
-
 KERNEL = 0.5
 """Weight of the matches of a memory's neighbours: in a list of memories half of that in a log."""
 

@@ -193,14 +193,14 @@ _KEPT_PLACES = (
     ("**/.gitignore", _GIT),
     ("**/.gitattributes", _GIT),
 )
-"""Patterns of files below the workspace, as `text.glob.glob_matches` takes them, that no layer needs to read."""
+"""Patterns of files below the workspace, as `text.names.glob.glob_matches` takes them, that no layer needs to read."""
 
 
 class InputPattern(NamedTuple):
     """A pattern of the files that one part of a build reads."""
 
     pattern: str
-    """Path or pattern below the workspace, as `text.glob.list_matching` takes it."""
+    """Path or pattern below the workspace, as `text.names.glob.list_matching` takes it."""
     what: str
     """The reason why an output may not replace such a file."""
     takes_block: bool = False
@@ -281,7 +281,7 @@ def _is_same_or_below(target: OutputFile, path: str) -> bool:
 
 
 class _TreeWithTargets:
-    """The workspace as if all targets existed already (`text.glob.Tree`)."""
+    """The workspace as if all targets existed already (`text.names.glob.Tree`)."""
 
     def __init__(self, folder: Folder, targets: Sequence[OutputFile]) -> None:
         self._folder = folder

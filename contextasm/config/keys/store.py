@@ -110,9 +110,6 @@ def _parse_age(value: object, where: str) -> float:
 
 _KEYS: Mapping[str, ParseValue] = {"store": _parse_address, "homes": _parse_homes, "max_age": _parse_age}
 
-STORE_SETTINGS = tuple(_KEYS)
-"""The keys below `memories`."""
-
 
 def parse_store(file: YamlMapping) -> StoreConfig:
     """The store that the file configures. Raises `ContextasmError` for anything that can't be used."""

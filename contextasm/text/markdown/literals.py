@@ -1,7 +1,7 @@
 """Literal parts of a Markdown text: fenced code and raw HTML, in which no heading, list or paragraph stands.
 
 They are told apart as CommonMark has it, but for indented code, whose lines can be nothing else. A fence is the same
-wherever an excerpt begins: its lines are indented as its opening is, or it opens at the margin (`text.outline` sees to
+wherever an excerpt begins: its lines are indented as its opening is, or it opens at the margin (`outline` sees to
 that).
 """
 

@@ -29,7 +29,7 @@ class NewMemory(NamedTuple):
     """An entry to remember, already checked."""
 
     text: str
-    """Fit for a bullet, as `text.storable.storable_text` gives it."""
+    """Fit for a bullet, as `text.memories.writer.storable_text` gives it."""
     type: str = DEFAULT_TYPE
     importance: float | None = None
     """0 to 1; None leaves it to the file."""

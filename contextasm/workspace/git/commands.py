@@ -2,7 +2,7 @@
 
 A copied folder brings its own `.git/config`, which can name programs for many occasions. So git reads the repository
 and nothing else: no network, no locks, no question to the user, and no program that the repository names. The files of
-a revision are in `workspace/git/revision.py`.
+a revision are in `workspace/git/folder.py`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.store.connection import StoreConfig
 
 _FIELDS = re.compile(rb"^- \[[^\]\n]*\]|^-(?= )| \{(?:type=(?:\"[^\"]*\"|[^ ]+) )?id=[^{}]*\}$")
-"""Type and fields at the ends of a memory's lines (`text.memory_writer.memory_bullet`)."""
+"""Type and fields at the ends of a memory's lines (`text.memories.writer.memory_bullet`)."""
 
 
 def replicated_owners(replica: Path) -> set[str]:

@@ -1,7 +1,7 @@
 """Rebuilding: compare the disk with the answers to the last build, and build again if they differ.
 
 A file whose status has not changed is not read again. A build that fails leaves the files as they are.
-`watch/loop.py` decides when to look, and reports a build.
+`workspace/watch/loop.py` decides when to look, and reports a build.
 """
 
 from __future__ import annotations
