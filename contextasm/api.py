@@ -79,7 +79,7 @@ class RequestOptions(TypedDict, total=False):
     privacy: str | None
     audience: str | None
     offline: bool | None
-    """Ask no server: read the mirror of a shared store as it is."""
+    """Ask no server: read the replica of a shared store as it is."""
     workspace: str | os.PathLike[str] | None
 
 

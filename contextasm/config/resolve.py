@@ -115,7 +115,7 @@ def _request_options(options: Options, request: Request) -> Options:
 def _store_problems(
     workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
 ) -> Sequence[Problem]:
-    """Bring the mirror of the shared store up to date, if there is one; the problems with that."""
+    """Bring the replica of the shared store up to date, if there is one; the problems with that."""
     overlay = attach_store(workspace, settings_file, process, offline=options.offline)
     return overlay.refresh() if overlay else ()
 

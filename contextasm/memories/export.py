@@ -64,7 +64,7 @@ def _private_count(workspace: Folder, visible: Document, count: int) -> int:
     return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
 
 
-def private_line_finder(workspace: Folder, home: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
+def private_line_finder(workspace: Folder, owner: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
     """A function that gives the private lines of an owner's files, for memories that become pages of a store.
 
     They are the ones that a shared context lacks, except in files of a private layer that reads the pages, too: this
@@ -73,7 +73,7 @@ def private_line_finder(workspace: Folder, home: str, options: Options, process:
     profile = _resolve_profile(workspace, options, process)
 
     def is_of_files(template: str) -> bool:
-        return not glob_matches(any_owner_pattern(template), f"{home}/memories/0.md")
+        return not glob_matches(any_owner_pattern(template), f"{owner}/memories/0.md")
 
     layers = [
         layer._replace(query=layer.query._replace(paths=tuple(filter(is_of_files, layer.query.paths))))

@@ -41,7 +41,7 @@ def find_owner(
 ) -> Owner:
     """The agent, or the team if the options name only a team.
 
-    For who reads memories, the mirror of a shared store is brought up to date.
+    For who reads memories, the replica of a shared store is brought up to date.
     The agent is the one that an option, a variable or the settings name, else the only one of the workspace. If none
     is needed, only the options count. Raises `ContextasmError` for an unknown name.
     """

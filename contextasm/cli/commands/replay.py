@@ -18,7 +18,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.config.workspace_folder import open_mirrored_folder, open_workspace
+from contextasm.config.workspace_folder import open_with_replica, open_workspace
 from contextasm.model import ContextasmError, Profile
 from contextasm.records.record import Record
 from contextasm.records.replay import (
@@ -144,7 +144,7 @@ def replay_record(opened: OpenedRecord) -> Replay:
     if inputs is not None:
         result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, open_mirrored_folder(opened.root, process, offline=True), counter)
+        result = replay(record, open_with_replica(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")

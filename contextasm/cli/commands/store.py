@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 ACTIONS: Sequence[str] = ("init", "status", "pull", "import", "export", "migrate")
 """What can be done with a store."""
 
-_OF_HOMES = ("import", "export")
-"""Actions that may be of one home."""
+_OF_OWNERS = ("import", "export")
+"""Actions that may be of one owner."""
 
 
 class SchemaChange(TypedDict):
@@ -40,19 +40,19 @@ class SchemaChange(TypedDict):
     """Numbers of the migrations that were applied, in their order; empty if the store had all."""
 
 
-class HomeState(TypedDict):
-    """One home."""
+class OwnerState(TypedDict):
+    """One owner."""
 
-    home: str
+    owner: str
     """The owner's folder, such as `teams/q1`."""
     access: Literal["none", "read", "write"]
     """What your role may do there."""
     pages: Count
-    """Pages of the mirror."""
+    """Pages of the replica."""
 
 
 class StoreStatus(TypedDict):
-    """The state of a store and of its mirror, as `ctxasm store status --json` prints it."""
+    """The state of a store and of its replica, as `ctxasm store status --json` prints it."""
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["status"]
@@ -60,14 +60,14 @@ class StoreStatus(TypedDict):
     """The address of the database."""
     reachable: bool
     """Whether the server answered; false also where nothing was asked because nobody trusts the workspace."""
-    mirror: str
-    """The time of the server's last answer, in UTC; empty if there is no mirror."""
-    homes: list[HomeState]
-    """The homes that the mirror knows, in the order of the settings."""
+    replica: str
+    """The time of the server's last answer, in UTC; empty if there is no replica."""
+    owners: list[OwnerState]
+    """The owners that the replica knows, in the order of the settings."""
 
 
 class StorePull(TypedDict):
-    """What changed in the mirror, as `ctxasm store pull --json` prints it."""
+    """What changed in the replica, as `ctxasm store pull --json` prints it."""
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["pull"]
@@ -76,7 +76,7 @@ class StorePull(TypedDict):
 
 
 class ImportCounts(TypedDict):
-    """Memories of one home."""
+    """Memories of one owner."""
 
     stored: Count
     """Memories that the store did not have."""
@@ -91,8 +91,8 @@ class StoreImport(TypedDict):
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["import"]
-    homes: Mapping[str, ImportCounts]
-    """Numbers of memories by their home."""
+    owners: Mapping[str, ImportCounts]
+    """Numbers of memories by their owner."""
 
 
 class StoreExport(TypedDict):
@@ -130,12 +130,12 @@ def store(
         str,
         typer.Argument(
             metavar="|".join(ACTIONS),
-            help="Make the store, show its state, update the mirror, store files, write files, or update the schema.",
+            help="Make the store, show its state, update the replica, store files, write files, or update the schema.",
             autocompletion=lambda: ACTIONS,
         ),
     ] = "status",
-    home: Annotated[
-        str | None, typer.Argument(metavar="[HOME]", help="Import or export only this owner, such as teams/q1.")
+    owner: Annotated[
+        str | None, typer.Argument(metavar="[OWNER]", help="Import or export only this owner, such as teams/q1.")
     ] = None,
     *,
     flags: _StoreFlags,
@@ -145,12 +145,12 @@ def store(
     init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
     Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
     """
-    _refuse_odd(action, home, flags.to)
+    _refuse_odd(action, owner, flags.to)
     if flags.json:
         require_stdout()
     overlay = _open_store(options)
-    homes = _homes(overlay, home)
-    data, lines, code = _actions()[action](overlay, homes, flags)
+    owners = _owners(overlay, owner)
+    data, lines, code = _actions()[action](overlay, owners, flags)
     if flags.json:
         write_stdout(format_json(_DOCUMENTS[action], {"action": action, **data}))
     elif action == "status":
@@ -164,14 +164,14 @@ def store(
 run = takes_options(store, ("offline", "workspace"))
 
 
-def _refuse_odd(action: str, home: str | None, target: str | None) -> None:
+def _refuse_odd(action: str, owner: str | None, target: str | None) -> None:
     """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
     from contextasm.config.input.values import require_known
     from contextasm.model import ContextasmError
 
     require_known(action, ACTIONS, "store", "action")
-    if home and action not in _OF_HOMES:
-        raise ContextasmError(f"store {action}", f"is of the whole store, not of {home}", "leave the home out")
+    if owner and action not in _OF_OWNERS:
+        raise ContextasmError(f"store {action}", f"is of the whole store, not of {owner}", "leave the owner out")
     if (target is None) == (action == "export"):
         what = "the folder is missing" if target is None else "only an export has one"
         raise ContextasmError("--to", what, "write ctxasm store export --to DIR")
@@ -193,17 +193,17 @@ def _open_store(options: Options) -> StoreOverlay:
     workspace = open_workspace(options, process)
     overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
     if overlay is None:
-        raise ContextasmError(FILE, "names no store", "write `memories: {store: postgresql://..., homes: [teams/q1]}`")
+        raise ContextasmError(FILE, "names no store", "write `memories: {store: postgresql://..., owners: [teams/q1]}`")
     assert isinstance(overlay, StoreOverlay)
     return overlay
 
 
-def _homes(overlay: StoreOverlay, home: str | None) -> Sequence[str]:
+def _owners(overlay: StoreOverlay, owner: str | None) -> Sequence[str]:
     from contextasm.config.input.values import require_known
 
-    if home is None:
+    if owner is None:
         return overlay.config.owners
-    return [require_known(home.rstrip("/"), overlay.config.owners, "store", "home")]
+    return [require_known(owner.rstrip("/"), overlay.config.owners, "store", "owner")]
 
 
 def _actions() -> Mapping[str, Callable[[StoreOverlay, Sequence[str], _StoreFlags], _Result]]:
@@ -218,18 +218,18 @@ def _actions() -> Mapping[str, Callable[[StoreOverlay, Sequence[str], _StoreFlag
     }
 
 
-def _init(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _init(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     from contextasm.workspace.store.schema import join_owners, migrate_store
 
     overlay.require_server()
     applied = [migration.number for migration in migrate_store(overlay.config)]
     join_owners(overlay.config)
-    homes = ", ".join(overlay.config.owners)
+    owners = ", ".join(overlay.config.owners)
     done = "made" if applied else "is there already"
-    return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes in {homes}"], 0
+    return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes for {owners}"], 0
 
 
-def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     from contextasm.workspace.store.schema import migrate_store, require_store
 
     overlay.require_server()
@@ -239,14 +239,14 @@ def _migrate(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) 
     return {"applied": [each.number for each in applied]}, lines or [f"{overlay.config.address}: nothing to apply"], 0
 
 
-def _pull(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _pull(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     changed = overlay.pull()
     show_problems(overlay.refresh())
-    pages = sum(len(home.pages) for home in overlay.state().owners.values())
+    pages = sum(len(owner.pages) for owner in overlay.state().owners.values())
     return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"], 0
 
 
-def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     from contextasm.config.resolve import process_environment
     from contextasm.memories.export import private_line_finder
     from contextasm.workspace.folder import Folder
@@ -255,32 +255,32 @@ def _import(overlay: StoreOverlay, homes: Sequence[str], _flags: _StoreFlags) ->
     overlay.require_server()
     files, process = Folder(Path(overlay.root)), process_environment()
     results = {
-        home: import_files(overlay, home, private_line_finder(files, home, Options(), process)) for home in homes
+        owner: import_files(overlay, owner, private_line_finder(files, owner, Options(), process)) for owner in owners
     }
     overlay.pull()
     lines = [
-        f"{home}: {stored:,} stored, {changed:,} changed, {unchanged:,} unchanged"
-        for home, (stored, changed, unchanged) in results.items()
+        f"{owner}: {stored:,} stored, {changed:,} changed, {unchanged:,} unchanged"
+        for owner, (stored, changed, unchanged) in results.items()
     ]
     if any(map(any, results.values())):
         lines.append("the files are no longer read; take them away")
     names = ("stored", "changed", "unchanged")
-    return {"homes": {home: dict(zip(names, counts, strict=True)) for home, counts in results.items()}}, lines, 0
+    return {"owners": {owner: dict(zip(names, counts, strict=True)) for owner, counts in results.items()}}, lines, 0
 
 
-def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> _Result:
+def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) -> _Result:
     from contextasm.workspace.store.transfer import export_pages
 
     if not overlay.offline:
         overlay.pull()
     show_problems(overlay.refresh())
     target = Path(flags.to or "")
-    count = export_pages(overlay, homes, target)
+    count = export_pages(overlay, owners, target)
     return {"files": count}, [f"{target}: {count:,} file{'s' * (count != 1)} of memories"], 0
 
 
-def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
-    """The state of the store and of its mirror; the server is asked, unless it must not be."""
+def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
+    """The state of the store and of its replica; the server is asked, unless it must not be."""
     from contextasm.workspace.store.connection import PULL_PROBLEMS, UNWRITABLE
 
     problems = [*overlay.renew()[1]]
@@ -288,16 +288,21 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
     reachable = failed <= {UNWRITABLE}
     state = overlay.state()
     show_problems(problems)
-    homes = [
+    owners = [
         {
-            "home": home,
+            "owner": owner,
             "access": "none" if entry.is_refused else "write" if entry.writes else "read",
             "pages": len(entry.pages),
         }
-        for home in overlay.config.owners
-        if (entry := state.owners.get(home))
+        for owner in overlay.config.owners
+        if (entry := state.owners.get(owner))
     ]
-    data = {"store": overlay.config.address, "reachable": reachable, "mirror": overlay.replica_time(), "homes": homes}
+    data = {
+        "store": overlay.config.address,
+        "reachable": reachable,
+        "replica": overlay.replica_time(),
+        "owners": owners,
+    }
     if overlay.offline or overlay.distrust:
         access = "not asked"
     elif overlay.is_locked:
@@ -306,8 +311,8 @@ def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -
         access = "reachable" if reachable else "not available"
     lines = [
         f"store   {overlay.config.address} ({access})",
-        f"mirror  {overlay.replica_time() or 'none yet'}",
+        f"replica {data['replica'] or 'none yet'}",
         "",
-        *format_table(("home", "access", "pages"), [tuple(map(str, home.values())) for home in homes]).splitlines(),
+        *format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]).splitlines(),
     ]
     return data, lines, int(bool(failed))

@@ -29,7 +29,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.profiles.loader import profile_files
 from contextasm.config.resolve import prepare_build, process_environment, today
-from contextasm.config.workspace_folder import open_mirrored_folder, workspace_folder
+from contextasm.config.workspace_folder import open_with_replica, workspace_folder
 from contextasm.model import Context, ContextasmError, Problem
 from contextasm.records.run import run as run_prepared
 from contextasm.rendering.documents import ProblemData, problem_data
@@ -111,7 +111,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
     """
     process = process_environment()
     root = workspace_folder(options, process)
-    overlay = open_mirrored_folder(root, process, offline=options.offline).overlay
+    overlay = open_with_replica(root, process, offline=options.offline).overlay
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
@@ -135,7 +135,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
 def _followed_store(
     overlay: Overlay | None, nudge: Callable[[], None], warn: Callable[[str], None]
 ) -> AbstractContextManager[None]:
-    """A thread that keeps the mirror of the store up to date; none if no server may be asked."""
+    """A thread that keeps the replica of the store up to date; none if no server may be asked."""
     if overlay is None:
         return nullcontext()
     from contextasm.workspace.store.overlay import StoreOverlay, poll_store

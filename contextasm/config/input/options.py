@@ -53,7 +53,7 @@ class Options(NamedTuple):
     audience: Annotated[
         str | None, Flag("", "NAME", "The readers: personal, or shared to leave out everything private.")
     ] = None
-    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's mirror as it is.")] = False
+    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
 

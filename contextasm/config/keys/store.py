@@ -86,17 +86,17 @@ def _holds_password(url: str) -> bool:
     return ":" in before_at or bool(_PASSWORD_PART.search(text))
 
 
-def _parse_homes(value: object, where: str) -> tuple[str, ...]:
-    homes = values.parse_texts(value, where)
-    for home in homes:
-        kind, _, name = home.partition("/")
+def _parse_owners(value: object, where: str) -> tuple[str, ...]:
+    owners = values.parse_texts(value, where)
+    for owner in owners:
+        kind, _, name = owner.partition("/")
         if kind not in {"agents", "teams"} or not values.is_name(name):
-            shown = home if re.fullmatch(r"[\w./ -]+", home) else "a home"  # no address, which may hold a password
+            shown = owner if re.fullmatch(r"[\w./ -]+", owner) else "an owner"  # no address, which may hold a password
             raise ContextasmError(where, f"{shown} is not an owner of memories", "write teams/NAME or agents/NAME")
-    if len(set(homes)) < len(homes) or not homes:
-        what = "a home is named twice" if homes else "names no home"
+    if len(set(owners)) < len(owners) or not owners:
+        what = "an owner is named twice" if owners else "names no owner"
         raise ContextasmError(where, what, "name each owner once, such as [teams/q1]")
-    return homes
+    return owners
 
 
 def _parse_age(value: object, where: str) -> float:
@@ -108,21 +108,21 @@ def _parse_age(value: object, where: str) -> float:
     return seconds
 
 
-_KEYS: Mapping[str, ParseValue] = {"store": _parse_address, "homes": _parse_homes, "max_age": _parse_age}
+_KEYS: Mapping[str, ParseValue] = {"store": _parse_address, "owners": _parse_owners, "max_age": _parse_age}
 
 
 def parse_store(file: YamlMapping) -> StoreConfig:
     """The store that the file configures. Raises `ContextasmError` for anything that can't be used."""
     where = f"{file.where('memories')}: memories"
-    hint = "write `store:` and `homes:` under it"
+    hint = "write `store:` and `owners:` under it"
     if not isinstance(file["memories"], dict):  # it may be the address, which no message shows
         raise ContextasmError(where, "is not a mapping", hint)
     table = parse_mapping(file["memories"], where, hint)
     checked = table.parsed(_KEYS)
-    for key, hint in (("store", _EXAMPLE), ("homes", "name the owners in the store, such as [teams/q1]")):
+    for key, hint in (("store", _EXAMPLE), ("owners", "name the owners in the store, such as [teams/q1]")):
         if key not in checked:
             raise ContextasmError(where, f"`{key}` is missing", hint)
-    return StoreConfig(file.lines["memories"], checked.pop("store"), checked.pop("homes"), **checked)
+    return StoreConfig(file.lines["memories"], checked.pop("store"), checked.pop("owners"), **checked)
 
 
 def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoreOverlay:

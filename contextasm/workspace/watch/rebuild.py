@@ -133,11 +133,11 @@ class WatchSpec(NamedTuple):
     others: Callable[[], Sequence[Path]]
     """Files outside of the workspace that count, as far as can be said without a build."""
     overlay: Overlay | None = None
-    """Folders of the workspace whose files are in the mirror of a shared store."""
+    """Folders of the workspace whose files are in the replica of a shared store."""
     follow_store: Callable[[Callable[[], None], Callable[[str], None]], AbstractContextManager[None]] = (
         lambda _nudge, _warn: nullcontext()
     )
-    """Keeps the mirror up to date for as long as its result is open; calls the first function after changes, and the
+    """Keeps the replica up to date for as long as its result is open; calls the first function after changes, and the
     second with warnings."""
 
     @property

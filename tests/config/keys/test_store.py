@@ -25,7 +25,7 @@ FILES = {
 }
 
 
-def parsed(url: str, more: str = "homes: [teams/q1]") -> StoreConfig:
+def parsed(url: str, more: str = "owners: [teams/q1]") -> StoreConfig:
     """The settings of a store."""
     return parse_store(load_mapping(f"memories:\n  store: {url}\n  {more}\n", "ctxasm.yaml"))
 
@@ -99,7 +99,7 @@ def test_addresses_that_are_refused(url: str) -> None:
     ],
 )
 def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> None:
-    root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"memories:\n  store: {url}\n  homes: [teams/q1]\n"})
+    root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"memories:\n  store: {url}\n  owners: [teams/q1]\n"})
     for words in (("check",), ("build", "-a", "luna"), ("remember", "-t", "q1", "x"), ("store", "status")):
         result = inside(*words, "-w", root, env={"CTXASM_TRUST": str(root)})
         assert result.code == (1 if words == ("check",) else 2)
@@ -113,12 +113,12 @@ def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> Non
     [
         "postgresql://luna:hun/hunter2@db/x",
         "[postgresql://luna:hun/hunter2@db/x]",
-        "{store: {password: hunter2}, homes: [teams/q1]}",
-        "{store: [postgresql://luna:hun/hunter2@db], homes: [teams/q1]}",
-        "{store: 'postgresql://db/x', homes: ['postgresql://luna:hun/hunter2@db']}",
-        "{store: 'postgresql://db/x', homes: 'luna:hunter2@db'}",
-        "{store: 'postgresql://db/x', homes: [teams/q1], max_age: 'luna:hunter2@db'}",
-        "{store: 'postgresql://db/x', homes: [teams/q1], password: hunter2}",
+        "{store: {password: hunter2}, owners: [teams/q1]}",
+        "{store: [postgresql://luna:hun/hunter2@db], owners: [teams/q1]}",
+        "{store: 'postgresql://db/x', owners: ['postgresql://luna:hun/hunter2@db']}",
+        "{store: 'postgresql://db/x', owners: 'luna:hunter2@db'}",
+        "{store: 'postgresql://db/x', owners: [teams/q1], max_age: 'luna:hunter2@db'}",
+        "{store: 'postgresql://db/x', owners: [teams/q1], password: hunter2}",
     ],
 )
 def test_a_password_in_the_wrong_place_is_not_told_either(settings: str) -> None:
@@ -154,7 +154,7 @@ def quoted_twice(word: str) -> str:
 @given(password=PASSWORDS, place=st.sampled_from(PLACES), encode=st.sampled_from([str, quote, quoted_twice]))
 def test_no_address_with_a_password_passes_or_is_told(password: str, place: str, encode: Callable[[str], str]) -> None:
     settings_file, memories = YamlMapping("ctxasm.yaml", 1), YamlMapping("ctxasm.yaml", 2)
-    memories.update(store=place.format(encode(password)), homes=["teams/q1"])
+    memories.update(store=place.format(encode(password)), owners=["teams/q1"])
     settings_file.update(memories=memories)
     settings_file.lines["memories"] = 1
     with pytest.raises(ContextasmError) as refusal:
@@ -168,23 +168,23 @@ def test_no_address_with_a_password_passes_or_is_told(password: str, place: str,
     ("text", "seconds"), [("5s", 5), ("0", 0), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("1.5", 1.5)]
 )
 def test_ages(text: str, seconds: float) -> None:
-    assert parsed("postgresql://", f"homes: [teams/q1]\n  max_age: {text}").max_age == seconds
+    assert parsed("postgresql://", f"owners: [teams/q1]\n  max_age: {text}").max_age == seconds
 
 
 @pytest.mark.parametrize(
     "more",
     [
-        "homes: []",
-        "homes: [q1]",
-        "homes: [teams/../x]",
-        "homes: [teams/q1, teams/q1]",
-        "homes: [teams/q1/x]",
-        "homes: [memories]",
+        "owners: []",
+        "owners: [q1]",
+        "owners: [teams/../x]",
+        "owners: [teams/q1, teams/q1]",
+        "owners: [teams/q1/x]",
+        "owners: [memories]",
         "max_age: 5s",
-        "homes: [teams/q1]\n  max_age: -1",
-        "homes: [teams/q1]\n  max_age: soon",
-        "homes: [teams/q1]\n  max_age: true",
-        "homes: [teams/q1]\n  maxage: 5s",
+        "owners: [teams/q1]\n  max_age: -1",
+        "owners: [teams/q1]\n  max_age: soon",
+        "owners: [teams/q1]\n  max_age: true",
+        "owners: [teams/q1]\n  maxage: 5s",
     ],
 )
 def test_other_settings_that_are_refused(more: str) -> None:
@@ -229,7 +229,7 @@ def test_a_cloned_workspace_connects_to_nothing(
 ) -> None:
     """P8: whatever command runs in it, and whatever else of libpq its address names."""
     port = listener.getsockname()[1]
-    settings = f"date: 2025-03-14\nmemories:\n  store: postgresql://127.0.0.1:{port}/agents\n  homes: [teams/q1]\n"
+    settings = f"date: 2025-03-14\nmemories:\n  store: postgresql://127.0.0.1:{port}/agents\n  owners: [teams/q1]\n"
     root = fill(tmp_path / "ws", {**FILES, "ctxasm.yaml": settings})
     result = inside(*words, "-w", root, env={"CTXASM_TRUST": str(tmp_path)})
     with pytest.raises(TimeoutError):
@@ -245,7 +245,7 @@ def test_a_trusted_workspace_connects(listener: socket.socket, tmp_path: Path) -
     pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
     listener.settimeout(20)
     port = listener.getsockname()[1]
-    settings = f"memories:\n  store: postgresql://127.0.0.1:{port}/agents\n  homes: [teams/q1]\n"
+    settings = f"memories:\n  store: postgresql://127.0.0.1:{port}/agents\n  owners: [teams/q1]\n"
     root = fill(tmp_path / "ws", {**FILES, "ctxasm.yaml": settings})
     callers: list[str] = []
 
@@ -261,9 +261,9 @@ def test_a_trusted_workspace_connects(listener: socket.socket, tmp_path: Path) -
     assert (result.code, callers) == (1, ["127.0.0.1"])
 
 
-def test_a_workspace_that_brings_a_mirror_is_read_from_its_files(tmp_path: Path) -> None:
+def test_a_workspace_that_brings_a_replica_is_read_from_its_files(tmp_path: Path) -> None:
     """P8: state that came with a repository is not believed."""
-    settings = "memories:\n  store: postgresql:///agents\n  homes: [teams/q1]\n"
+    settings = "memories:\n  store: postgresql:///agents\n  owners: [teams/q1]\n"
     planted = {".ctxasm/store/teams/q1/memories/2025-03.000000.luna.md": "- [fact] planted {id=p}\n"}
     root = fill(tmp_path, {**FILES, **planted, "ctxasm.yaml": settings})
     result = inside("search", "-t", "q1", "file planted", "-w", root)
@@ -272,8 +272,8 @@ def test_a_workspace_that_brings_a_mirror_is_read_from_its_files(tmp_path: Path)
 
 
 @pytest.mark.parametrize("file", ["store/teams/q1/memories/x.md", "store/state.json", "store.lock"])
-def test_no_output_is_written_into_the_mirror(tmp_path: Path, file: str) -> None:
-    """P4: a page of the mirror is a source."""
+def test_no_output_is_written_into_the_replica(tmp_path: Path, file: str) -> None:
+    """P4: a page of the replica is a source."""
     root = fill(tmp_path, {**FILES, ".ctxasm/store/teams/q1/memories/a.md": "- a\n"})
     result = inside("build", "-a", "luna", "-w", root, "-o", root / ".ctxasm" / file)
     assert (result.code, (root / ".ctxasm" / file).exists()) == (2, False), result.err
