@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.cli.options import flag_names
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
 from contextasm.config.hosts.loader import load_host, shipped_hosts
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
 
 HostOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help=f"Apply the loading rules of this host: {', '.join(shipped_hosts())}."),
+    str | None, Flag("", "NAME", f"Apply the loading rules of this host: {', '.join(shipped_hosts())}.")
 ]
 HostFileOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="With --host, look at this file outside the folder, too; repeatable."),
+    tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
 ]
 
 WITH_HOST = ("workspace",)
@@ -47,7 +43,7 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
     return read_host_files(load_host(host, "--host"), folder, outside)
 
 
-def refuse_host_files(host: str | None, outside: Sequence[str] | None) -> None:
+def refuse_host_files(host: str | None, outside: Sequence[str]) -> None:
     """Raise `ContextasmError` for files outside the folder without a host that loads them."""
     if outside and host is None:
         raise ContextasmError("--host-file", "goes with --host only", "name the host with --host")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory
+from contextasm.rendering.json_codec import INLINE
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
@@ -33,12 +34,12 @@ STEPS: Mapping[str, StatusStep] = {
 
 
 class StatusChange(NamedTuple):
-    """Result of one step of a memory."""
+    """One memory whose status was set."""
 
-    memory: Memory
+    memory: Annotated[Memory, INLINE]
     """As it is now."""
-    before: str
-    """Its status before; the same if nothing has changed."""
+    status_before: str
+    """The status that it had; the same if nothing has changed."""
 
 
 def change_status(

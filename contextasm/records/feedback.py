@@ -22,7 +22,7 @@ def shown_fragments(record: Record) -> Mapping[str, str]:
 
     A place is `FILE:LINE` with the fragment's first line, as `ctxasm explain` prints it.
     """
-    shown = [decision for decision in record.decisions if decision.outcome in _SHOWN]
+    shown = [decision for decision in record.context.decisions if decision.outcome in _SHOWN]
     places = {f"{decision.path}:{decision.lines[0]}": decision.fragment for decision in reversed(shown)}
     return places | {decision.fragment: decision.fragment for decision in shown}
 
@@ -37,7 +37,7 @@ def _checked_ids(record: Record, names: Sequence[str], option: str) -> tuple[str
 
 
 def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> ContextasmError:
-    decision = next((decision for decision in record.decisions if decision.fragment == name), None)
+    decision = next((decision for decision in record.context.decisions if decision.fragment == name), None)
     if decision is None:
         near = nearest(name, shown)
         hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"

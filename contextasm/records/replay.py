@@ -169,12 +169,12 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
         build = Build(
             recording,
             record.making.profile,
-            record.request,
+            record.context.request,
             counter,
             rules=record.making.rule_evaluation,
             parse_yaml=load_yaml,
-            problems=_problems_before_the_build(record.problems),
-            timed_out=timed_out_layers(record.problems),
+            problems=_problems_before_the_build(record.context.problems),
+            timed_out=timed_out_layers(record.context.problems),
         )
         context = assemble(with_recorded_answers(build, record.answers))
     except ContextasmError:

@@ -88,11 +88,11 @@ def test_law_export_then_import_gives_equal_memories(
     checked = checked_entries(read_json_lines([SourceFile("f", lines)], lambda *_: None))
     assert checked.problems == ()
     outcomes = store_entries(Folder(root), PLACE, checked.entries, update=False, dry_run=False)
-    assert [outcome.what for outcome in outcomes] == ["added"] * len(memories)
+    assert [outcome.outcome for outcome in outcomes] == ["added"] * len(memories)
     assert stored(root) == [memory._replace(path="", line=0) for memory in memories]
     before = (root / PLACE.path).read_bytes()
     again = store_entries(Folder(root), PLACE, checked.entries, update=True, dry_run=False)
-    assert {outcome.what for outcome in again} == {"left"}
+    assert {outcome.outcome for outcome in again} == {"left"}
     assert (root / PLACE.path).read_bytes() == before
 
 

@@ -168,7 +168,7 @@ def store_twice(root: Path, entries: CheckedEntries) -> None:
     """Import into an empty workspace, and hold the second import to changing nothing."""
     (root / FOLDER).mkdir(parents=True)
     outcomes = store_entries(Folder(root), PLACE, entries.entries, update=False, dry_run=False)
-    assert {outcome.what for outcome in outcomes} == {"added"}
+    assert {outcome.outcome for outcome in outcomes} == {"added"}
     document = Folder(root).read(PLACE.path)
     assert isinstance(document, Document)
     memories, problems = parse_memories(document)
@@ -176,7 +176,7 @@ def store_twice(root: Path, entries: CheckedEntries) -> None:
     assert [(memory.id, memory.text) for memory in memories] == [(entry.id, entry.text) for entry in entries.entries]
     before = (root / PLACE.path).read_bytes()
     again = store_entries(Folder(root), PLACE, entries.entries, update=True, dry_run=False)
-    assert {outcome.what for outcome in again} == {"left"}
+    assert {outcome.outcome for outcome in again} == {"left"}
     assert (root / PLACE.path).read_bytes() == before
 
 

@@ -178,8 +178,8 @@ def test_layer_that_is_skipped_for_want_of_a_team_is_not_late(root: Path) -> Non
 
 
 def signed_again(path: Path, **fields: Any) -> None:
-    record: Record = parse_record(path.read_bytes(), "record")._replace(**fields)
-    path.write_bytes(encode_record(record)[1])
+    record: Record = parse_record(path.read_bytes(), "record")
+    path.write_bytes(encode_record(record._replace(context=record.context._replace(**fields)))[1])
 
 
 @pytest.mark.parametrize("part", ["sections", "decisions", "allowances", "tokens"])
@@ -187,8 +187,8 @@ def test_record_with_false_content_does_not_replay_as_the_same(root: Path, part:
     path = recorded(root)
     record = parse_record(path.read_bytes(), "record")
     false: dict[str, Any] = {
-        "sections": (record.sections[0]._replace(text="Another identity."), *record.sections[1:]),
-        "decisions": record.decisions[1:],
+        "sections": (record.context.sections[0]._replace(text="Another identity."), *record.context.sections[1:]),
+        "decisions": record.context.decisions[1:],
         "allowances": (),
         "tokens": 1,
     }

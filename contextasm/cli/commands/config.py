@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 
 
 class SettingData(TypedDict):
@@ -33,7 +31,7 @@ class ConfigDocument(TypedDict):
 def config(
     options: Options,
     *,
-    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
+    origin: Annotated[bool, Flag("", "", "Show where each value comes from.")] = False,
     json: JsonOption = False,
 ) -> int:
     """Show the settings of a build with the same options."""

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-import typer
-
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
@@ -24,7 +22,7 @@ from contextasm.cli.output import (
 )
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
 from contextasm.config.profiles.overrides import resolve_all_layers
@@ -56,28 +54,17 @@ class LineDocument(TypedDict):
 class ExplainFlags(NamedTuple):
     """The flags that only `explain` has, as typed."""
 
-    line: Annotated[
-        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
-    ] = None
-    fragment: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
-    ] = None
-    html: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with layers, fragments and files to this file.")
-    ] = None
-    budgets: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Show these budgets side by side on the page.")
-    ] = None
+    line: Annotated[str | None, Flag("", "FILE:LINE", "Show only whether this line is included, and why.")] = None
+    fragment: Annotated[str | None, Flag("--id", "ID", "Show only this fragment: the path of a file or an id.")] = None
+    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, fragments and files to this file.")] = None
+    budgets: Annotated[str | None, Flag("", "N,N,...", "Show these budgets side by side on the page.")] = None
     locked: LockedOption = False
     json: Annotated[
-        bool,
-        typer.Option("--json", help="Print JSON: ctxasm.context/1, with --id the decisions, with --host its files."),
+        bool, Flag("", "", "Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")
     ] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")] = (
-        False
-    )
+    verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
     host: HostOption = None
-    host_file: HostFileOption = None
+    host_file: HostFileOption = ()
 
 
 def show_decisions(
@@ -98,7 +85,7 @@ def show_decisions(
     refuse_host_files(flags.host, flags.host_file)
     if flags.host is not None:
         _refuse_beside_host(record, flags)
-        explain_host(read_host(flags.host, flags.host_file or (), options), as_json=flags.json)
+        explain_host(read_host(flags.host, flags.host_file, options), as_json=flags.json)
         return 0
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)

@@ -11,7 +11,7 @@ import typer
 from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import READ_OWNER
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import one_of
 from contextasm.config.inputs import build_inputs
 from contextasm.config.resolve import prepare_build, process_environment
@@ -32,10 +32,7 @@ def export_memories(
         Literal["jsonl", "okf"],
         typer.Option("--format", "-f", metavar="jsonl|okf", help="JSON lines, which `import jsonl` takes, or OKF."),
     ] = "jsonl",
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="PATH", help="Write to this file; for okf, a new or empty folder."),
-    ] = None,
+    output: Annotated[str | None, Flag("-o", "PATH", "Write to this file; for okf, a new or empty folder.")] = None,
     quiet: QuietOption = False,
 ) -> int:
     """Write the memories of an agent or a team, of every status, for other programs.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from contextasm.cli.options import takes_options
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 
 if TYPE_CHECKING:
     from contextasm.workspace.folder import Folder
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 def mcp(
     options: Options,
     *,
-    write: Annotated[bool, typer.Option("--write", help="Offer the tools that write: remember and log.")] = False,
+    write: Annotated[bool, Flag("", "", "Offer the tools that write: remember and log.")] = False,
 ) -> int:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 

@@ -96,7 +96,7 @@ def run(
 def _replay_data(opened: OpenedRecord, result: Replay) -> dict[str, object]:
     """The result of a replay, with what `ReplayDocument` has of it."""
     etag = result.context.etag if result.context else None
-    record = {"record": str(opened.path), "etag_before": opened.record.etag}
+    record = {"record": str(opened.path), "etag_before": opened.record.context.etag}
     return result._asdict() | record | {"same": result.same, "etag": etag}
 
 
@@ -139,7 +139,7 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
 def replay_record(opened: OpenedRecord) -> Replay:
     """Build a record again. Raises `ContextasmError` without stored inputs and without a workspace."""
     record, process = opened.record, process_environment()
-    counter, counts = load_counter(record.request.tokenizer, process.environment)
+    counter, counts = load_counter(record.context.request.tokenizer, process.environment)
     inputs = stored_inputs(record, opened.path)
     if inputs is not None:
         result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
@@ -176,7 +176,7 @@ def show_differences(opened: OpenedRecord, result: Replay) -> int:
 
 def _reason_without_changes(record: Record, result: Replay) -> str:
     """The reason why the same inputs give another context: another version, or a record that is not as it was."""
-    now = program_versions(record.request.tokenizer)
+    now = program_versions(record.context.request.tokenizer)
     for name, version in record.making.versions:
         if now.get(name, version) != version:
             return f"{name} {version} wrote it and this is {now[name]}: use that version"
@@ -218,7 +218,13 @@ def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     }
     workspace = {"workspace": str(opened.root)} if opened.root else {}
     typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {**variables, **typed, "topic": record.request.topic, "audience": record.request.audience, **workspace}
+    return {
+        **variables,
+        **typed,
+        "topic": record.context.request.topic,
+        "audience": record.context.request.audience,
+        **workspace,
+    }
 
 
 def _typed_profile(opened: OpenedRecord) -> Profile | None:

@@ -22,7 +22,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.input.options import UNUSED_IN_SEARCH, Options
+from contextasm.config.input.options import UNUSED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.search import best_memories, searched_topic
@@ -78,11 +78,9 @@ def show_hits(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for; - reads standard input.")],
     *,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Search the memories of every agent, every team and the project.")
+        bool, Flag("--all", "", "Search the memories of every agent, every team and the project.")
     ] = False,
-    archive: Annotated[
-        bool, typer.Option("--archive", help="Search what `tidy` archived: lines of logs, and memories.")
-    ] = False,
+    archive: Annotated[bool, Flag("", "", "Search what `tidy` archived: lines of logs, and memories.")] = False,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N hits.")] = 5,
     json: JsonOption = False,
 ) -> int:

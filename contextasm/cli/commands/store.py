@@ -18,7 +18,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.rendering.json_codec import Count, Positive
 
 if TYPE_CHECKING:
@@ -117,9 +117,7 @@ _DOCUMENTS: Mapping[str, type] = {
 class _StoreFlags(NamedTuple):
     """The flags of `store`, as typed."""
 
-    to: Annotated[str | None, typer.Option("--to", metavar="DIR", help="Folder that an export is written below.")] = (
-        None
-    )
+    to: Annotated[str | None, Flag("", "DIR", "Folder that an export is written below.")] = None
     json: JsonOption = False
     quiet: QuietOption = False
 

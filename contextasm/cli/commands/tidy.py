@@ -8,18 +8,16 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, Receipt, takes_options
 from contextasm.cli.output import (
     format_json,
     format_table,
-    require_stdout,
     show_problems,
-    write_receipt,
     write_stderr,
     write_stdout,
 )
 from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
@@ -47,24 +45,25 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Do it: the actions of the ids, or with --safe or --all many of them.")
-    ] = False
-    safe: Annotated[bool, typer.Option("--safe", help="Only the actions that need no approval.")] = False
-    every: Annotated[bool, typer.Option("--all", help="All actions, including the ones that need approval.")] = False
-    undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
-    metrics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write metrics of the plan to this Prometheus text file.")
-    ] = None
+    apply: Annotated[bool, Flag("", "", "Do it: the actions of the ids, or with --safe or --all many of them.")] = False
+    safe: Annotated[bool, Flag("", "", "Only the actions that need no approval.")] = False
+    every: Annotated[bool, Flag("--all", "", "All actions, including the ones that need approval.")] = False
+    undo: Annotated[bool, Flag("", "", "Take back the last application, byte for byte.")] = False
+    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the plan to this Prometheus text file.")] = None
     json: JsonOption = False
     quiet: QuietOption = False
+
+    @property
+    def receipt(self) -> Receipt:
+        """How an application, or what takes it back, says what it has done."""
+        return Receipt(self.json, self.quiet)
 
 
 def tidy(
     options: Options,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
-    ] = None,
+        tuple[str, ...], typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
+    ] = (),
     *,
     flags: TidyFlags,
 ) -> int:
@@ -73,8 +72,7 @@ def tidy(
     An action that needs approval changes what an agent reads. What leaves a file goes to the folder archive/ next to
     it. Exits 1 if an action that was named could not be done.
     """
-    names = ids or []
-    _refuse_contradictions(names, flags)
+    _refuse_contradictions(ids, flags)
     process = process_environment()
     upkeep = prepare_upkeep(options, process)
     if flags.undo:
@@ -83,8 +81,8 @@ def tidy(
     if flags.metrics is not None:
         target = settle_metrics(flags.metrics, upkeep.workspace, options, process)
     if flags.apply:
-        return _apply(upkeep, names, flags, target)
-    return _show_plan(upkeep, names, flags, target)
+        return _apply(upkeep, ids, flags, target)
+    return _show_plan(upkeep, ids, flags, target)
 
 
 run = takes_options(tidy, ("workspace", "date", "tz"))
@@ -131,8 +129,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
 
 
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    if flags.json or not flags.quiet:
-        require_stdout()
+    flags.receipt.require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
         require_recovered(recovery)
         if names:
@@ -141,10 +138,8 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
     planned = [*applied.actions, *(action for action, _ in applied.left_out)]
     _write_metrics(target, upkeep, planned, applied.actions)
-    if flags.json:
-        write_receipt(format_json(TidyApplication, {"date": str(upkeep.today), **_applied_data(applied)}))
-    elif not flags.quiet:
-        write_receipt("".join(f"{_done(action)}\n" for action in applied.actions))
+    document = {"date": str(upkeep.today), **_applied_data(applied)}
+    flags.receipt.write(TidyApplication, document, map(_done, applied.actions))
     for action, why in applied.left_out:
         write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (flags.json or flags.quiet):
@@ -156,17 +151,14 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
 
 
 def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
-    if flags.json or not flags.quiet:
-        require_stdout()
+    flags.receipt.require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
         # The application that was interrupted is the last one: the one before it stays.
         journal = require_recovered(recovery) or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
-    if flags.json:
-        files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
-        write_receipt(format_json(TidyUndo, {"date": str(upkeep.today), "taken_back": files}))
-    elif not flags.quiet:
-        write_receipt("".join(f"{verb} {path}\n" for path, verb in verbs.items()))
+    files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
+    lines = (f"{verb} {path}" for path, verb in verbs.items())
+    flags.receipt.write(TidyUndo, {"date": str(upkeep.today), "taken_back": files}, lines)
     return 0
 
 

@@ -10,8 +10,6 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
 
-import typer
-
 from contextasm.cli.build_files import metrics_text
 from contextasm.cli.options import LockedOption, QuietOption, takes_options
 from contextasm.cli.output import (
@@ -25,7 +23,7 @@ from contextasm.cli.output import (
 )
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.profiles.loader import profile_files
 from contextasm.config.resolve import prepare_build, process_environment, today
@@ -45,35 +43,28 @@ from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, Wat
 def watch(
     options: Options,
     *,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Keep this file up to date.")
-    ] = None,
+    output: Annotated[str | None, Flag("-o", "FILE", "Keep this file up to date.")] = None,
     into: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Keep the managed block of this file up to date; repeatable."),
-    ] = None,
-    command: Annotated[
-        str | None, typer.Option("--exec", metavar="CMD", help="Run this in a shell after each change of a file.")
-    ] = None,
+        tuple[str, ...], Flag("", "FILE", "Keep the managed block of this file up to date; repeatable.")
+    ] = (),
+    command: Annotated[str | None, Flag("--exec", "CMD", "Run this in a shell after each change of a file.")] = None,
     metrics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write metrics of each build to this Prometheus text file.")
+        str | None, Flag("", "FILE", "Write metrics of each build to this Prometheus text file.")
     ] = None,
     poll: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Scan the files at this interval instead of using events.")
+        float | None, Flag("", "SECONDS", "Scan the files at this interval instead of using events.")
     ] = None,
     locked: LockedOption = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each event as one line of JSON.")] = False,
+    json: Annotated[bool, Flag("", "", "Print each event as one line of JSON.")] = False,
     quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print the reason and the time of each build.")
-    ] = False,
+    verbose: Annotated[bool, Flag("-v", "", "Print the reason and the time of each build.")] = False,
 ) -> int:
     """Build, and build again whenever an input of the build changes, until interrupted.
 
     The files are written only if their content changes. After an error they stay as they are, and the watch goes on.
     """
     taken: list[str] = []
-    spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
+    spec = _watch_spec(options, _output_files(output, into, metrics, poll), taken, locked=locked)
     if json:
         return watch_workspace(spec, WatchEvents(spec.root), command or "", poll)
     with _status_line(quiet=quiet) as lines:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
+from contextasm.rendering.json_codec import Count
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.writer import memory_bullet
 from contextasm.text.similarity import find_similar, fold_text
@@ -23,20 +24,24 @@ MAX_COMPARISONS = 4_000_000
 """Pairs of texts that are compared by similarity; if there are more, only texts that are equal count as alike."""
 
 
-class ImportOutcome(NamedTuple):
-    """Result of importing one entry."""
+Outcome = Literal["added", "changed", "differs", "left"]
 
-    what: str
-    """`added`; `left` where nothing differs; else `changed` where its memory took its fields over, and `differs`."""
+
+class ImportOutcome(NamedTuple):
+    """The result of importing one entry."""
+
+    outcome: Outcome
+    """Left if nothing differs; else changed if its memory took its fields over."""
     id: str
+    """The id of its memory."""
     path: str
-    """File of its memory."""
-    line: int
-    """Line of its memory, counted from 1."""
+    """The file of its memory."""
+    line: Count
+    """The line of its memory, counted from 1; 0 if it has no page yet."""
     differing: tuple[str, ...] = ()
-    """Names of the fields, `text` among them, in which the entry differs from its memory as it was."""
+    """Fields, `text` among them, in which the entry differs from its memory as it was."""
     alike: str = ""
-    """Id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
+    """The id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
 
 
 def store_entries(
@@ -64,13 +69,13 @@ def store_entries(
     for entry in entries:
         path = known[entry.id].path if entry.id in known else place.path
         fields = differing.get(entry.id, ())
-        what = outcome_word(fields, is_known=entry.id in known, update=update)
-        outcomes.append(ImportOutcome(what, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
+        outcome = outcome_word(fields, is_known=entry.id in known, update=update)
+        outcomes.append(ImportOutcome(outcome, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
     return outcomes
 
 
-def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> str:
-    """The outcome of an entry (`ImportOutcome.what`)."""
+def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> Outcome:
+    """The outcome of an entry."""
     if not is_known:
         return "added"
     return "left" if not differing else "changed" if update else "differs"
