@@ -75,7 +75,7 @@ class SeverityCounts(TypedDict):
 
 
 class FindingsDocument(TypedDict):
-    """What `ctxasm check --format json` found."""
+    """The findings of `ctxasm check --format json`."""
 
     schema: Literal["ctxasm.findings/1"]
     version: str

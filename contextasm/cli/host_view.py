@@ -145,7 +145,7 @@ class UnreadFileData(TypedDict):
 
 
 class HostDocument(TypedDict):
-    """What a host loads by itself, as `ctxasm explain --host --json` prints it."""
+    """The files that a host loads by itself, as `ctxasm explain --host --json` prints them."""
 
     schema: Literal["ctxasm.host/1"]
     host: str

@@ -129,7 +129,7 @@ class ServedTools:
             ),
         ] = "",
     ) -> Explanation:
-        """What a context holds and what it leaves out: a decision with its reason for each fragment."""
+        """The fragments that a context shows and leaves out: a decision with its reason for each."""
         with self._lock:
             context = api.explain(**self.served.request(agent, team, topic, budget))
         decisions = [decision_data(each) for each in context.decisions if _is_at(place, each)]

@@ -252,7 +252,7 @@ class SideData(TypedDict):
 
 
 class ShiftData(TypedDict):
-    """What changed of a fragment, or of a section."""
+    """The change of a fragment, or of a section."""
 
     kind: Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
     """Shown only after, or only before; with less or more of it; in another layer; with another text."""
@@ -279,7 +279,7 @@ class ShiftData(TypedDict):
 
 
 class DiffDocument(TypedDict):
-    """What entered and left between two contexts, as `ctxasm diff --json` prints it."""
+    """The changes between two contexts, as `ctxasm diff --json` prints them."""
 
     schema: Literal["ctxasm.diff/1"]
     before: SideData

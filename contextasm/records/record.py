@@ -222,7 +222,7 @@ def make_record(
 
 
 class RecordDocument(TypedDict):
-    """What is needed to replay a build and get the same bytes, and its result, as `ctxasm build --record` writes it."""
+    """All that a replay needs to give the same bytes, and the result, as `ctxasm build --record` writes them."""
 
     schema: Literal["ctxasm.record/1"]
     id: Annotated[str, ("pattern", "^[0-9a-f]{16}$")]

@@ -19,7 +19,7 @@ ReasonData = Mapping[str, str | float]
 
 
 class DecisionData(TypedDict):
-    """What happened to one fragment, and why."""
+    """The decision on one fragment, with its reason."""
 
     fragment: str
     """The fragment's id: its path, or the id of a memory."""
@@ -70,7 +70,7 @@ class DecisionsDocument(TypedDict):
 
 
 class RuleTraceData(TypedDict):
-    """What became of one rule."""
+    """The outcome of one rule."""
 
     rule: str
     """The rule's name."""
@@ -87,7 +87,7 @@ class RuleTraceData(TypedDict):
 
 
 class RuleTracesDocument(TypedDict):
-    """What became of each rule for a request, as `ctxasm rules eval --json` prints it."""
+    """The outcome of each rule for a request, as `ctxasm rules eval --json` prints it."""
 
     schema: Literal["ctxasm.rule-traces/1"]
     rules: list[RuleTraceData]
@@ -118,7 +118,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
 
 
 class RequestData(TypedDict):
-    """What was asked for, with nothing left open."""
+    """The request, with nothing left open."""
 
     agent: str
     """The agent; empty if the profile names none."""
@@ -167,7 +167,7 @@ class ContextDocument(TypedDict):
     report: ContextMetrics
     """Figures about the context, none of which decides anything."""
     request: RequestData
-    """What was asked for, with nothing left open."""
+    """The request, with nothing left open."""
     sections: list[Section]
     """The sections of the document, in its order."""
     decisions: list[DecisionData]
@@ -225,7 +225,7 @@ class SectionSize(TypedDict):
 
 
 class ManifestDocument(TypedDict):
-    """What a context was made of, as `ctxasm build --manifest FILE` writes it."""
+    """The inputs and sections of a context, as `ctxasm build --manifest FILE` writes them."""
 
     schema: Literal["ctxasm.manifest/1"]
     etag: Digest

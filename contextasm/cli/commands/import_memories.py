@@ -72,9 +72,7 @@ def import_memories(
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/imported-FROM.md of the owner).")
     ] = None,
-    update: Annotated[
-        bool, Flag("", "", "Let memories that are there already take over what the file has otherwise.")
-    ] = False,
+    update: Annotated[bool, Flag("", "", "Change stored memories that differ from the imported ones.")] = False,
     dry_run: Annotated[bool, Flag("", "", "Say what would be done, and write nothing.")] = False,
     receipt: Receipt,
 ) -> int:

@@ -32,7 +32,7 @@ _OF_OWNERS = ("import", "export")
 
 
 class SchemaChange(TypedDict):
-    """What `ctxasm store init` or `migrate` applied, as `--json` prints it."""
+    """The migrations that `ctxasm store init` or `migrate` applied, as `--json` prints them."""
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["init", "migrate"]
@@ -67,7 +67,7 @@ class StoreStatus(TypedDict):
 
 
 class StorePull(TypedDict):
-    """What changed in the replica, as `ctxasm store pull --json` prints it."""
+    """The pages of the replica that changed, as `ctxasm store pull --json` prints them."""
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["pull"]
@@ -87,7 +87,7 @@ class ImportCounts(TypedDict):
 
 
 class StoreImport(TypedDict):
-    """What was stored of files, as `ctxasm store import --json` prints it."""
+    """The numbers of memories that were stored, as `ctxasm store import --json` prints them."""
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["import"]
@@ -96,7 +96,7 @@ class StoreImport(TypedDict):
 
 
 class StoreExport(TypedDict):
-    """What was written to files, as `ctxasm store export --json` prints it."""
+    """The number of files that were written, as `ctxasm store export --json` prints it."""
 
     schema: Literal["ctxasm.store/1"]
     action: Literal["export"]

@@ -241,7 +241,7 @@ class LeftOutAction(TypedDict):
 
 
 class TidyApplication(TypedDict):
-    """What was done of a plan, as `ctxasm tidy --apply --json` prints it."""
+    """The actions of a plan that were done, and the others, as `ctxasm tidy --apply --json` prints them."""
 
     schema: Literal["ctxasm.tidy/1"]
     date: Day
@@ -262,7 +262,7 @@ class RestoredFile(TypedDict):
 
 
 class TidyUndo(TypedDict):
-    """What was taken back, as `ctxasm tidy --undo --json` prints it."""
+    """The files that were taken back, as `ctxasm tidy --undo --json` prints them."""
 
     schema: Literal["ctxasm.tidy/1"]
     date: Day
