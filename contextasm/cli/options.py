@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
 
 from contextasm.cli.output import build_progress, format_json, read_stdin, require_stdout, write_receipt
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import prepare_build, process_environment
-
-if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
-    from contextasm.model import Build, Context
-    from contextasm.workspace.outputs import OutputFile
+from contextasm.model import Build, Context, ContextasmError
+from contextasm.workspace.outputs import OutputFile
 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages except errors.")]
 LockedOption = Annotated[
@@ -128,6 +126,18 @@ def flag_names(field: str, flag: Flag | None = None) -> Sequence[str]:
     return names if any(name.startswith("--") for name in names) else [f"--{field.replace('_', '-')}", *names]
 
 
+def typed_flags(options: Options) -> dict[str, object]:
+    """Every typed option but the workspace, by its flag."""
+    return {flag_names(name)[0]: value for name, value in options._asdict().items() if value and name != "workspace"}
+
+
+def refuse_given(given: Mapping[str, object], other: str, hint: str) -> None:
+    """Raise `ContextasmError` for the first of the arguments that is given: it does not go with the other one."""
+    for name, value in given.items():
+        if value not in (None, False, ()):
+            raise ContextasmError(name, f"does not go with {other}", hint)
+
+
 def completer(field: str) -> Callable[[typer.Context], Sequence[str]]:
     """A callback of typer that lists the values of a field; the workspace is the one typed on the same line."""
 
@@ -142,6 +152,11 @@ def completer(field: str) -> Callable[[typer.Context], Sequence[str]]:
 def record_argument(metavar: str, text: str) -> Any:
     """A parameter of typer that takes a record, by its file or id; the ids of the workspace are completed."""
     return typer.Argument(metavar=metavar, help=text, autocompletion=completer("record"))
+
+
+def action_argument(actions: Sequence[str], text: str, metavar: str = "") -> Any:
+    """A parameter of typer that takes the name of an action, which a shell completes."""
+    return typer.Argument(metavar=metavar or "|".join(actions), help=text, autocompletion=lambda: actions)
 
 
 def prepare_request(options: Options, targets: Sequence[OutputFile] = ()) -> PreparedBuild:

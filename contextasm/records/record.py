@@ -29,7 +29,7 @@ from contextasm.model import (
     Section,
     T,
 )
-from contextasm.rendering.documents import DecisionData, decision_data
+from contextasm.rendering.documents import DecisionData, Input, decision_data
 from contextasm.rendering.formats import FORMATS, MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
 from contextasm.selection.overflow import STEPS
@@ -121,15 +121,6 @@ def _recorded(answers: dict[str, T], question: str, service: str) -> T:
 SCHEMA = "ctxasm.record/1"
 
 
-class Input(NamedTuple):
-    """Path, size and hash of a file that was opened."""
-
-    path: str
-    bytes: int
-    sha256: str
-    """Of the file's bytes on the disk, in hexadecimal."""
-
-
 class Listing(NamedTuple):
     """Paths that matched a pattern."""
 
@@ -138,11 +129,14 @@ class Listing(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A setting in words, and its origin."""
+    """One setting."""
 
     key: str
+    """Its name."""
     value: str
+    """Its value in words."""
     origin: str
+    """The place that the value comes from."""
 
 
 class ConfigFile(NamedTuple):
@@ -287,11 +281,6 @@ def parse_record(data: bytes, where: str) -> Record:
         raise ContextasmError(
             where, f"can't be understood: {error}", "read it with the version that wrote it"
         ) from error
-
-
-def parse_record_id(data: bytes, where: str) -> str:
-    """The id of the record in the bytes of a file. Raises `ContextasmError` as `parse_record` does."""
-    return _record_id(verified_fields(data, where))
 
 
 def verified_fields(data: bytes, where: str) -> dict[str, Any]:

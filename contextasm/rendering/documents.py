@@ -7,9 +7,9 @@ names, and is next to the code that fills it; nothing here is imported by a buil
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
-from contextasm.model import Context, Decision, LayerUsage, Problem, Reason, RuleTrace, Section, Span
+from contextasm.model import Context, Decision, LayerUsage, Memory, Problem, Reason, RuleTrace, Score, Section, Span
 from contextasm.rendering.json_codec import Code, Count, Day, Digest, Positive, to_json
 from contextasm.rendering.metrics import ContextMetrics, context_metrics
 from contextasm.text.cleaning.secrets.scanner import count_masks
@@ -202,7 +202,7 @@ def context_data(context: Context) -> dict[str, Any]:
     return data
 
 
-class InputData(TypedDict):
+class Input(NamedTuple):
     """A file that was opened."""
 
     path: str
@@ -238,18 +238,42 @@ class ManifestDocument(TypedDict):
     """How tokens were counted."""
     profile: str
     """The name of the profile."""
-    inputs: list[InputData]
+    inputs: list[Input]
     """Every file of the workspace that was opened, in path order."""
     sections: list[SectionSize]
     """The sections of the document, in its order."""
 
 
 def manifest_data(context: Context) -> dict[str, Any]:
-    """Inputs and sections of a context as data for JSON, in the form of `ManifestDocument`."""
+    """Inputs and sections of a context, with what `ManifestDocument` has of it."""
     documents = [document for document in context.documents if document.withheld != "file"]
-    inputs = [{"path": each.path, "bytes": each.size, "sha256": each.digest} for each in documents]
-    request = {"budget": context.request.budget, "tokenizer": context.request.tokenizer}
-    data: dict[str, Any] = to_json(ManifestDocument, {**context._asdict(), **request, "inputs": inputs})
+    inputs = [Input(document.path, document.size, document.digest) for document in documents]
+    return {**context.request._asdict(), **context._asdict(), "inputs": inputs}
+
+
+class HitData(TypedDict):
+    """One memory that matches."""
+
+    id: str
+    """The memory's id."""
+    path: str
+    """The file, relative to the workspace."""
+    line: Positive
+    """The line at which its text begins, counted from 1."""
+    type: str
+    """Its type."""
+    text: str
+    """The text without list mark, type and attributes."""
+    score: float
+    """The sum that it is ranked by."""
+    parts: Mapping[str, float]
+    """The parts of the score, by name."""
+
+
+def hit_data(memory: Memory, score: Score) -> dict[str, Any]:
+    """A hit, with what `HitData` has of it."""
+    parts = dict(score)
+    data: dict[str, Any] = to_json(HitData, memory._asdict() | {"score": parts.pop("total"), "parts": parts})
     return data
 
 

@@ -105,6 +105,6 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
 
 
 def _approval(action: Action) -> str:
-    if not action.changes_files:
+    if action.for_you:
         return "for-a-person"
     return "needed" if action.needs_approval else "none"

@@ -19,7 +19,7 @@ from contextasm.checks.hosts.report import check_host
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
-from contextasm.cli.options import all_but, takes_options
+from contextasm.cli.options import all_but, refuse_given, takes_options
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
@@ -89,10 +89,7 @@ run = takes_options(check, all_but("format"))
 def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str]) -> int:
     """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
     own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline, "--staged": flags.staged}
-    typed = [name for name, value in own.items() if value not in {None, False}]
-    if paths or typed:
-        where = typed[0] if typed else paths[0]
-        raise ContextasmError(where, "does not go with --host", "leave it out; -w names another folder")
+    refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
     reading = read_host(flags.host or "", flags.host_file, options)
     findings = [_as_error(finding) if flags.strict else finding for finding in check_host(reading)]
     write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), reading.root))

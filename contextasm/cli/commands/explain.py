@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
-from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
+from contextasm.cli.options import (
+    LockedOption,
+    prepare_context,
+    record_argument,
+    refuse_given,
+    run_build,
+    takes_options,
+    typed_flags,
+)
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -117,7 +125,7 @@ def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
-    _refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
+    refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
@@ -125,14 +133,7 @@ def _refuse_beside_page(flags: ExplainFlags) -> None:
     if flags.html is None:
         raise ContextasmError("--budgets", "only a page shows them", "add --html FILE, or use `ctxasm plan`")
     others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
-    _refuse_given(others, "--html", "leave one of them out")
-
-
-def _refuse_given(others: Mapping[str, object], flag: str, hint: str) -> None:
-    """Raise `ContextasmError` for the first of the other arguments that is given."""
-    for name, value in others.items():
-        if value not in {None, False}:
-            raise ContextasmError(name, f"does not go with {flag}", hint)
+    refuse_given(others, "--html", "leave one of them out")
 
 
 MAX_BUDGETS = 6
@@ -248,12 +249,8 @@ def _record_folder(opened: OpenedRecord) -> Folder | None:
 
 def _open_record(name: str, options: Options, budgets: str | None = None, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
-    typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
-    flags = [flag_names(field)[0] for field in typed]
-    flags += [flag for flag, is_given in (("--budgets", budgets), ("--locked", locked)) if is_given]
-    if flags:
-        hint = "leave it out; `ctxasm diff` compares a record with another build"
-        raise ContextasmError(flags[0], "does not go with a record", hint)
+    given = {**typed_flags(options), "--budgets": budgets, "--locked": locked}
+    refuse_given(given, "a record", "leave it out; `ctxasm diff` compares a record with another build")
     return open_record(name, options.workspace, process_environment())
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt, action_argument, takes_options
 from contextasm.cli.output import show_problems
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
@@ -32,11 +32,7 @@ def memory(
     options: Options,
     action: Annotated[
         str,
-        typer.Argument(
-            metavar="|".join(ACTIONS),
-            help="Approve a draft, deprecate what no longer holds, or complete what is done.",
-            autocompletion=lambda: ACTIONS,
-        ),
+        action_argument(ACTIONS, "Approve a draft, deprecate what no longer holds, or complete what is done."),
     ],
     names: Annotated[
         tuple[str, ...], typer.Argument(metavar="ID...", help="The ids of the memories (see ctxasm explain).")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -33,11 +33,9 @@ from contextasm.records.replay import (
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
 from contextasm.workspace.atomic import STATE_FOLDER
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
 
 
 class ReplayDocument(TypedDict):

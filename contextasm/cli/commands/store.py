@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, action_argument, takes_options
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -19,16 +19,18 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.settings import FILE, load_settings_file
+from contextasm.config.input.values import require_known
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import attach_store, open_workspace
+from contextasm.memories.export import private_line_finder
+from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import Count, Positive
-
-if TYPE_CHECKING:
-    from contextasm.workspace.store.overlay import StoreOverlay
-
-ACTIONS: Sequence[str] = ("init", "status", "pull", "import", "export", "migrate")
-"""What can be done with a store."""
-
-_OF_OWNERS = ("import", "export")
-"""Actions that may be of one owner."""
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.store.connection import PULL_PROBLEMS, UNWRITABLE
+from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.schema import join_owners, migrate_store, require_store
+from contextasm.workspace.store.transfer import export_pages, import_files
 
 
 class SchemaChange(TypedDict):
@@ -104,16 +106,6 @@ class StoreExport(TypedDict):
     """Number of files that were written."""
 
 
-_DOCUMENTS: Mapping[str, type] = {
-    "init": SchemaChange,
-    "migrate": SchemaChange,
-    "status": StoreStatus,
-    "pull": StorePull,
-    "import": StoreImport,
-    "export": StoreExport,
-}
-
-
 class _StoreFlags(NamedTuple):
     """The flags of `store`, as typed."""
 
@@ -122,53 +114,10 @@ class _StoreFlags(NamedTuple):
     quiet: QuietOption = False
 
 
-def store(
-    options: Options,
-    action: Annotated[
-        str,
-        typer.Argument(
-            metavar="|".join(ACTIONS),
-            help="Make the store, show its state, update the replica, store files, write files, or update the schema.",
-            autocompletion=lambda: ACTIONS,
-        ),
-    ] = "status",
-    owner: Annotated[
-        str | None, typer.Argument(metavar="[OWNER]", help="Import or export only this owner, such as teams/q1.")
-    ] = None,
-    *,
-    flags: _StoreFlags,
-) -> int:
-    """Share memories in the PostgreSQL database that `memories:` in ctxasm.yaml names.
-
-    init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
-    Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
-    """
-    _refuse_odd(action, owner, flags.to)
-    if flags.json:
-        require_stdout()
-    overlay = _open_store(options)
-    owners = _owners(overlay, owner)
-    data, lines, code = _actions()[action](overlay, owners, flags)
-    if flags.json:
-        write_stdout(format_json(_DOCUMENTS[action], {"action": action, **data}))
-    elif action == "status":
-        write_stdout("".join(f"{shown_line(line)}\n" for line in lines))
-    elif not flags.quiet:
-        for line in lines:
-            write_stderr(f"ctxasm: {line}")
-    return code
-
-
-run = takes_options(store, ("offline", "workspace"))
-
-
 def _refuse_odd(action: str, owner: str | None, target: str | None) -> None:
     """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
-    from contextasm.config.input.values import require_known
-    from contextasm.model import ContextasmError
-
     require_known(action, ACTIONS, "store", "action")
-    if owner and action not in _OF_OWNERS:
+    if owner and action not in {"import", "export"}:
         raise ContextasmError(f"store {action}", f"is of the whole store, not of {owner}", "leave the owner out")
     if (target is None) == (action == "export"):
         what = "the folder is missing" if target is None else "only an export has one"
@@ -181,12 +130,6 @@ _Result = tuple[Mapping[str, object], Sequence[str], int]
 
 def _open_store(options: Options) -> StoreOverlay:
     """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
-    from contextasm.config.input.settings import FILE, load_settings_file
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import attach_store, open_workspace
-    from contextasm.model import ContextasmError
-    from contextasm.workspace.store.overlay import StoreOverlay
-
     process = process_environment()
     workspace = open_workspace(options, process)
     overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
@@ -197,27 +140,13 @@ def _open_store(options: Options) -> StoreOverlay:
 
 
 def _owners(overlay: StoreOverlay, owner: str | None) -> Sequence[str]:
-    from contextasm.config.input.values import require_known
 
     if owner is None:
         return overlay.config.owners
     return [require_known(owner.rstrip("/"), overlay.config.owners, "store", "owner")]
 
 
-def _actions() -> Mapping[str, Callable[[StoreOverlay, Sequence[str], _StoreFlags], _Result]]:
-    """The actions by name."""
-    return {
-        "init": _init,
-        "migrate": _migrate,
-        "status": _status,
-        "pull": _pull,
-        "import": _import,
-        "export": _export,
-    }
-
-
 def _init(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.workspace.store.schema import join_owners, migrate_store
 
     overlay.require_server()
     applied = [migration.number for migration in migrate_store(overlay.config)]
@@ -228,7 +157,6 @@ def _init(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) ->
 
 
 def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.workspace.store.schema import migrate_store, require_store
 
     overlay.require_server()
     require_store(overlay.config)
@@ -245,10 +173,6 @@ def _pull(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) ->
 
 
 def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -> _Result:
-    from contextasm.config.resolve import process_environment
-    from contextasm.memories.export import private_line_finder
-    from contextasm.workspace.folder import Folder
-    from contextasm.workspace.store.transfer import import_files
 
     overlay.require_server()
     files, process = Folder(Path(overlay.root)), process_environment()
@@ -267,7 +191,6 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -
 
 
 def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) -> _Result:
-    from contextasm.workspace.store.transfer import export_pages
 
     if not overlay.offline:
         overlay.pull()
@@ -279,8 +202,6 @@ def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) ->
 
 def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     """The state of the store and of its replica; the server is asked, unless it must not be."""
-    from contextasm.workspace.store.connection import PULL_PROBLEMS, UNWRITABLE
-
     problems = [*overlay.renew()[1]]
     failed = {problem.code for problem in problems} & {*PULL_PROBLEMS, "store-not-trusted"}
     reachable = failed <= {UNWRITABLE}
@@ -314,3 +235,57 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) 
         *format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]).splitlines(),
     ]
     return data, lines, int(bool(failed))
+
+
+_ACTIONS: Mapping[str, tuple[type, Callable[[StoreOverlay, Sequence[str], _StoreFlags], _Result]]] = {
+    "init": (SchemaChange, _init),
+    "status": (StoreStatus, _status),
+    "pull": (StorePull, _pull),
+    "import": (StoreImport, _import),
+    "export": (StoreExport, _export),
+    "migrate": (SchemaChange, _migrate),
+}
+"""The document and the function of each action."""
+
+ACTIONS: Sequence[str] = tuple(_ACTIONS)
+"""What can be done with a store."""
+
+
+def store(
+    options: Options,
+    action: Annotated[
+        str,
+        action_argument(
+            ACTIONS,
+            "Make the store, show its state, update the replica, store files, write files, or update the schema.",
+        ),
+    ] = "status",
+    owner: Annotated[
+        str | None, typer.Argument(metavar="[OWNER]", help="Import or export only this owner, such as teams/q1.")
+    ] = None,
+    *,
+    flags: _StoreFlags,
+) -> int:
+    """Share memories in the PostgreSQL database that `memories:` in ctxasm.yaml names.
+
+    init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
+    Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
+    """
+    _refuse_odd(action, owner, flags.to)
+    if flags.json:
+        require_stdout()
+    overlay = _open_store(options)
+    owners = _owners(overlay, owner)
+    document, act = _ACTIONS[action]
+    data, lines, code = act(overlay, owners, flags)
+    if flags.json:
+        write_stdout(format_json(document, {"action": action, **data}))
+    elif action == "status":
+        write_stdout("".join(f"{shown_line(line)}\n" for line in lines))
+    elif not flags.quiet:
+        for line in lines:
+            write_stderr(f"ctxasm: {line}")
+    return code
+
+
+run = takes_options(store, ("offline", "workspace"))

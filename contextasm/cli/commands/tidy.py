@@ -26,7 +26,7 @@ from contextasm.rendering.json_codec import INLINE, Day
 from contextasm.rendering.prometheus import Series, exposition
 from contextasm.text.names.places import WORKSPACE_PATTERNS
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.apply import Applied, apply_all, apply_named, named_actions
+from contextasm.upkeep.apply import apply_all, apply_named, named_actions
 from contextasm.upkeep.input import UpkeepInput
 from contextasm.upkeep.plan import make_plan, plan_problems, prepare_upkeep, upkeep_series
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
@@ -117,7 +117,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     actions = named_actions(actions, [*names]) if names else actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if flags.json:
-        document = {"date": str(upkeep.today), "actions": [*map(_action_data, actions)]}
+        document = {"date": str(upkeep.today), "actions": actions}
         write_stdout(format_json(TidyPlan, document))
     elif actions:
         write_stdout(_plan_table(actions))
@@ -138,7 +138,8 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
     planned = [*applied.actions, *(action for action, _ in applied.left_out)]
     _write_metrics(target, upkeep, planned, applied.actions)
-    document = {"date": str(upkeep.today), **_applied_data(applied)}
+    left_out = [{"action": action, "why": why} for action, why in applied.left_out]
+    document = {"date": str(upkeep.today), "applied": applied.actions, "left_out": left_out}
     flags.receipt.write(TidyApplication, document, map(_done, applied.actions))
     for action, why in applied.left_out:
         write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
@@ -169,7 +170,7 @@ def _plan_table(actions: Sequence[Action]) -> str:
 
 def _row(action: Action) -> Sequence[str]:
     saved = [f"{-number:+,}" if number else "-" for number in (action.tokens_saved, action.bytes_saved)]
-    approval = ("needed" if action.needs_approval else "no") if action.changes_files else "for you"
+    approval = "for you" if action.for_you else "needed" if action.needs_approval else "no"
     return (action.id, action.verb, _targets(action), action.reason, *saved, approval)
 
 
@@ -185,7 +186,7 @@ def _done(action: Action) -> str:
 
 
 def _advice(actions: Sequence[Action]) -> str:
-    todo = [action for action in actions if action.changes_files]
+    todo = [action for action in actions if not action.for_you]
     if not todo:
         count = _count(len(actions), "action")
         return f"ctxasm: {count} for you to decide" if actions else "ctxasm: there is nothing to do"
@@ -269,17 +270,6 @@ class TidyUndo(TypedDict):
     """The day that counts as today."""
     taken_back: list[RestoredFile]
     """Files that are as they were before the last application."""
-
-
-def _applied_data(applied: Applied) -> dict[str, object]:
-    """The application, with what `TidyApplication` has of it."""
-    left_out = [{"action": _action_data(action), "why": why} for action, why in applied.left_out]
-    return {"applied": [*map(_action_data, applied.actions)], "left_out": left_out}
-
-
-def _action_data(action: Action) -> dict[str, object]:
-    """An action, with what `ActionData` has of it."""
-    return action._asdict() | {"id": action.id, "for_you": not action.changes_files, "bytes_saved": action.bytes_saved}
 
 
 def settle_metrics(path: str, workspace: Folder, options: Options, process: ProcessEnvironment) -> OutputFile:
