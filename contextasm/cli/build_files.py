@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -25,7 +25,7 @@ from contextasm.workspace.outputs import (
 if TYPE_CHECKING:
     from contextasm.rendering.prometheus import BuildTimes
 
-Reports = Mapping[str, Callable[[], str]]
+Reports = Mapping[str, str]
 """The texts of the other files of a build, by their kinds (`workspace.outputs.REPORTS`)."""
 
 
@@ -103,7 +103,7 @@ class RequestedFiles(NamedTuple):
     def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
         files = (
             *pending_writes(self._texts, as_bytes(text), force=force),
-            *((target, as_bytes(reports[target.kind]())) for target in self.targets if target.kind in REPORTS),
+            *((target, as_bytes(reports[target.kind])) for target in self.targets if target.kind in REPORTS),
         )
         for target, _ in files:
             refuse_unwritable(target.path)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 from contextasm.cli.output import show_problems, write_stderr
 from contextasm.config.input.options import Options
@@ -22,6 +25,9 @@ READ_OWNER = (*OWNER, "offline")
 """Fields of `Options` of commands that read an owner's memories."""
 
 OWNER_AND_DAY = (*OWNER, "date", "tz")
+
+
+MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:

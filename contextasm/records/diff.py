@@ -39,7 +39,7 @@ from contextasm.rendering.wording import reason_words
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
 
-KINDS = ("entered", "left", "shortened", "lengthened", "moved", "changed")
+ShiftKind = Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
 """Kinds of a shift: shown only after; shown only before; shown with less or with more of the fragment, because of the
 room; shown in another layer; shown with another text."""
 
@@ -57,8 +57,7 @@ class Side(NamedTuple):
 class Shift(NamedTuple):
     """Change of one fragment, or of a section's text if no fragment accounts for the change."""
 
-    kind: str
-    """One of `KINDS`."""
+    kind: ShiftKind
     fragment: str
     before: Decision | None
     """None if the fragment was not found."""
@@ -126,10 +125,10 @@ def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side
     return Shift(kind, latest.fragment, old, new, layers, tokens, timed_out) if kind else None
 
 
-def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> str:
-    """One of `KINDS`; empty if the fragment is shown as before."""
+def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> ShiftKind | None:
+    """The kind; None if the fragment is shown as before."""
     if not old or not new or not old.tokens_after or not new.tokens_after:
-        return "entered" if _is_shown(new) else "left" if _is_shown(old) else ""
+        return "entered" if _is_shown(new) else "left" if _is_shown(old) else None
     if old.layer != new.layer:
         return "moved"
     if new.tokens_after < old.tokens_after and new.outcome in {"truncated", "shortened"}:
@@ -138,7 +137,7 @@ def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side)
         return "lengthened"
     is_other_file = old.fragment == old.path and before.digests.get(old.path) != after.digests.get(new.path)
     is_edited = is_other_file and _section_texts(before, old.layer) != _section_texts(after, new.layer)
-    return "changed" if is_edited or new.tokens_after != old.tokens_after else ""
+    return "changed" if is_edited or new.tokens_after != old.tokens_after else None
 
 
 def _section_texts(side: Side, layer: str) -> Sequence[str]:
@@ -237,7 +236,7 @@ class SideData(TypedDict):
 class ShiftData(TypedDict):
     """The change of a fragment, or of a section."""
 
-    kind: Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
+    kind: ShiftKind
     """Shown only after, or only before; with less or more of it; in another layer; with another text."""
     fragment: str
     """Its id, or a section's heading if no fragment accounts for it."""
@@ -277,12 +276,8 @@ class DiffDocument(TypedDict):
 
 def diff_data(difference: Difference) -> dict[str, object]:
     """The difference, with what `DiffDocument` has of it."""
-    return {
-        "before": _side_data(difference.before),
-        "after": _side_data(difference.after),
-        "identical_bytes": difference.identical_bytes,
-        "changes": [*map(_shift_data, difference.shifts)],
-    }
+    before, after = map(_side_data, (difference.before, difference.after))
+    return difference._asdict() | {"before": before, "after": after, "changes": [*map(_shift_data, difference.shifts)]}
 
 
 def _side_data(side: Side) -> dict[str, object]:
@@ -294,8 +289,7 @@ def _side_data(side: Side) -> dict[str, object]:
 def _shift_data(shift: Shift) -> dict[str, object]:
     decision = shift.after or shift.before
     return {
-        "kind": shift.kind,
-        "fragment": shift.fragment,
+        **shift._asdict(),
         "path": decision.path if decision else None,
         "line": decision.lines[0] if decision else None,
         "layer_before": shift.layers[0],

@@ -329,21 +329,7 @@ def _decision_from_data(data: dict[str, Any]) -> Decision:
     """The decision that `rendering.documents.decision_data` turned into `data`."""
     facts = dict(data["reason"])
     reason = Reason(facts.pop("code"), tuple(facts.items()))
-    decision: Decision = from_json(
-        Decision,
-        {
-            "fragment": data["fragment"],
-            "layer": data["layer"],
-            "path": data["path"],
-            "lines": [data["line"], data["last_line"]],
-            "reason": to_json(Reason, reason),
-            "tokens_before": data["tokens_before"],
-            "tokens_after": data["tokens_after"],
-            "kept": data["kept"],
-            "score": data["score"],
-            "boosted_by": data["boosted_by"],
-            "stands_for": data["stands_for"],
-        },
-        "decisions",
-    )
+    fields = {name: data[name] for name in Decision._fields if name in data}
+    fields |= {"lines": [data["line"], data["last_line"]], "reason": to_json(Reason, reason)}
+    decision: Decision = from_json(Decision, fields, "decisions")
     return decision

@@ -186,10 +186,9 @@ def context_data(context: Context) -> dict[str, Any]:
     data: dict[str, Any] = to_json(
         ContextDocument,
         {
+            **request._asdict(),
             **context._asdict(),
             "content": context.text,
-            "budget": request.budget,
-            "tokenizer": request.tokenizer,
             "truncated": context.truncated,
             "masked": count_masks(context.text),
             "report": context_metrics(context),
@@ -312,9 +311,4 @@ class PlanDocument(TypedDict):
 def budget_plan(context: Context) -> dict[str, object]:
     """The plan of one budget, with what `BudgetPlan` has of it."""
     problems = [problem.code for problem in context.problems]
-    return {
-        "budget": context.request.budget,
-        "tokens": context.tokens,
-        "layers": context.allowances,
-        "problems": problems,
-    }
+    return context.request._asdict() | context._asdict() | {"layers": context.allowances, "problems": problems}

@@ -17,17 +17,17 @@ from contextasm.cli.output import (
     write_stderr_lines,
     write_stdout,
 )
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.wording import receipt
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
-    from contextasm.workspace.recording import Read
 
 
 class BuildFlags(NamedTuple):
@@ -90,7 +90,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         chosen = recording.listen(chosen)
     timer = _start_timer(job) if flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
-    reports = _reports(job, context, timer)
+    reports = _reports(job, context, timer, flags)
     if flags.strict and context.problems:
         return strict_failure(context)
     if not flags.quiet:
@@ -161,7 +161,7 @@ def _write(
     if files.uses_stdout:
         write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
-        write_stdout(reports[kind]())
+        write_stdout(reports[kind])
     if flags.touch:
         show_problems(touch_shown(workspace, context))
     return 0
@@ -196,12 +196,13 @@ def _start_timer(job: PreparedBuild) -> BuildTimer:
     return BuildTimer(job)
 
 
-def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None) -> Reports:
+def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None, flags: BuildFlags) -> Reports:
     """The texts of the other files of a build; `timer` has just seen the build end."""
-    reports = {"manifest": lambda: manifest_text(context)}
+    reports = {}
     if timer:
-        times = timer.times()
-        reports["metrics"] = lambda: metrics_text(context, times, job.workspace.root)
+        reports["metrics"] = metrics_text(context, timer.times(), job.workspace.root)
+    if flags.manifest is not None:
+        reports["manifest"] = manifest_text(context)
     return reports
 
 

@@ -51,10 +51,10 @@ class CheckFlags(NamedTuple):
     host_file: HostFileOption = ()
     json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
 
-    @property
-    def format_name(self) -> FormatName | None:
-        """The name of the format that is asked for; None for the default."""
-        return "json" if self.json else self.form
+    def format_in(self, environment: Mapping[str, str]) -> FormatName:
+        """The name of the format; the default is the one that GitHub reads if it runs this."""
+        default = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+        return "json" if self.json else self.form or default
 
 
 def check(
@@ -79,7 +79,7 @@ def check(
         _write_baseline(Path(flags.baseline), found)
         return 0
     findings = _shown_findings(found, selected, flags)
-    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), root))
+    write_stdout(_findings_text(findings, flags.format_in(process.environment), root))
     return int(any(finding.severity == "error" for finding in findings))
 
 
@@ -92,7 +92,7 @@ def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment
     refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
     reading = read_host(flags.host or "", flags.host_file, options)
     findings = [_as_error(finding) if flags.strict else finding for finding in check_host(reading)]
-    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), reading.root))
+    write_stdout(_findings_text(findings, flags.format_in(process.environment), reading.root))
     write_scope(reading)
     return int(any(finding.severity == "error" for finding in findings))
 
@@ -146,10 +146,6 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     target = OutputFile.named("baseline", baseline)
     refuse_inputs([target], inspected_files(inspection))
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
-
-
-def _default_format(environment: Mapping[str, str]) -> FormatName:
-    return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
 
 
 def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:

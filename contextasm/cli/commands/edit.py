@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
 
 from contextasm.cli.options import takes_options
-from contextasm.cli.owner import OWNER, memories_of_id
+from contextasm.cli.owner import OWNER, MemoryId, memories_of_id
 from contextasm.config.input.options import Options
 from contextasm.model import ContextasmError
 from contextasm.text.names.matching import list_names
@@ -30,7 +27,7 @@ EDITORS = {
 
 def edit(
     options: Options,
-    name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
+    name: MemoryId,
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
     workspace, memories = memories_of_id(options, name)

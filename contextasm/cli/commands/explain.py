@@ -103,7 +103,7 @@ def show_decisions(
         opened = _open_record(record, options, locked=flags.locked)
         if flags.line is not None:
             return _explain_recorded_line(opened, flags.line, as_json=flags.json)
-        context, folder, taken = opened.record.context, _record_folder(opened), ""
+        context, folder, taken = opened.record.context, opened.folder, ""
     else:
         job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
@@ -242,11 +242,6 @@ def _known_name(folder: Folder, context: Context, typed: str) -> str:
     return next((name for name in sorted(paths) if os.path.realpath(os.path.join(folder.root, name)) == real), path)
 
 
-def _record_folder(opened: OpenedRecord) -> Folder | None:
-    """The workspace of a record; None without one."""
-    return Folder(opened.root) if opened.root else None
-
-
 def _open_record(name: str, options: Options, budgets: str | None = None, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
     given = {**typed_flags(options), "--budgets": budgets, "--locked": locked}
@@ -269,7 +264,7 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
     result = replay_record(opened)
     if not result.context or not result.same:
         return show_differences(opened, result)
-    if folder := _record_folder(opened):
+    if folder := opened.folder:
         place = _workspace_line(folder, result.context, place)
     write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
     return 0

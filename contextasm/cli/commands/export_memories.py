@@ -58,19 +58,17 @@ run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
     text = write_json_lines(memories)
-    if output in {None, "-"}:
+    if output is None or output == "-":
         write_stdout(text)
         return
-    assert output is not None
     write(_settled_path(options, owner, output), as_bytes(text))
 
 
 def _write_bundle(
     options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
 ) -> None:
-    if output in {None, "", "-"}:
+    if not output or output == "-":
         raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")
-    assert output is not None
     refuse_filled_folder(output)
     _settled_path(options, owner, f"{output}/index.md")
     write_folder(output, ((name, as_bytes(text)) for name, text in write_okf(memories)), private=private)

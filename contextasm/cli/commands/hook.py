@@ -30,18 +30,14 @@ def hook(
     The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
     are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
     """
-    from contextasm.integrations.hook import answer_text, hook_call
+    from contextasm.integrations.hook import answer_text, config_text, hook_call
 
-    if print_config is None:
-        call = hook_call(host or None, options, limit, part)
-    else:
-        call = hook_call(print_config, options, limit, part, "--print-config")
     if print_config is not None:
-        from contextasm.integrations.hook import config_text
-
+        call = hook_call(print_config, options, limit, part, "--print-config")
         write_stdout(config_text(call.hosts[0], call))
         write_stderr(f"paste this into {call.rules[0].settings}, next to what it holds")
         return 0
+    call = hook_call(host or None, options, limit, part)
     if sys.stdin and sys.stdin.isatty():
         from contextasm.model import ContextasmError
 

@@ -106,6 +106,11 @@ class OpenedRecord(NamedTuple):
     root: Path | None
     """The workspace of the record; None without one."""
 
+    @property
+    def folder(self) -> Folder | None:
+        """The workspace of the record, opened."""
+        return Folder(self.root) if self.root else None
+
 
 def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord:
     """The record of a path, or of the first digits of an id. Raises `ContextasmError` for none."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
-
-import typer
+from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption, takes_options
 from contextasm.cli.output import format_json, shown, write_stdout
-from contextasm.cli.owner import READ_OWNER, memories_of_id
+from contextasm.cli.owner import READ_OWNER, MemoryId, memories_of_id
 from contextasm.config.input.options import Options
 from contextasm.model import Memory
 
@@ -23,7 +21,7 @@ class MemoriesDocument(TypedDict):
 
 def show(
     options: Options,
-    name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
+    name: MemoryId,
     *,
     json: JsonOption = False,
 ) -> int:

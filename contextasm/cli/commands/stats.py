@@ -295,9 +295,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
     if not any(row[-1] for row in rows):  # no bars
         header, rows = header[:-1], [row[:-1] for row in rows]
-    if not _is_terminal():
-        return format_table(header, rows, right)
-    if is_rich_terminal() and _takes_utf8():
+    if not _is_terminal() or (is_rich_terminal() and _takes_utf8()):
         return format_table(header, rows, right)
     return _fitting(header, rows, right, get_terminal_size().columns)
 

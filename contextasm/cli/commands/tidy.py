@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
@@ -23,7 +23,7 @@ from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import INLINE, Day
-from contextasm.rendering.prometheus import Series, exposition
+from contextasm.rendering.prometheus import exposition
 from contextasm.text.names.places import WORKSPACE_PATTERNS
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_all, apply_named, named_actions
@@ -108,7 +108,8 @@ def _write_metrics(
     if not target:
         return
 
-    write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
+    series = upkeep_series(actions, {action.id for action in applied})
+    write(target.path, as_bytes(exposition(series, {"workspace": Path(upkeep.workspace.root).name})))
 
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
@@ -284,11 +285,6 @@ def settle_metrics(path: str, workspace: Folder, options: Options, process: Proc
     refuse_inputs([target], _inputs(workspace, options, process))
     refuse_unwritable(target.path)
     return target
-
-
-def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folder) -> None:
-    """Write the series, with the name of the workspace's folder as a label."""
-    write(target.path, as_bytes(exposition(series, {"workspace": Path(workspace.root).name})))
 
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
