@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, with_strategy
-from contextasm.model import Build, Context, Document, Layer, Profile
+from contextasm.model import Build, Context, Document
 from contextasm.pipeline import assemble
 from contextasm.retrieval.pool import MANY
 from contextasm.selection.tokens import ESTIMATE
@@ -139,22 +138,6 @@ def test_strategies_change_the_scores_of_events() -> None:
         for name in ("coding", "writing", "research", "support")
     }
     assert len({*totals.values()}) == 4
-
-
-def test_a_weight_of_a_part_that_the_source_does_not_give_is_a_problem() -> None:
-    layer = with_layer_values(
-        Layer("events", ("Events",)),
-        {
-            "source": ("events",),
-            "path": ("sessions/*.jsonl",),
-            "order": "best",
-            "weights": (("recency", 0.5), ("salience", 0.5)),
-        },
-    )
-    files: dict[str, Content] = {"sessions/s.jsonl": event("note", f"{DAY}T08:00:00Z", "one")}
-    context = assemble(Build(Files(files), Profile("tests", "", 900, "plain", (layer,)), request(budget=900), ESTIMATE))
-    assert [(problem.code, problem.path) for problem in context.problems] == [("no-effect", "events")]
-    assert "salience" in context.problems[0].message
 
 
 def test_the_newest_events_are_the_newest_by_time_not_the_last_lines() -> None:
