@@ -200,6 +200,13 @@ def refused(result: Result, *parts: str, code: int = 2) -> None:
     assert [part for part in parts if part not in result.err] == [], result.err
 
 
+def held_against(golden: Path, text: str) -> None:
+    """Assert that a golden file holds this text; `UPDATE_CASES=1` in the environment writes it there."""
+    if os.environ.get("UPDATE_CASES"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
 def fill(folder: Path, files: Mapping[str, str | bytes], *, base: Mapping[str, str] = SMALL) -> Path:
     """Make a workspace of these files, on top of those in `base`; the folder again."""
     for path, content in {**base, **files}.items():
