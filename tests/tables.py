@@ -1,6 +1,9 @@
-"""Tables of what is given and what comes of it, as text: `cases/NAME.txt`."""
+"""What is given and what comes of it, as text: tables, `cases/NAME.txt`, and golden files of cases with their files."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 from tests.command import CASES
 
@@ -19,3 +22,16 @@ def column(name: str) -> list[str]:
 def _text(written: str) -> str:
     """A column as it is meant."""
     return "" if written == "(nothing)" else written.replace("\\n", "\n")
+
+
+def cases(file: Path) -> dict[str, str]:
+    """The cases of a golden file by their names: what stands below `=== case NAME`."""
+    parts = (part.partition("\n") for part in file.read_text(encoding="utf-8").split("=== case ")[1:])
+    return {name: text for name, _, text in parts}
+
+
+def files_of(case: str) -> dict[str, bytes]:
+    r"""The files of a golden case, in which `\u{202e}` is the character of that number, and `\u{dce9}` the byte E9."""
+    texts = (each.partition("\n") for each in case.split("=== file ")[1:])
+    files = {path: re.sub(r"\\u\{(\w+)\}", lambda match: chr(int(match[1], 16)), text) for path, _, text in texts}
+    return {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}

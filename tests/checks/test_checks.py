@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.model import ContextasmError
 from contextasm.text.markdown.managed_block import with_block
 from tests.command import CASES, SAMPLE, SMALL, SMALL_TEXT, fill, inside
+from tests.tables import cases, files_of
 
 DAY = {"ctxasm.yaml": "date: 2025-03-14\n"}
 NOW = datetime(2025, 3, 14, 12, tzinfo=UTC).timestamp()
@@ -40,18 +40,11 @@ def found(folder: Path, files: Files, *, base: Mapping[str, str] = SMALL, **aske
 
 
 GOLDEN = {
-    f"{file.stem}: {part.splitlines()[0]}": (file, part)
+    f"{file.stem}: {name}": (file, part)
     for file in sorted((CASES / "checks").glob("*.md"))
-    for part in file.read_text(encoding="utf-8").split("=== case ")[1:]
+    for name, part in cases(file).items()
 }
 """The cases of the golden files: the files of a workspace, what is found in it, and the files once it is fixed."""
-
-
-def workspace(part: str) -> dict[str, bytes]:
-    r"""The files of a golden case, in which `\u{202e}` is the character of that number, and `\u{dce9}` the byte E9."""
-    texts = (each.partition("\n") for each in part.split("=== file ")[1:])
-    files = {path: re.sub(r"\\u\{(\w+)\}", lambda match: chr(int(match[1], 16)), text) for path, _, text in texts}
-    return {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -60,14 +53,14 @@ def test_findings_are_those_of_the_golden_file(tmp_path: Path, name: str) -> Non
     file, part = GOLDEN[name]
     before, _, after = part.partition("=== finds\n")
     listed, fixed, right = after.partition("=== once it is fixed\n")
-    findings = found(tmp_path / "wrong", workspace(before))
+    findings = found(tmp_path / "wrong", files_of(before))
     told = "".join(
         f"{each.path}:{each.line}: {each.severity}: {each.message} [{each.id}]\n  {each.hint}\n" for each in findings
     )
     if os.environ.get("UPDATE_CASES"):
         file.write_text(file.read_text(encoding="utf-8").replace(after, told + fixed + right), encoding="utf-8")
     assert told == listed
-    assert not fixed or found(tmp_path / "right", workspace(right)) == []
+    assert not fixed or found(tmp_path / "right", files_of(right)) == []
 
 
 def test_every_check_has_a_case() -> None:
