@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from contextasm.text.cleaning.secrets import scanner as secret_scanner
 from contextasm.text.cleaning.secrets.scanner import LONG_FAMILIES, SHORT_FAMILIES, find_secrets, mask_secrets
 from contextasm.text.cleaning.secrets.shapes import argument_shapes
-from tests.text.cleaning.secret_samples import IN_CONTEXT, NEAR_MISSES, OF_MANY_LINES, SHAPES, drawn, pem
+from tests.text.cleaning.secret_samples import IN_CONTEXT, NEAR_MISSES, SHAPES, drawn, pem
 
-SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT, *OF_MANY_LINES]
+SAMPLES = [*((kind, "", value, "") for kind, value in SHAPES), *IN_CONTEXT]
 
 
 @pytest.mark.parametrize(("kind", "before", "value", "behind"), SAMPLES)
