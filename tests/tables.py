@@ -9,7 +9,7 @@ from tests.command import CASES
 
 
 def rows(name: str) -> list[tuple[str, ...]]:
-    r"""The rows of a table: columns between ` | `, where `\n` is a line break; a line that begins with `# ` is none."""
+    r"""The rows of a table: columns between ` | `, in which `\n` is a line break; `# ` begins a remark."""
     lines = (CASES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return [tuple(map(_text, line.split(" | "))) for line in lines if not line.startswith("# ")]
 
@@ -19,9 +19,14 @@ def column(name: str) -> list[str]:
     return [text for (text,) in rows(name)]
 
 
+def unescaped(text: str) -> str:
+    r"""A text in which `\u{202e}` is the character of that number."""
+    return re.sub(r"\\u\{(\w+)\}", lambda match: chr(int(match[1], 16)), text)
+
+
 def _text(written: str) -> str:
     """A column as it is meant."""
-    return "" if written == "(nothing)" else written.replace("\\n", "\n")
+    return "" if written == "(nothing)" else unescaped(written.replace("\\n", "\n"))
 
 
 def cases(file: Path) -> dict[str, str]:
@@ -33,5 +38,4 @@ def cases(file: Path) -> dict[str, str]:
 def files_of(case: str) -> dict[str, bytes]:
     r"""The files of a golden case, in which `\u{202e}` is the character of that number, and `\u{dce9}` the byte E9."""
     texts = (each.partition("\n") for each in case.split("=== file ")[1:])
-    files = {path: re.sub(r"\\u\{(\w+)\}", lambda match: chr(int(match[1], 16)), text) for path, _, text in texts}
-    return {path: text.encode("utf-8", "surrogateescape") for path, text in files.items()}
+    return {path: unescaped(text).encode("utf-8", "surrogateescape") for path, _, text in texts}
