@@ -3,8 +3,6 @@
 Nothing of the person who runs the tests gets in: no `CTXASM_*`, no home folder, no cache.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

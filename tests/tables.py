@@ -1,7 +1,5 @@
 """What is given and what comes of it, as text: tables, `cases/NAME.txt`, and golden files of cases with their files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What tests start from: workspaces made of a dict, builds in one line, and random workspaces."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """What each check finds, on the smallest workspace that shows it, and that it is silent on one that does not."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Checks of what texts say: orders to a model, and HTML comments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The forms in which `contextasm.checks.formats` writes findings, and the baseline of those that are accepted."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import unquote

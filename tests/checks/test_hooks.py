@@ -1,7 +1,5 @@
 """The gate where it stands: a plain git hook, pre-commit and the GitHub action, in a scratch repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What `ctxasm check` says of rules: conditions that no build can meet, and targets that are nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows 1 to 22, 26 and 127 of the digest's capability table: what the first source document promises."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Laws of the commands that write: no byte changes outside the lines that are meant, whatever the file holds."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Laws of every import format: no text is lost, a second import changes nothing, and broken input is one line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """All readers of a Markdown text agree on its bullets, headings, fences and HTML."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The same inputs give the same bytes, on any machine; and building changes nothing (rows 26, 126 and 127)."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Laws of the upkeep of memories: undone it was never there, twice is once, and no text is lost."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Duplicates: which copy stays, what is left of a text of which a paragraph stands elsewhere, and who is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

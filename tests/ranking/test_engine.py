@@ -1,7 +1,5 @@
 """What every profile may ask of the engine: merging, conflicts, filters, a least score, a deadline, and updates."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Metrics as a Prometheus text file, read back with the official parser."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading

@@ -1,7 +1,5 @@
 """Days and events: nothing of a later day is shown, a day of logs is shared fairly, events are ranked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Search: which memories answer a topic, how their scores are made, and what `ctxasm search` shows of them."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Rules on memories of a large pool: a build is the same as one that lists every memory."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta

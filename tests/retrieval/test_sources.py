@@ -1,7 +1,5 @@
 """What the sources find, row by row of the table of capabilities, and what they make of bad input."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rooms of logs and memories: what a layer within another takes, and what they leave to the memories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Counters: the estimate, the tables as published, and exact counts of ordinary and of monstrous texts."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from base64 import b64encode

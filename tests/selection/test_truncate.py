@@ -4,8 +4,6 @@ A room is in characters (UTF-16 units) and holds the text under a heading, its m
 that is meant, `UPDATE_CASES=1 pytest tests/selection/test_truncate.py` writes what is shown now; read the difference.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Similarity: which near-equal texts say the same, and which say the opposite."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@ The golden files in `cases/hosts` hold the findings and the table for one folder
 `UPDATE_CASES=1 pytest tests/checks/hosts/test_host.py` writes them.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

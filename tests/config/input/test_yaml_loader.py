@@ -1,7 +1,5 @@
 """The reader of YAML: values with their lines, and one error with file and line for anything that is not plain YAML."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

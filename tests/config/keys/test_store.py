@@ -1,7 +1,5 @@
 """The key `memories` of the settings: what may stand there, and that it connects to nothing by itself."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Folders without settings: layouts of other tools, made by hand from their documentation, built without a flag."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Profiles are files: those shipped, those of the user's, and what each setting comes from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

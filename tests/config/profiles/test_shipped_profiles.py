@@ -4,8 +4,6 @@
 writes what is built now to `cases/profiles/NAME/NAME.md`; read the difference.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The second opinion by meaning: of a command or a server (test_local_model.py has models in a folder)."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

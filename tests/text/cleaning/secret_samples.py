@@ -3,8 +3,6 @@
 No secret stands in a file: the signs of each are drawn, so that no scanner is set off by it.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

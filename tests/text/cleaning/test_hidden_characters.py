@@ -1,7 +1,5 @@
 """What `contextasm.text.cleaning.hidden_characters` finds in a text, what it reads there, and what it lets pass."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Masks of secrets: nothing of a secret stays, everything else does, and lines keep their numbers."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

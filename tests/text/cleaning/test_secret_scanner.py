@@ -1,7 +1,5 @@
 """What the secret scanner takes for a secret, what it lets pass, and that it never tells one."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Secret

@@ -1,7 +1,5 @@
 """Lines of feedback: what they say together, and what becomes of lines that say nothing."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Front matter and attributes: what is read of them, and what belongs to the text."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Document

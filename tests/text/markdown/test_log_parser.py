@@ -1,7 +1,5 @@
 """Lines of a log: what is one, and where it stands."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Document

@@ -1,7 +1,5 @@
 """Files with a `type` in front: one memory, or a list of observations as basic-memory writes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Document

@@ -1,7 +1,5 @@
 """Memories: what a list or a file holds, what is said of each, and what is wrong with it."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Document, Memory

@@ -1,7 +1,5 @@
 """Memories written into a text: they read back as they were given, and nothing else moves."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
