@@ -4,16 +4,15 @@ import pytest
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document, parse_data
+from contextasm.text.cleaning.clean import parse_data
 from contextasm.text.cleaning.private_parts import withhold
 from contextasm.text.markdown.managed_block import with_block
+from tests.workspaces import document
 
 
 def seen(text: str, path: str = "a.md") -> Document:
     """The document as a shared context sees it."""
-    document = decode_document(path, text.encode())
-    assert isinstance(document, Document)
-    return withhold(document, load_yaml)
+    return withhold(document(text, path), load_yaml)
 
 
 def spans(document: Document) -> list[tuple[int, int]]:
@@ -143,10 +142,8 @@ def test_a_file_of_values_with_a_private_row_is_no_text(path: str) -> None:
 
 
 def test_private_rows_are_left_out_of_the_values() -> None:
-    raw = decode_document(
-        "r.yaml", b"rows:\n  - {a: 1}\n  - b: 2\n    private: true\n  - {c: {d: 3, private: yes}, e: 4}\n"
-    )
-    assert isinstance(raw, Document)
+    text = "rows:\n  - {a: 1}\n  - b: 2\n    private: true\n  - {c: {d: 3, private: yes}, e: 4}\n"
+    raw = document(text, "r.yaml")
     data = parse_data(raw._replace(withheld="rows"), load_yaml)
     assert getattr(data, "value", None) == {"rows": [{"a": 1}, {"e": 4}]}
     assert spans(data.document) == [(3, 3), (5, 5)]  # type: ignore[union-attr]

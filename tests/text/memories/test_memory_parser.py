@@ -2,16 +2,9 @@
 
 import pytest
 
-from contextasm.model import Document, Memory
+from contextasm.model import Memory
 from contextasm.text.memories.parser import distinct_memories, parse_memories
-from tests.workspaces import Files, agent, build, outcomes, section
-
-
-def document(text: str, path: str = "m.md") -> Document:
-    """A file of memories."""
-    read = Files({path: text}).read(path)
-    assert isinstance(read, Document)
-    return read
+from tests.workspaces import agent, build, document, outcomes, section
 
 
 def read(text: str) -> list[Memory]:
