@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.config.profiles.loader import load_profile, with_strategy
-from contextasm.model import Build, Context, Document
-from contextasm.pipeline import assemble
+from contextasm.model import Context, Document
 from contextasm.retrieval.pool import MANY
-from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import unique_ids
 from tests.command import fill, inside
-from tests.workspaces import DAY, Content, Files, agent, build, codes, limited, log, request, team
+from tests.workspaces import DAY, Content, agent, build, codes, limited, log, team
 
 TOMORROW = DAY + timedelta(days=1)
 
@@ -31,7 +29,7 @@ def query(files: Mapping[str, Content], topic: str = "", strategy: str = "", bud
     """A build with the profile `query`."""
     profile = load_profile("query", "tests", Path())
     profile = with_strategy(profile, strategy, "tests") if strategy else profile
-    return assemble(Build(Files(files), profile, request(topic=topic, budget=budget), ESTIMATE))
+    return build(files, profile, topic=topic, budget=budget)
 
 
 # A pinned date shows nothing later.

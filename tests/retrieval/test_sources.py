@@ -7,19 +7,16 @@ from typing import Any
 
 import pytest
 
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, ContextasmError, Layer, Overflow, Profile, Query
-from contextasm.pipeline import assemble
+from contextasm.model import Context, ContextasmError, Layer, Overflow, Profile, Query
 from contextasm.retrieval.retrieve import SOURCES
-from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.data.events import Event, event_text
 from contextasm.text.data.task_stack import TaskStack, block, pop, push
 from contextasm.text.names.dates import moment
 from contextasm.workspace.editing.tasks import changed_task_text
 from tests.command import CASES, fill, inside, refused
-from tests.workspaces import Content, Files, codes, request, section
+from tests.workspaces import Content, build, codes, section
 
 PROFILES = CASES / "profiles"
 
@@ -27,7 +24,7 @@ PROFILES = CASES / "profiles"
 def of(files: Mapping[str, Content], *layers: Layer, budget: int = 4000, **asked: Any) -> Context:
     """What these layers show of a workspace."""
     profile = Profile("tests", "", budget, "plain", layers)
-    return assemble(Build(Files(files), profile, request(budget=budget, **asked), ESTIMATE, parse_yaml=load_yaml))
+    return build(files, profile, budget=budget, **asked)
 
 
 def layer(source: str, path: str, **more: Any) -> Layer:
@@ -448,12 +445,6 @@ def test_row_119_item_that_names_an_open_file_ranks_higher() -> None:
         open=("a.py",),
     )
     assert shown(context, "weighed") == ["names it", "sure"]
-
-
-def test_row_94_weights_add_up_to_one(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text("extends: memory\nlayers:\n  - {id: world, weights: {similarity: 0.9}}\n")
-    with pytest.raises(ContextasmError, match=r"add up to 0\.9"):
-        load_profile("./p.yaml", "tests", tmp_path)
 
 
 def test_row_96_only_the_layers_in_scope_are_read() -> None:

@@ -193,10 +193,6 @@ def test_layer_limit_of_the_command_line_holds(tmp_path: Path) -> None:
     assert (result.code, result.out) == (0, SMALL_TEXT)
 
 
-def test_workspace_is_found_upwards(tmp_path: Path) -> None:
-    assert inside("build", "-q", cwd=fill(tmp_path, {}) / "agents/a").out == SMALL_TEXT
-
-
 def test_row_90_layers_run_in_their_order_and_one_that_is_off_is_left_out(tmp_path: Path) -> None:
     files = {"agents/a/KNOWLEDGE.md": "Know.\n", "agents/a/memories/m.md": "- [fact] Remember\n"}
     folder = fill(tmp_path, files)

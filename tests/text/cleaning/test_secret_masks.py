@@ -74,7 +74,10 @@ def test_a_placeholder_is_masked_and_marked() -> None:
     assert [secret.placeholder for secret in result.secrets] == [True]
 
 
-@pytest.mark.parametrize("comment", ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret"])
+@pytest.mark.parametrize(
+    "comment",
+    ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret", "#ctxasm: allow-secret ", "# ctxasm: allow-secret  "],
+)
 def test_a_line_that_ends_in_the_comment_keeps_its_secrets(comment: str) -> None:
     key = "ghp" + "_" + drawn(36)
     result = mask_secrets(f"{key} {comment}\n{key}\n")
