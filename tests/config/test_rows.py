@@ -9,6 +9,8 @@ from contextasm.config.profiles.layers import layer_id, with_layer_changes
 from contextasm.model import Context, ContextasmError, Document
 from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
+from tests.command import CASES
+from tests.tables import files_of
 from tests.workspaces import (
     DAY,
     DEFAULT,
@@ -28,52 +30,9 @@ from tests.workspaces import (
 
 LONG = "\n\n".join(f"Paragraph {n} says something that is worth about fifteen tokens." for n in range(2_000))
 
-EXAMPLE: dict[str, Content] = {
-    "agents/luna/IDENTITY.md": "You are Luna, a creative writing assistant...\n",
-    "agents/luna/INSTRUCTIONS.md": "Always respond with empathy. Prioritize storytelling...\n",
-    "agents/luna/KNOWLEDGE.md": "Reference materials for storytelling frameworks...\n",
-    "agents/luna/memories/user.md": (
-        "## 2025-03-12\n\n- [learning] User's team uses Notion for documentation\n\n"
-        "## 2025-03-13\n\n- [preference] User prefers concise bullet points over paragraphs\n"
-    ),
-    "teams/writers/GOALS.md": "Ship the Q1 product demo by March 15...\n",
-    "teams/writers/daily/2025-03-13.md": "Reviewed plot outline for chapter 3...\n",
-    "teams/writers/daily/2025-03-14.md": "Discussed character arc revisions with user...\n",
-    "teams/writers/memories/demo.md": (
-        "- [context] Target audience is enterprise product managers {created=2025-03-01}\n"
-        "- [decision] Use three-act structure for the demo narrative {created=2025-03-02}\n"
-    ),
-}
-"""The workspace behind the example in the source document."""
-
-SHOWN = """\
-## Identity
-You are Luna, a creative writing assistant...
-
-## Instructions
-Always respond with empathy. Prioritize storytelling...
-
-## Team Goals
-Ship the Q1 product demo by March 15...
-
-## Recent Activity
-### 2025-03-14
-Discussed character arc revisions with user...
-
-### 2025-03-13
-Reviewed plot outline for chapter 3...
-
-## Team Knowledge
-- [decision] Use three-act structure for the demo narrative
-- [context] Target audience is enterprise product managers
-
-## Personal Memories
-- [preference] User prefers concise bullet points over paragraphs
-- [learning] User's team uses Notion for documentation
-
-## Knowledge Base
-Reference materials for storytelling frameworks...
-"""
+_files, _, SHOWN = (CASES / "example.md").read_text(encoding="utf-8").partition("=== builds\n")
+EXAMPLE: dict[str, Content] = {**files_of(_files)}
+"""The workspace behind the example in the source document, and what is built of it."""
 
 NINE = [
     "Identity",
