@@ -3,8 +3,6 @@
 One server for a session, and a new database with a store for each test that asks for one.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import warnings

@@ -24,17 +24,10 @@ PLACE = MemoryPlace(FOLDER, f"{FOLDER}/imported.md")
 
 
 MARKDOWN_LINES = (
-    *("# Heading", "## 2025-03-10", "- a bullet", "* another", "  - below", "1. one", "> quoted", "---", "***", "", ""),
-    *("```", "```py", "~~~", "    code", "\tcode", "| a | b |", "[x] done", "[ ] open", "[a](b.md)", "(in brackets)"),
-    *(
-        "{importance=0.9}",
-        "{id=x}",
-        "ends in {braces}",
-        "{private}",
-        "<!-- a comment -->",
-        "type: fact",
-        "- [fact] one",
-    ),
+    *("# Heading", "## 2025-03-10", "- a bullet", "* another", "  - below", "1. one", "> quoted", "---", "***", ""),
+    *("", "```", "```py", "~~~", "    code", "\tcode", "| a | b |", "[x] done", "[ ] open", "[a](b.md)"),
+    *("(in brackets)", "{importance=0.9}", "{id=x}", "ends in {braces}", "{private}", "<!-- a comment -->"),
+    *("type: fact", "- [fact] one"),
 )
 """Lines that mean something in a file of memories."""
 

@@ -1,7 +1,5 @@
 """Laws of the upkeep of memories: undone it was never there, twice is once, and no text is lost."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +9,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
-from contextasm.model import Document, Memory
-from contextasm.text.cleaning.clean import decode_document
+from contextasm.model import Memory
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_actions
@@ -21,6 +18,7 @@ from contextasm.upkeep.memories.planner import plan_memories
 from contextasm.upkeep.plan import prepare_upkeep
 from tests.command import fill, inside
 from tests.upkeep.trees import tree
+from tests.workspaces import document
 
 DAY = ("--date", "2026-03-14")
 
@@ -78,9 +76,7 @@ def memory_files(draw: st.DrawFn) -> bytes:
 
 
 def memories_of(path: str, data: bytes) -> list[Memory]:
-    document = decode_document(path, data)
-    assert isinstance(document, Document)
-    return [*parse_memories(document)[0]]
+    return [*parse_memories(document(data, path))[0]]
 
 
 def texts_of(root: Path) -> set[str]:

@@ -1,7 +1,5 @@
 """The key `memories` of the settings: what may stand there, and that it connects to nothing by itself."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ from contextasm.config.keys.store import parse_store
 from contextasm.model import ContextasmError
 from contextasm.workspace.store.connection import StoreConfig
 from tests.command import fill, inside
+from tests.tables import column
 
 FILES = {
     "agents/luna/IDENTITY.md": "I am luna.\n",
@@ -48,56 +47,13 @@ def test_addresses(url: str, parts: dict[str, str]) -> None:
     assert parsed(f'"{config.address}"').parts == config.parts
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql:///agents?passfile=/etc/passwd",
-        "postgresql:///agents?service=other",
-        "postgresql:///agents?sslkey=x",
-        "postgresql:///agents?options=-cx=y",
-        "postgresql:///agents?host=/tmp",
-        "postgresql://%2Ftmp/agents",
-        "postgresql://one,two/agents",
-        "postgresql:///host=evil",
-        "postgresql:///agents?sslmode=maybe",
-        "postgresql://db:99999999/agents",
-        "postgresql://db:x/agents",
-        "postgresql://[::/agents",
-        "postgresql:///agents#x",
-        "http://db/agents",
-        "agents",
-        "",
-    ],
-)
+@pytest.mark.parametrize("url", column("store/refused"))
 def test_addresses_that_are_refused(url: str) -> None:
     with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:2: store"):
         parsed(f'"{url}"')
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://luna:hunter2hunter2@db/agents",
-        "postgresql:///a?password=hunter2hunter2",
-        "postgresql://luna:hun/hunter2@db/agents",
-        "postgresql://luna:12/hunter2@db/agents",
-        "postgresql://luna:hun#hunter2@db/agents",
-        "postgresql://luna:hun?hunter2@db/agents",
-        "postgresql://luna%3Ahunter2@db/agents",
-        "postgresql://luna%253Ahunter2@db/agents",
-        "postgresql://:hunter2@db",
-        "postgresql:///agents?user=luna:hunter2",
-        "postgresql:///agents?user=luna%3Ahunter2&user=luna",
-        "postgresql://luna%3Ahunter2@db/agents?user=luna",
-        "postgresql:///agents?p%61ssword=hunter2",
-        "postgresql:///agents?sslpassword=hunter2",
-        "postgresql:///agents?options=-c%20password=hunter2",
-        "postgresql:///agents?sslmode=require;password=hunter2",
-        "host=db password=hunter2",
-        "http://luna:hunter2@db/agents",
-        "luna:hunter2@db/agents",
-    ],
-)
+@pytest.mark.parametrize("url", column("store/passwords"))
 def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> None:
     root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"memories:\n  store: {url}\n  owners: [teams/q1]\n"})
     for words in (("check",), ("build", "-a", "luna"), ("remember", "-t", "q1", "x"), ("store", "status")):
@@ -108,19 +64,7 @@ def test_a_password_is_reported_and_never_shown(tmp_path: Path, url: str) -> Non
         assert "hunter2" not in result.out + result.err
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        "postgresql://luna:hun/hunter2@db/x",
-        "[postgresql://luna:hun/hunter2@db/x]",
-        "{store: {password: hunter2}, owners: [teams/q1]}",
-        "{store: [postgresql://luna:hun/hunter2@db], owners: [teams/q1]}",
-        "{store: 'postgresql://db/x', owners: ['postgresql://luna:hun/hunter2@db']}",
-        "{store: 'postgresql://db/x', owners: 'luna:hunter2@db'}",
-        "{store: 'postgresql://db/x', owners: [teams/q1], max_age: 'luna:hunter2@db'}",
-        "{store: 'postgresql://db/x', owners: [teams/q1], password: hunter2}",
-    ],
-)
+@pytest.mark.parametrize("settings", column("store/misplaced"))
 def test_a_password_in_the_wrong_place_is_not_told_either(settings: str) -> None:
     with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:1") as refusal:
         parse_store(load_mapping(f"memories: {settings}\n", "ctxasm.yaml"))
@@ -171,22 +115,7 @@ def test_ages(text: str, seconds: float) -> None:
     assert parsed("postgresql://", f"owners: [teams/q1]\n  max_age: {text}").max_age == seconds
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        "owners: []",
-        "owners: [q1]",
-        "owners: [teams/../x]",
-        "owners: [teams/q1, teams/q1]",
-        "owners: [teams/q1/x]",
-        "owners: [memories]",
-        "max_age: 5s",
-        "owners: [teams/q1]\n  max_age: -1",
-        "owners: [teams/q1]\n  max_age: soon",
-        "owners: [teams/q1]\n  max_age: true",
-        "owners: [teams/q1]\n  maxage: 5s",
-    ],
-)
+@pytest.mark.parametrize("more", column("store/settings"))
 def test_other_settings_that_are_refused(more: str) -> None:
     with pytest.raises(ContextasmError, match=r"ctxasm\.yaml:\d"):
         parsed("postgresql://", more)
