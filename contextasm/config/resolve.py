@@ -25,7 +25,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment, parse_d
 from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import layer_settings, limit_layers, resolve_profile, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, with_detected_profile
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -169,9 +169,9 @@ def _load_configuration(
         shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
     settings, detected = with_detected_profile(settings, settings_file, workspace)
-    digests: dict[str, str] = {}
-    whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
-    return _Configuration(settings_file, settings, whole, whole, digests, detected)
+    reader = ProfileReader(settings_file, workspace, process)
+    whole = stored_profile or reader.resolve(settings)
+    return _Configuration(settings_file, settings, whole, whole, reader.digests, detected)
 
 
 def _memory_indexes(workspace: Folder, process: ProcessEnvironment) -> MemoryIndexes | None:

@@ -54,7 +54,7 @@ def _refuse_bad_names(options: Options) -> Folder:
     """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
     from contextasm.config.input.settings import load_settings_file, resolve_settings
     from contextasm.config.owners import owner_folder
-    from contextasm.config.profiles.overrides import resolve_profile
+    from contextasm.config.profiles.overrides import ProfileReader
     from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import open_workspace
 
@@ -66,5 +66,5 @@ def _refuse_bad_names(options: Options) -> Folder:
         owner_folder(folder, "team", options.team, "--team")
     settings_file = load_settings_file(folder)
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    resolve_profile(settings, settings_file, folder, process, {})
+    ProfileReader(settings_file, folder, process).resolve(settings)
     return folder

@@ -184,11 +184,11 @@ def one_of(known: Collection[str]) -> ParseValue:
     return parse
 
 
-def some_of(known: Collection[str]) -> ParseValue:
+def some_of(known: Collection[str], kind: str = "value") -> ParseValue:
     """A parser of some of the known names, in the order given."""
 
     def parse(value: object, where: str) -> tuple[str, ...]:
-        return tuple(require_known(name, known, where) for name in parse_texts(value, where))
+        return tuple(require_known(name, known, where, kind) for name in parse_texts(value, where))
 
     return parse
 
