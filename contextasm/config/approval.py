@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
@@ -20,11 +19,8 @@ from contextasm.text.data.lock_file import parse_lock, quoted_path
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.places import RULE_FILES, any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, placeholders
-from contextasm.workspace.recording import ChangedInput, answer_digest
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
-    from contextasm.workspace.recording import RecordingWorkspace
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import ChangedInput, RecordingWorkspace, answer_digest
 
 KIND_WORDS = {
     "changed": "is not as it was when it was reviewed",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
 from contextasm.config.input.settings import FILE, Setting
@@ -18,6 +18,7 @@ from contextasm.model import (
     Problem,
     Profile,
     Request,
+    RuleEvaluation,
     SemanticSimilarity,
     Summarizer,
     TokenCounter,
@@ -28,10 +29,6 @@ from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_coun
 from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
-
-if TYPE_CHECKING:
-    from contextasm.model import RuleEvaluation
-
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
 """Counters by the name of their tokenizer, each with its cache of counts; None for the estimate."""

@@ -8,14 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from contextasm.model import Request
+from contextasm.model import Facts, Request, Rule
 from contextasm.workspace.git.commands import changed_paths, current_branch
-
-if TYPE_CHECKING:
-    from contextasm.model import Facts, Rule
-
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
 """Besides these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
