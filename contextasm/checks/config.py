@@ -79,9 +79,7 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
         if names is not None and value:
             values.require_known(str(value), names, where, key)
     elif key not in FILE_KEYS:
-        key_alone = YamlMapping(table.path, table.lines[key])
-        key_alone[key] = None
-        key_alone.refuse_unknown(FILE_KEYS)
+        values.require_known(key, FILE_KEYS, table.where(key), "key")
 
 
 def check_front_matter(inspection: Inspection) -> Iterator[Finding]:
@@ -153,17 +151,8 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
 
 BUILD_PROBLEMS = {
     *READ_HINTS,
-    *(
-        "bad-log-name",
-        "bad-memory",
-        "bad-memory-date",
-        "hidden-text",
-        "no-memory",
-        "duplicate-id",
-        "starved",
-        "no-room",
-        "over-budget",
-    ),
+    *("bad-log-name", "bad-memory", "bad-memory-date", "hidden-text", "no-memory", "duplicate-id"),
+    *("starved", "no-room", "over-budget"),
 }
 """Codes of the problems of builds that other checks report in more detail."""
 

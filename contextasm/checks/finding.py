@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from hashlib import sha256
+from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
 
 from contextasm.model import ContextasmError
@@ -45,17 +47,7 @@ class Finding(NamedTuple):
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
     """The findings by path, then line."""
-    return sorted(
-        findings,
-        key=lambda finding: (
-            finding.path,
-            finding.line,
-            finding.id,
-            finding.message,
-            finding.hint,
-            finding.severity,
-        ),
-    )
+    return sorted(findings, key=attrgetter("path", "line", "id", "message", "hint", "severity"))
 
 
 def number_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
@@ -138,19 +130,13 @@ def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:
     return row["fingerprint"], Finding(row["id"], row["severity"], row["path"], 0, row["message"], "")
 
 
-# `run_checks` puts in the id, so that it is always the name of the check in the table.
+# Each takes path, line, message and hint; `run_checks` puts in the id, so that it is always the name in the table.
 
+error_finding = partial(Finding, "", "error")
+"""A finding that makes the run fail."""
 
-def error_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail."""
-    return Finding("", "error", path, line, message, hint)
+warning_finding = partial(Finding, "", "warning")
+"""A finding that makes the run fail under `--strict`."""
 
-
-def warning_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail under `--strict`."""
-    return Finding("", "warning", path, line, message, hint)
-
-
-def note_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that never makes the run fail."""
-    return Finding("", "note", path, line, message, hint)
+note_finding = partial(Finding, "", "note")
+"""A finding that never makes the run fail."""

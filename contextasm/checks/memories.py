@@ -9,6 +9,7 @@ from datetime import date
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
+from contextasm.checks.text import LINE_MARKS
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory
@@ -134,7 +135,7 @@ def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
         if block.kind != "text":
             continue
         first = max(block.body, block.first)
-        text = "\n".join(_LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
+        text = "\n".join(LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
         line, at = document.line + first, 0
         for sentence in _SENTENCE.finditer(text):
             line, at = line + text.count("\n", at, sentence.start()), sentence.start()
@@ -143,7 +144,6 @@ def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
                 yield line, words
 
 
-_LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
 _SENTENCE = re.compile(r"[^\s.!?](?:[^.!?]|[.!?](?!\s))*")
 _NO_WORD = re.compile(r"[\W_]+")
 

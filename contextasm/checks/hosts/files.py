@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections, trimmed_run
+from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections
 from contextasm.config.hosts.loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.retrieval.sources.instructions import read_with_imports
@@ -48,7 +48,7 @@ def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Seque
     """The files of a rule, each with what its own limits and the limits of all together leave."""
     leads = [_lead(rule, path, session) for path, _ in files]
     loaded = [
-        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if _is_less(text, kept) else "")
+        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if lost_runs(text, kept) else "")
         for (path, text), lead in zip(files, leads, strict=True)
         for kept in [kept_runs(text, rule.each, lead)]
     ]
@@ -56,15 +56,14 @@ def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Seque
     places: list[Sequence[tuple[Run, int]]] = []
     for file, lead in zip(loaded, leads, strict=True):
         whole += lead
-        measured = common_runs(file.kept, [trimmed_run(file.text, rule.each)])
         shown = []
-        for start, stop in measured:
+        for start, stop in file.kept:
             shown.append(((start, stop), len(whole)))
             whole += file.text[start:stop]
         places.append(shown)
         whole += "\n\n" if rule.spaced else ""
     kept_together = kept_runs(whole, rule.together)
-    if not _is_less(whole, kept_together):
+    if not lost_runs(whole, kept_together):
         return loaded
     return [_kept_of(file, shown, kept_together) for file, shown in zip(loaded, places, strict=True)]
 
@@ -119,10 +118,6 @@ def _kept_units(file: LoadedFile) -> int:
     return sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
 
 
-def _is_less(text: str, kept: Sequence[Run]) -> bool:
-    return bool(lost_runs(text, kept))
-
-
 def _limit_words(cut: Cut) -> str:
     limits = ((cut.chars or cut.codepoints, "characters"), (cut.lines, "lines"), (cut.bytes, "bytes"))
     return " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
@@ -154,7 +149,7 @@ class HostReading(NamedTuple):
     problems: Sequence[Problem]
     """One for each file that can't be read."""
     not_looked_at: Sequence[str]
-    """What the host may load besides."""
+    """Other things that the host may load."""
 
 
 def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> HostReading:

@@ -81,6 +81,11 @@ def parse_mapping(value: object, where: str, hint: str = "write `key: value` lin
     return value
 
 
+def parse_table(value: object, where: str, keys: Mapping[str, ParseValue], hint: str) -> dict[str, Any]:
+    """The checked values of a mapping that may have only these keys. Raises `ContextasmError`."""
+    return parse_mapping(value, where, hint).parsed(keys)
+
+
 def parse_sequence(value: object, where: str, hint: str = "put `- ` before each item") -> YamlSequence:
     """A list. Raises `ContextasmError` for any other value."""
     if not isinstance(value, YamlSequence):

@@ -80,7 +80,7 @@ def _text(data: bytes, path: Path, where: str) -> str:
 
 def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any]) -> Profile:
     profile = with_layer_changes(base, table.get("layers"), f"{table.where('layers')}: layers", new=True)
-    return profile._replace(**{key: parsed[key] for key in VALUE_KEYS if key in parsed})
+    return profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
 
 
 def _parse_conflicts(value: object, where: str) -> Conflicts | None:
@@ -99,23 +99,21 @@ def _parse_conflicts(value: object, where: str) -> Conflicts | None:
     )
 
 
-VALUE_KEYS: Mapping[str, ParseValue] = {
+_BUILT_ON = ("extends", "layers", "strategies")
+"""The keys of a profile that set no value: they need the profile that they change."""
+
+KEYS: Mapping[str, ParseValue] = {
     "summary": values.parse_text,
+    "extends": values.parse_text,
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "min_coherence": values.parse_fraction,
     "merge": values.some_of(METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
-}
-"""The keys of a profile that set a field of `Profile`, with the parsers of their values."""
-
-KEYS: Mapping[str, ParseValue] = {
-    **VALUE_KEYS,
-    "extends": values.parse_text,
     **dict.fromkeys(("layers", "strategies"), lambda value, _where: value),
 }
-"""The keys of a profile, with the parsers of their values; layers and strategies need the profile that they change."""
+"""The keys of a profile, with the parsers of their values."""
 
 STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "layers")}
 """The keys that a strategy of a profile may change."""
