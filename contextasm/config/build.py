@@ -204,7 +204,7 @@ def make_summarizer(
 ) -> Summarizer | None:
     """The summarizer of `ctxasm.yaml`; None if it names none.
 
-    Under a deadline, `seconds` from the start of a build, its time ends with the share that assembly has of it.
+    If a build has a deadline after `seconds`, the summarizer has only the part of them that no source may use.
     """
     if settings_file.get("summarizer") is None:
         return None
