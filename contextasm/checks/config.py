@@ -64,7 +64,7 @@ def _settings_errors(inspection: Inspection) -> Iterator[ContextasmError]:
 
 
 def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None:
-    where = f"{table.where(key)}: {key}"
+    values.require_known(key, FILE_KEYS, table.where(key), "key")
     if key == "outputs":
         parse_outputs(table)
     elif key == "upkeep":
@@ -74,12 +74,11 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
 
         parse_store(table)
     elif key in SETTINGS and table[key] is not None:
+        where = f"{table.where(key)}: {key}"
         value = SETTINGS[key](table[key], where)
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)
         if names is not None and value:
             values.require_known(str(value), names, where, key)
-    elif key not in FILE_KEYS:
-        values.require_known(key, FILE_KEYS, table.where(key), "key")
 
 
 def check_front_matter(inspection: Inspection) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
 
 from contextasm.model import ContextasmError
+from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.json_reader import load_json
 
 Severity = Literal["error", "warning", "note"]
@@ -38,6 +39,11 @@ class Finding(NamedTuple):
     def fingerprint(self) -> str:
         """Digest of check, path and message: it stays the same when the finding moves within its file."""
         return sha256(f"{self.id}\0{self.path}\0{self.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    @property
+    def cleaned(self) -> Finding:
+        """The same with message and hint as clean text: they may quote any file."""
+        return self._replace(message=clean_text(self.message).text, hint=clean_text(self.hint).text)
 
     @property
     def advice(self) -> str:

@@ -126,7 +126,7 @@ def evaluate_rules(
     rules = load_rules(recording, settings_file)
     if any(rule.cap or rule.set_priority for rule in rules):
         rules = resolve_rule_layers(rules, profile, workspace)
-    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
+    return evaluate(rules, gather_facts(rules, request, variables, process.environment, workspace.root))
 
 
 def evaluate_for_owners(
@@ -142,7 +142,7 @@ def evaluate_for_owners(
 
     rules = [rule for rule, _ in prepared.build.rules.verdicts]
     variables = _parse_variables(prepared.options.variables)
-    root = Path(prepared.workspace.root)
+    root = prepared.workspace.root
     facts = gather_facts(rules, prepared.build.request, variables, process.environment, root)
     return lambda agent, team: evaluate(rules, {**facts, "agent": agent, "team": team})
 

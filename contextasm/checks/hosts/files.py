@@ -6,7 +6,7 @@ The limits are the limits of each file, of the files of one rule together, and o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -242,17 +242,13 @@ class _FolderReader:
         names = self.session.split("/") if self.session else []
         return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
 
-    def paths(self, patterns: Sequence[str], folder: str) -> Iterator[str]:
+    def paths(self, patterns: Sequence[str], folder: str) -> Sequence[str]:
         """The files of a folder that match, pattern by pattern."""
         from glob import escape  # of `fnmatch`, which has the same signs as our patterns
 
         prefix = f"{escape(folder)}/" if folder else ""
-        seen: set[str] = set()
-        for pattern in patterns:
-            for path in self.folder.list(prefix + pattern):
-                if path not in seen and not path.endswith("/"):
-                    seen.add(path)
-                    yield path
+        listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
+        return [path for path in listed if not path.endswith("/")]
 
     def text(self, path: str) -> str:
         """The text of a file; empty, with a problem, for one that can't be read."""

@@ -372,20 +372,17 @@ def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
         return [name]
     if readers := [layer.id for layer in layers if name in layer.query.sources]:
         return readers
-    for layer in layers:
-        headings = [heading.casefold() for heading in layer.heading]
-        if name.casefold() in headings and len(headings) > 1:
-            what = f"{name} is one of {len(headings)} sections of {layer.id}"
-            raise ContextasmError(where, what, f"name {layer.id}, which they share")
-        if name.casefold() in headings:
-            return [layer.id]
-    return []
+    folded = name.casefold()
+    layer = next((layer for layer in layers if folded in map(str.casefold, layer.heading)), None)
+    if layer and len(layer.heading) > 1:
+        what = f"{name} is one of {len(layer.heading)} sections of {layer.id}"
+        raise ContextasmError(where, what, f"name {layer.id}, which they share")
+    return [layer.id] if layer else []
 
 
 def _layer_names(layers: Iterable[Layer]) -> list[str]:
     """Every name that a rule may use for these layers: their ids, sources and headings."""
-    names = [(layer.id, *layer.query.sources, *layer.heading) for layer in layers]
-    return [*dict.fromkeys(name for group in names for name in group)]
+    return [*dict.fromkeys(name for layer in layers for name in (layer.id, *layer.query.sources, *layer.heading))]
 
 
 def _names_of_other_profiles(workspace: Folder) -> set[str]:
