@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from contextasm.config.build import PreparedBuild
@@ -16,7 +17,7 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.keys.outputs import usable_outputs
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.loader import load_profile, profile_files
-from contextasm.model import ContextasmError, Layer, Profile, Request
+from contextasm.model import ContextasmError, Layer, Request
 from contextasm.text.names.places import AGENT_FILES, FEEDBACK_FILES, RULE_FILES
 from contextasm.text.names.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
@@ -75,14 +76,8 @@ def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
         return
     for variant in (profile, *(strategy for _, strategy in profile.strategies)):
         yield from variant.layers
-        yield from _changed_layers(variant, settings_file)
-
-
-def _changed_layers(profile: Profile, settings_file: YamlMapping) -> Sequence[Layer]:
-    try:
-        return with_layer_changes(profile, settings_file.get("layers"), "layers", new=False).layers
-    except ContextasmError:  # Changes of layers that another profile has.
-        return ()
+        with suppress(ContextasmError):  # The changes may be of layers that another profile has.
+            yield from with_layer_changes(variant, settings_file.get("layers"), "layers", new=False).layers
 
 
 def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
