@@ -125,7 +125,7 @@ def evaluate_rules(
 
     rules = load_rules(recording, settings_file)
     if any(rule.cap or rule.set_priority for rule in rules):
-        rules = resolve_rule_layers(rules, profile, workspace)
+        rules = tuple(resolve_rule_layers(rules, profile, workspace))
     return evaluate(rules, gather_facts(rules, request, variables, process.environment, workspace.root))
 
 

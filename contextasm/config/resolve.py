@@ -20,7 +20,7 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.input import values
-from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline, parse_filters
+from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
 from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
@@ -33,6 +33,7 @@ from contextasm.model import (
     ContextasmError,
     Data,
     Document,
+    Filters,
     Parse,
     Profile,
     Request,
@@ -173,6 +174,8 @@ def _resolve_request(
     environment: Mapping[str, str],
 ) -> Request:
     """The request of the settled settings; its topic is the current goal if none is typed."""
+    since = values.parse_day(options.since, "--since").isoformat() if options.since else ""
+    exclude = tuple(id_or_path(workspace, text) for text in options.exclude)
     day = settings["date"].value
     assert isinstance(day, date)
     request = Request(
@@ -187,12 +190,7 @@ def _resolve_request(
         open=tuple(workspace.relative(path) for path in options.open),
         changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
         additional=options.additional or "",
-        filters=parse_filters(
-            options.since,
-            options.event_types,
-            options.entity_types,
-            [id_or_path(workspace, text) for text in options.exclude],
-        ),
+        filters=Filters(since, options.event_types, options.entity_types, exclude),
         privacy=str(settings["privacy"].value),
         prefer=options.prefer,
         audience=str(settings["audience"].value),

@@ -341,29 +341,23 @@ _PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str], Any]]] = {
 """The field of a rule that each of its effects fills, and the parser of what is written there."""
 
 
-def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder) -> tuple[Rule, ...]:
+def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder) -> Iterator[Rule]:
     """The rules with ids of the profile's layers in place of the sources and headings that they name.
 
     Raises `ContextasmError` for a name that neither this nor another profile of the workspace or the package knows.
     """
-    return tuple(
-        rule._replace(
-            cap=tuple(_numbers_by_id("cap", rule.cap, rule, profile, workspace)),
-            set_priority=tuple(_numbers_by_id("set_priority", rule.set_priority, rule, profile, workspace)),
-        )
-        for rule in rules
-    )
 
+    def by_id(rule: Rule, action: str, numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
+        for name, number in numbers:
+            ids = _layer_ids(name, profile.layers, where)
+            if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
+                values.require_known(name, _layer_names(profile.layers), where, "layer")
+            yield from ((id_, number) for id_ in ids or [name])
 
-def _numbers_by_id(
-    action: str, numbers: Iterable[tuple[str, int]], rule: Rule, profile: Profile, workspace: Folder
-) -> Iterator[tuple[str, int]]:
-    where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
-    for name, number in numbers:
-        ids = _layer_ids(name, profile.layers, where)
-        if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
-            values.require_known(name, _layer_names(profile.layers), where, "layer")
-        yield from ((id_, number) for id_ in ids or [name])
+    for rule in rules:
+        priorities = tuple(by_id(rule, "set_priority", rule.set_priority))
+        yield rule._replace(cap=tuple(by_id(rule, "cap", rule.cap)), set_priority=priorities)
 
 
 def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
