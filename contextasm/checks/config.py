@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding, error_finding, warning_finding
-from contextasm.checks.inspection import Inspection
+from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input import values
 from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
@@ -14,7 +14,7 @@ from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
+from contextasm.text.names.places import AGENT_FILES
 from contextasm.text.names.templates import fill_template
 
 
@@ -175,8 +175,7 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
 
 def _has_files_of_layers(inspection: Inspection) -> bool:
     """Whether there is a file of any layer, although a build without a topic may show none."""
-    patterns = (any_owner_pattern(path) for layer in inspection.layers for path in layer.query.paths)
-    return any(inspection.workspace.list(pattern) for pattern in patterns)
+    return any(map(inspection.workspace.list, layer_patterns(inspection.layers)))
 
 
 def _build_problems(inspection: Inspection) -> Iterator[Problem]:

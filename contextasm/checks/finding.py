@@ -117,15 +117,10 @@ def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
         baseline = load_json(text, where, takes_halves=True)
     except ContextasmError as error:
         raise ContextasmError(error.where, f"the baseline can't be read: {error.what}", hint) from error
-    if (
-        not isinstance(baseline, dict)
-        or baseline.get("schema") != _BASELINE
-        or not isinstance(baseline.get("findings"), list)
-    ):
+    rows = baseline.get("findings") if isinstance(baseline, dict) and baseline.get("schema") == _BASELINE else None
+    if not isinstance(rows, list):
         raise ContextasmError(where, f"this is not a baseline: it does not say {_BASELINE}", hint)
-    return dict(
-        _parse_row(row, f"{where}: finding {number}", hint) for number, row in enumerate(baseline["findings"], 1)
-    )
+    return dict(_parse_row(row, f"{where}: finding {number}", hint) for number, row in enumerate(rows, 1))
 
 
 def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:

@@ -151,9 +151,13 @@ def _layers_of_outputs(folder: Folder, outputs: Sequence[Output]) -> Iterator[La
                 yield from load_profile(name, FILE, Path(folder.root), read=workspace_reader(folder)).layers
 
 
+def layer_patterns(layers: Iterable[Layer]) -> Iterator[str]:
+    """The paths of layers as patterns: for every agent and every team."""
+    return (any_owner_pattern(path) for layer in layers for path in layer.query.paths)
+
+
 def _listed_paths(workspace: Workspace, layers: Iterable[Layer]) -> Iterator[str]:
-    patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
-    for pattern in dict.fromkeys(patterns):
+    for pattern in dict.fromkeys((*WORKSPACE_PATTERNS, *layer_patterns(layers))):
         yield from list_with_archived(workspace, pattern)
 
 
@@ -168,11 +172,8 @@ def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
 
 
 def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
-    patterns = [*MEMORY_FILES]
-    for layer in layers:
-        if any(source.holds_memories for source in layer.query.traits):
-            patterns += [any_owner_pattern(path) for path in layer.query.paths]
-    return {path for pattern in patterns for path in workspace.list(pattern)}
+    holding = [layer for layer in layers if any(source.holds_memories for source in layer.query.traits)]
+    return {path for pattern in (*MEMORY_FILES, *layer_patterns(holding)) for path in workspace.list(pattern)}
 
 
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
@@ -182,8 +183,7 @@ def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tu
         forms |= dict.fromkeys(list_with_archived(workspace, f"{folder}/*.md"), ())
     for layer in layers:
         if any(source.is_log and source.is_running_text for source in layer.query.traits):
-            patterns = map(any_owner_pattern, layer.query.paths)
-            listed = [path for pattern in patterns for path in list_with_archived(workspace, pattern)]
+            listed = [path for pattern in layer_patterns([layer]) for path in list_with_archived(workspace, pattern)]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
             forms |= {path: layer.query.dates for path in listed if path not in left_out}
     return dict(sorted(forms.items()))

@@ -79,8 +79,8 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
 
 def _build_output(inspection: Inspection, output: Output) -> str:
     root = inspection.workspace.folder.root
-    options = Options(workspace=root, date=inspection.options.date, tz=inspection.options.tz)
-    options = options._replace(**dict(output.words))  # type: ignore[arg-type]
+    typed = inspection.options
+    options = Options(workspace=root, date=typed.date, tz=typed.tz, **dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
     process = inspection.process._replace(folder=Path(root))
     target = OutputFile.named("text", f"{root}/{output.file}")

@@ -53,28 +53,25 @@ def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Seque
         for kept in [kept_runs(text, rule.each, lead)]
     ]
     whole = ""
-    places: list[Sequence[tuple[Run, int]]] = []
+    places: list[int] = []
     for file, lead in zip(loaded, leads, strict=True):
-        whole += lead
-        shown = []
-        for start, stop in file.kept:
-            shown.append(((start, stop), len(whole)))
-            whole += file.text[start:stop]
-        places.append(shown)
-        whole += "\n\n" if rule.spaced else ""
+        places.append(len(whole + lead))
+        kept = "".join(file.text[start:stop] for start, stop in file.kept)
+        whole += lead + kept + ("\n\n" if rule.spaced else "")
     kept_together = kept_runs(whole, rule.together)
     if not lost_runs(whole, kept_together):
         return loaded
-    return [_kept_of(file, shown, kept_together) for file, shown in zip(loaded, places, strict=True)]
+    return [_kept_of(file, place, kept_together) for file, place in zip(loaded, places, strict=True)]
 
 
-def _kept_of(file: LoadedFile, shown: Sequence[tuple[Run, int]], kept_together: Sequence[Run]) -> LoadedFile:
-    """A file with what is kept of the whole that has its parts at these places."""
+def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[Run]) -> LoadedFile:
+    """A file with what is kept of the whole in which its kept parts begin at `place`."""
     kept: list[Run] = []
-    for (start, stop), place in shown:
+    for start, stop in file.kept:
         part = common_runs(kept_together, [(place, place + stop - start)])
         kept += [(a - place + start, b - place + start) for a, b in part]
-    is_cut = kept != [run for run, _ in shown]
+        place += stop - start
+    is_cut = kept != [*file.kept]
     limit = f"{_limit_words(file.rule.together)} for all of them" if is_cut else file.limit
     return file._replace(kept=kept, limit=limit)
 
