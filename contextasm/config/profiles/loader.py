@@ -58,7 +58,7 @@ def load_profile(
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
     table = _profile_table(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
     parsed = table.parsed(KEYS)
-    base = Profile(path.stem, "", 16_000, "plain", ())
+    base = Profile(path.stem, "", 16_000, "plain", (), min_coherence=0.0)
     if "extends" in parsed:
         extends_where = f"{table.where('extends')}: extends"
         base = load_profile(parsed["extends"], extends_where, path.parent, (*seen, path), read)
