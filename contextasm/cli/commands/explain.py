@@ -33,7 +33,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
-from contextasm.config.profiles.overrides import resolve_all_layers
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import process_environment
 from contextasm.model import Context, ContextasmError, Decision, Layer, Workspace
 from contextasm.records.trace import trace_line
@@ -272,8 +272,8 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
 
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
     """Layers of the profile, with the ones that are switched off or outside the scope."""
-    settings_file = load_settings_file(job.workspace)
-    return resolve_all_layers(job.settings, settings_file, job.workspace, process_environment(), {}).layers
+    reader = ProfileReader(load_settings_file(job.workspace), job.workspace, process_environment())
+    return reader.with_all_layers(job.settings).layers
 
 
 def _line_text(

@@ -10,7 +10,7 @@ from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.values import one_of
 from contextasm.config.owners import owner_folder
-from contextasm.config.profiles.overrides import resolve_profile
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import AUDIENCES, SHARED, ContextasmError
@@ -59,5 +59,5 @@ def _refuse_bad_names(options: Options) -> Folder:
         owner_folder(folder, "team", options.team, "--team")
     settings_file = load_settings_file(folder)
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    resolve_profile(settings, settings_file, folder, process, {})
+    ProfileReader(settings_file, folder, process).resolve(settings)
     return folder

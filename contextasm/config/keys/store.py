@@ -36,26 +36,27 @@ def _parse_address(value: object, where: str) -> Mapping[str, str]:
     if not isinstance(value, str) or "\n" in value:
         raise ContextasmError(where, "is not the address of a database", _EXAMPLE)
     try:
-        return _checked_parts(value)
-    except ValueError as error:
-        if _holds_password(value):
-            hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
-            raise ContextasmError(where, "the address holds a password", hint) from None
-        what = str(error) if isinstance(error, _AddressError) else "is not the address of a database"
-        raise ContextasmError(where, what, _EXAMPLE) from None
+        parts, fault = _address_parts(value)
+    except ValueError:
+        parts, fault = {}, "is not the address of a database"
+    if fault and _holds_password(value):
+        hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
+        raise ContextasmError(where, "the address holds a password", hint)
+    if fault:
+        raise ContextasmError(where, fault, _EXAMPLE)
+    return parts
 
 
-class _AddressError(ValueError):
-    """An address that can't be used; the words hold nothing of it."""
+def _address_parts(url: str) -> tuple[dict[str, str], str]:
+    """The parts of an address, and its fault in words that hold nothing of it, or an empty text.
 
-
-def _checked_parts(url: str) -> dict[str, str]:
-    """The parts of an address. Raises `ValueError` for anything that it may not hold, a password above all."""
+    Raises `ValueError` for a text that is no address.
+    """
     split = urlsplit(url)
     if split.scheme not in {"postgresql", "postgres"} or split.fragment:
-        raise _AddressError("is not the address of a PostgreSQL database")
+        return {}, "is not the address of a PostgreSQL database"
     if split.password is not None:
-        raise _AddressError("the address holds a password")
+        return {}, "the address holds a password"
     given = [
         ("host", unquote(split.hostname or "")),
         ("port", "" if split.port is None else str(split.port)),
@@ -66,12 +67,11 @@ def _checked_parts(url: str) -> dict[str, str]:
     pairs += parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
     for key, text in pairs:
         if key not in STORE_KEYS:
-            raise _AddressError("the address has another part than " + ", ".join(STORE_KEYS))
+            return {}, "the address has another part than " + ", ".join(STORE_KEYS)
         if not re.fullmatch(_FORMS[key], text):
-            raise _AddressError(f"the {key} of the address can't be used")
-    if len(parts := dict(pairs)) < len(pairs):
-        raise _AddressError("a part of the address is given twice")
-    return parts
+            return {}, f"the {key} of the address can't be used"
+    parts = dict(pairs)
+    return parts, "a part of the address is given twice" if len(parts) < len(pairs) else ""
 
 
 _PASSWORD_PART = re.compile(r"(?i)(?:pass(?!file)\w*|pwd)\s*=|\buser=[^&]*:")
