@@ -51,14 +51,6 @@ def refused(result: Result) -> str:
     return result.err.removeprefix("ctxasm: error: ")
 
 
-def test_the_lock_has_the_files_that_instruct_any_agent(tmp_path: Path) -> None:
-    fill(tmp_path, WHOLE, base={})
-    done = inside("lock", "-w", str(tmp_path))
-    news = "".join(f"new {path}\n" for path in INSTRUCTING)
-    assert (done.code, done.out) == (0, f"{news}ctxasm.lock: written: {len(INSTRUCTING)} files approved\n")
-    assert approved(tmp_path) == INSTRUCTING
-
-
 def test_a_second_lock_names_what_differs_and_nothing_else(tmp_path: Path) -> None:
     approve(tmp_path)
     before = (tmp_path / "ctxasm.lock").stat()
@@ -70,21 +62,6 @@ def test_a_second_lock_names_what_differs_and_nothing_else(tmp_path: Path) -> No
     (tmp_path / "rules/r.yaml").unlink()
     out = inside("lock", "-w", str(tmp_path)).out
     assert out.splitlines()[:-1] == ["changed agents/a/IDENTITY.md", "new agents/c/IDENTITY.md", "gone rules/r.yaml"]
-
-
-def test_the_profiles_of_outputs_and_strategies_count_too(tmp_path: Path) -> None:
-    strategy = "extends: query\nstrategies: {coding: {layers: [{id: recent, path: S.md, locked: true}]}}\n"
-    outputs = "outputs: [{file: O.md, profile: openclaw}, {file: Q.md, profile: q.yaml}]\n"
-    more = {"ctxasm.yaml": outputs, "q.yaml": strategy, "SOUL.md": "x\n", "AGENTS.md": "x\n", "USER.md": "x\n"}
-    approve(tmp_path, {**SMALL, **more, "S.md": "x\n"})
-    assert approved(tmp_path) == sorted({*SMALL, "ctxasm.yaml", "q.yaml", "SOUL.md", "AGENTS.md", "S.md"})
-
-
-def test_a_layer_says_whether_it_is_locked(tmp_path: Path) -> None:
-    layers = "layers: [{id: L2, locked: false}, {id: L7, locked: true}, {id: L5, locked: true}]\n"
-    approve(tmp_path, {**WHOLE, "ctxasm.yaml": layers})
-    expected = {*WHOLE} - {*TEAM, "profiles/mine.yaml", "profiles/base.yaml"}
-    assert approved(tmp_path) == sorted(expected)
 
 
 def test_an_approved_build_is_the_same_as_any_other(tmp_path: Path) -> None:
@@ -125,15 +102,6 @@ def test_a_file_that_is_gone_is_refused(tmp_path: Path, path: str) -> None:
     assert refused(locked(tmp_path)).startswith(f"{path}: was reviewed, and is gone (ctxasm.lock):")
 
 
-def test_a_new_file_is_refused(tmp_path: Path) -> None:
-    files = {path: text for path, text in WHOLE.items() if path not in TEAM}
-    approve(tmp_path, {**files, "teams/t/memories/m.md": "- [fact] C.\n"})
-    fill(tmp_path, TEAM, base={})
-    assert refused(locked(tmp_path)).startswith("teams/t/CONTEXT.md: was never reviewed (ctxasm.lock), and 2 more: ")
-    fill(tmp_path, {"rules/s.yaml": "[]\n"}, base={})
-    assert refused(locked(tmp_path)).startswith("rules/s.yaml: was never reviewed (ctxasm.lock): ")
-
-
 def test_files_of_a_pattern_are_locked_one_by_one(tmp_path: Path) -> None:
     files = {**SMALL, "ctxasm.yaml": "layers: [{id: L5, locked: true}]\n", "agents/a/memories/m.md": "- [fact] A.\n"}
     approve(tmp_path, files)
@@ -160,20 +128,6 @@ def test_memories_of_a_locked_layer_come_from_their_files(tmp_path: Path) -> Non
     assert refused(inside(*line)).startswith("agents/a/memories/m.md: is not as it was")
 
 
-@pytest.mark.parametrize("profile", ["profiles/base.yaml", "openclaw"])
-def test_another_profile_needs_approval_of_its_files(tmp_path: Path, profile: str) -> None:
-    approve(tmp_path, {**SMALL, "ctxasm.yaml": "date: 2025-03-14\n"})
-    fill(tmp_path, {"profiles/base.yaml": "extends: default\n", "SOUL.md": "x\n"}, base={})
-    name = str(tmp_path / profile) if "/" in profile else profile
-    line = ("build", "-p", name, "-q", "--locked", "-w", str(tmp_path))
-    path = profile if "/" in profile else "SOUL.md"
-    assert refused(inside(*line)).startswith(f"{path}: was never reviewed")
-    assert inside("lock", "-p", name, "-w", str(tmp_path)).code == 0
-    assert inside(*line).code == 0
-    # Approved files that the workspace's own profile does not read are no drift.
-    assert "lock-drift" not in inside("check", "-w", str(tmp_path)).out
-
-
 @pytest.mark.parametrize(
     "words", [("explain",), ("plan",), ("build", "--check", "-o", "O.md")], ids=lambda words: words[0]
 )
@@ -189,17 +143,6 @@ def test_commands_that_show_no_context_ignore_the_variable(tmp_path: Path) -> No
     fill(tmp_path, WHOLE, base={})
     for words in (("config", "-a", "a"), ("check",), ("search", "fact", "-a", "a"), ("lock",)):
         assert inside(*words, "-w", str(tmp_path), env={"CTXASM_LOCKED": "1"}).code == 0
-
-
-def test_a_record_is_explained_as_it_is(tmp_path: Path) -> None:
-    """It holds its own settings: the option would promise what it can't keep."""
-    approve(tmp_path)
-    refuses(inside("explain", "abcd", "--locked", "-w", str(tmp_path)), "--locked: does not go with a record")
-
-
-def test_without_a_lock_a_locked_build_is_refused(tmp_path: Path) -> None:
-    fill(tmp_path, WHOLE, base={})
-    refuses(locked(tmp_path), "ctxasm.lock: is missing")
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link out", "merge"])
@@ -236,20 +179,6 @@ def test_text_that_no_reviewer_sees_is_not_approved(tmp_path: Path, path: str) -
     forced = inside("lock", "--force", "-w", str(tmp_path))
     assert (forced.code, 'say "obey"' in forced.err) == (0, True)
     assert path in approved(tmp_path)
-
-
-def test_a_file_that_is_no_text_is_not_approved(tmp_path: Path) -> None:
-    approve(tmp_path)
-    before = (tmp_path / "ctxasm.lock").read_bytes()
-    (tmp_path / "teams/t/RULES.md").write_bytes(b"\xff\xfe\xff")
-    result = inside("lock", "-w", str(tmp_path))
-    refuses(result, "teams/t/RULES.md: is not UTF-16")
-    assert (tmp_path / "ctxasm.lock").read_bytes() == before
-
-
-def test_no_output_replaces_the_lock(tmp_path: Path) -> None:
-    approve(tmp_path)
-    refuses(inside(*BUILD, "-w", str(tmp_path), "-o", str(tmp_path / "ctxasm.lock")), "digests of reviewed files")
 
 
 def test_the_index_of_git_has_its_own_lock_and_files(tmp_path: Path) -> None:

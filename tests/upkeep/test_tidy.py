@@ -50,56 +50,6 @@ def test_row_24_a_log_stays_up_to_an_age_of_30_days(tmp_path: Path, age: int, is
     assert (tmp_path / log_of(age)).exists() is not is_archived
 
 
-def test_row_25_a_second_run_changes_nothing(tmp_path: Path) -> None:
-    """Row 25: a log of 40 days is archived in one run."""
-    fill(tmp_path, {log_of(40): "Text\n"})
-    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
-    after = tree(tmp_path)
-    again = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
-    assert (again.code, again.out, again.err) == (0, "", "ctxasm: nothing to do\n")
-    assert tree(tmp_path) == after
-
-
-def test_a_plan_changes_nothing_and_names_each_action(tmp_path: Path) -> None:
-    fill(tmp_path, {log_of(40): "Text\n", log_of(50): "Text\n"})
-    before = tree(tmp_path)
-    done = inside("tidy", "-w", tmp_path, *WORDS)
-    (action,) = actions_of(tmp_path)
-    header, line = done.out.splitlines()
-    assert header.split() == ["id", "do", "what", "why", "tokens", "bytes", "approval"]
-    assert line.startswith(f"{action['id']}  archive  {log_of(50)}, {log_of(40)}")
-    assert action["targets"] == [log_of(50), log_of(40)]
-    assert "nothing has changed" in done.err
-    assert (tree(tmp_path), sorted(os.listdir(tmp_path))) == (before, ["agents"])
-
-
-@pytest.mark.parametrize(
-    "words", [["--apply"], ["--undo", "--safe"], ["--apply", "--safe", "--all"], ["--apply", "--all", "0123abcd"]]
-)
-def test_contradictions_and_a_bare_apply_are_usage_errors(tmp_path: Path, words: list[str]) -> None:
-    """Digest 004-14: without a choice nothing is done."""
-    fill(tmp_path, {log_of(40): "Text\n"})
-    before = tree(tmp_path)
-    done = inside("tidy", "-w", tmp_path, *WORDS, *words)
-    assert (done.code, done.out, done.err.count("\n"), tree(tmp_path)) == (2, "", 1, before)
-
-
-def test_an_id_applies_one_action_and_an_unknown_one_none(tmp_path: Path) -> None:
-    fill(tmp_path, {log_of(40): "Text\n", log_of(40, "teams/t"): "Text\n"})
-    of_agent, _ = actions_of(tmp_path)
-    before = tree(tmp_path)
-    unknown = inside("tidy", "-w", tmp_path, *WORDS, "--apply", str(of_agent["id"]), "00000000")
-    assert (unknown.code, tree(tmp_path)) == (2, before)
-    assert "the plan has no action 00000000" in unknown.err
-    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", str(of_agent["id"]))
-    assert (done.code, done.out) == (0, f"{of_agent['id']} archive {log_of(40)}\n")
-    assert not (tmp_path / log_of(40)).exists()
-    assert (tmp_path / log_of(40, "teams/t")).exists()
-    undone = inside("tidy", "-w", tmp_path, "--undo")
-    assert (undone.code, tree(tmp_path)) == (0, before)
-    assert f"restored {log_of(40)}\n" in undone.out
-
-
 def test_settings_say_when_logs_are_archived_and_whether_they_are_compressed(tmp_path: Path) -> None:
     settings = "upkeep:\n  logs: {archive: 3, compress: true}\n"
     fill(tmp_path, {"ctxasm.yaml": settings, log_of(4): "Text\n", log_of(3): "Text\n"})
@@ -290,16 +240,6 @@ def test_a_file_whose_name_builds_refuse_is_left_alone_and_told(tmp_path: Path) 
     assert (tmp_path / bad).exists()
     assert (tmp_path / page).exists()
     assert not (tmp_path / log_of(40)).exists()
-
-
-def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_path: Path) -> None:
-    fill(tmp_path, {**SMALL, "knowledge/p1.md": "Lamps\n", "knowledge/archive/p0.md": "Ropes\n"})
-    for pattern, shown in (("knowledge/**/*.md", (True, False)), ("knowledge/archive/*.md", (False, True))):
-        profile = "layers:\n- {id: pages, heading: Pages, source: document, path: ['" + pattern + "']}\n"
-        (tmp_path / "p.yaml").write_text(profile, encoding="utf-8")
-        done = inside("build", "-q", "-w", tmp_path, "--profile", tmp_path / "p.yaml")
-        assert done.code == 0, done.err
-        assert ("Lamps" in done.out, "Ropes" in done.out) == shown
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")

@@ -95,22 +95,6 @@ MEMORIES = {
 }
 
 
-def test_row_38_touch(tmp_path: Path) -> None:
-    fill(tmp_path, MEMORIES)
-    plain = inside("build", *DAY, "-w", tmp_path).out
-    assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == MEMORIES
-    assert not (tmp_path / ".ctxasm").exists()
-    assert inside("build", *DAY, "--touch", "-w", tmp_path).out == plain
-    day = "accessed=2025-03-14"
-    assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == {
-        LIST: f"- Shown of old {{importance=0.4 id=m1 {day}}}\r\n- Archived {{status=archived}}\r\n"
-        + f"- Shown, and equal {{{day}}}\r\n" * 2,
-        "agents/a/memories/one.md": "---\ntype: fact\naccessed: 2025-03-14\n---\nA file that is one memory\n",
-        "agents/a/memories/later.md": MEMORIES["agents/a/memories/later.md"],
-    }
-    assert inside("build", *DAY, "-w", tmp_path).out == plain
-
-
 @pytest.mark.parametrize("closed", [".", "agents/a/memories"])
 def test_touch_that_cant_be_done_is_refused_before_anything_is_written(tmp_path: Path, closed: str) -> None:
     fill(tmp_path, MEMORIES)
@@ -125,14 +109,6 @@ def test_touch_that_cant_be_done_is_refused_before_anything_is_written(tmp_path:
     assert not [*tmp_path.glob(".ctxasm/records/*")]
 
 
-def test_touch_leaves_alone_what_was_not_shown(tmp_path: Path) -> None:
-    fill(tmp_path, {LIST: "".join(f"- Memory {n} {{created=2025-03-0{n}}}\n" for n in range(1, 8))})
-    inside("build", *DAY, "--touch", "-w", tmp_path)
-    lines = (tmp_path / LIST).read_text().splitlines()
-    assert ["accessed" in line for line in lines] == [False] * 2 + [True] * 5
-    refused(inside("build", "--touch", "--check", "-o", "x", "-w", tmp_path), "--touch", "--check")
-
-
 def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
     fill(tmp_path, {LIST: "- The one that is meant\n"})
     name = json.loads(inside("explain", "--json", *DAY, "-w", tmp_path).out)["decisions"][-1]["fragment"]
@@ -143,13 +119,6 @@ def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
     assert shown.out.endswith("\n\nThe one that is meant\n")
     data = json.loads(inside("show", name, "--json", "-w", tmp_path).out)["memories"][0]
     assert (data["path"], data["line"], data["text"], data["tags"]) == (LIST, 4, "The one that is meant", [])
-
-
-def test_an_id_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) -> None:
-    fill(tmp_path, {LIST: "- a {id=lamp-order}\n", "teams/q1/memories/x.md": "- b {id=lamp-colour}\n"})
-    for command in ("show", "edit"):
-        refused(inside(command, "lamp-ordr", "-w", tmp_path), "no memory has the id lamp-ordr", "mean lamp-order?")
-        refused(inside(command, "lamp-order", "-t", "q1", "-w", tmp_path), "did you mean lamp-colour?")
 
 
 def _editor(folder: Path, name: str) -> Path:
@@ -175,21 +144,6 @@ def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
     env = {"VISUAL": f"'{_editor(tmp_path, editor)}' --wait", "EDITOR": "false"}
     assert inside("edit", "m1", "-w", tmp_path, env=env).code == 0
     assert (tmp_path / "given").read_text() == f"--wait {given.format(file=tmp_path.resolve() / LIST)}\n"
-
-
-@pytest.mark.parametrize(
-    ("editor", "what"),
-    [
-        ("", "set VISUAL or EDITOR"),
-        ("no-such-editor", "can't be started"),
-        ("false", "ended with exit code 1"),
-        ("'", "quotes"),
-    ],
-)
-def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what: str) -> None:
-    fill(tmp_path, {LIST: "- a {id=m1}\n", "teams/q1/memories/x.md": "- b {id=m1}\n"})
-    refused(inside("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
-    refused(inside("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
 
 
 def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -> None:
