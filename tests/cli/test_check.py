@@ -82,13 +82,6 @@ def test_the_limit_that_a_remedy_names_is_enough(tmp_path: Path, text: str) -> N
     assert "[cut]" not in check(tmp_path).out
 
 
-def test_the_budget_that_a_remedy_names_is_enough(tmp_path: Path) -> None:
-    files = {"ctxasm.yaml": "date: 2025-03-14\nbudget: 50\n", "agents/a/IDENTITY.md": "word " * 100}
-    named = re.search(r"give `budget` (\d+)", check(fill(tmp_path, files)).out)
-    assert named
-    assert check(tmp_path, "--budget", named[1]).code == 0
-
-
 def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:
     fill(tmp_path, {**DAY, "agents/a/daily/2025-03-20.md": "x\n"})
     assert "[future]" in check(tmp_path).out

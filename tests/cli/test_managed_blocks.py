@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
-from tests.command import SMALL, SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
+from tests.command import SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
 
 BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"
 
@@ -43,25 +43,6 @@ def state(text: str) -> str:
     return "edited" if found.edited else "fresh"
 
 
-def test_row_122_each_file_gets_the_block_and_keeps_the_rest(workspace: Path) -> None:
-    mine = b"# Mine\r\n\r\nkeep \xff\x00this\r\n".replace(b"\x00", b"")
-    agents, new = workspace.parent / "AGENTS.md", workspace.parent / "NEW.md"
-    agents.write_bytes(mine)
-    assert into(workspace, "--into", "AGENTS.md", "--into", "NEW.md") == (0, "", "")
-    assert block(new.read_text()) == SMALL_TEXT
-    first = agents.read_bytes()
-    assert first.startswith(mine)
-    assert first.count(b"\n") == first.count(b"\r\n")
-    agents.write_bytes(first + b"after\r\n")
-    fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
-    assert into(workspace, "--into", "AGENTS.md").code == 0
-    second = agents.read_bytes()
-    assert second.startswith(mine)
-    assert second.endswith(b"-->\r\nafter\r\n")
-    assert b"I am another.\r\n" in second
-    assert b"I am a.\r\n" not in second
-
-
 def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
     target = workspace.parent / "AGENTS.md"
     into(workspace, "--into", "AGENTS.md")
@@ -69,36 +50,6 @@ def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
     result = inside("build", "-w", workspace, "--into", "AGENTS.md", cwd=workspace.parent)
     assert "AGENTS.md: unchanged" in result.err
     assert target.stat().st_mtime_ns == 1
-
-
-def test_stale_block_fails_the_check_with_a_difference(workspace: Path) -> None:
-    target = workspace.parent / "AGENTS.md"
-    assert into(workspace, "--into", "AGENTS.md", "--check").code == 1
-    assert not target.exists()
-    into(workspace, "--into", "AGENTS.md")
-    assert into(workspace, "--into", "AGENTS.md", "--check") == (0, "", "")
-    fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
-    result = into(workspace, "--into", "AGENTS.md", "--check")
-    assert result.code == 1
-    assert "\n-I am a.\n+I am another.\n" in result.err
-    assert "AGENTS.md: stale" in result.err
-    assert block(target.read_text()) == SMALL_TEXT
-
-
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        pytest.param(("--force",), ("--force", "--into FILE"), id="force without a block"),
-        pytest.param(("--into", "A.md", "-o", "A.md"), ("--into", "A.md", "-o"), id="the same file twice"),
-        pytest.param(("--into", "no/A.md"), ("no/A.md", "folder"), id="no such folder"),
-        pytest.param(("--into", "ws"), ("ws", "is not a file"), id="a folder"),
-        pytest.param(("--into", "ws/ctxasm.yaml"), ("ctxasm.yaml", "settings"), id="the settings"),
-        pytest.param(("-o", "ws/agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input as output"),
-    ],
-)
-def test_what_cannot_be_written_is_refused(workspace: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    refused(into(workspace, *words), *parts)
-    assert (workspace / "agents/a/IDENTITY.md").read_text() == SMALL["agents/a/IDENTITY.md"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """What commands print and write: `tests/cases/commands/*.md` holds lines of a shell, each with its output.
 
 A case is a heading. It begins with the smallest workspace (`tests/command.py`) and with what its file does before its
-first case. `$` begins a line: `write` makes a file of the lines of input after it, which begin with `<`; `ctxasm` is the
-command; all else is for a shell. A line of output that begins with `!` is of standard error, `[2]` is the exit code, and
-`[wrote FILE]` a change in the workspace outside of `.ctxasm` and `.tidy`.
-`UPDATE_CASES=1 pytest tests/cli/test_transcripts.py` writes what is printed now.
+first case. `$` begins a line: `write` makes a file of the lines of input after it, which begin with `<`; `ctxasm` is
+the command; all else is for a shell. A line of output that begins with `!` is of standard error, `[2]` is the exit
+code, and `[wrote FILE]` a change in the workspace outside of `.ctxasm` and `.tidy`. `UPDATE_CASES=1 pytest
+tests/cli/test_transcripts.py` writes what is printed now.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def answered(folder: Path, step: re.Match[str]) -> str:
     """A step with what it shows now."""
     given = "".join(f"{line[5:].removeprefix(' ')}\n" for line in step["input"].replace(G[1], G[0]).splitlines())
     lines = shown(folder, step["line"].replace(G[1], G[0]), given if step["input"] else None)
-    text = "\n".join(lines).rstrip("\n").replace(str(folder), "$DIR")
+    text = "\n".join(lines).rstrip("\n").replace(str(folder), "$DIR").replace(str(folder.parent), "$DIR/..")
     text = re.sub(f"{G[0]}(?=hp_[A-Za-z0-9]{{8}})", lambda _: G[1], text)
     output = "".join(f"    {line}".rstrip(" ") + "\n" for line in text.split("\n")) if text else ""
     return f"    $ {step['line']}\n{step['input']}{output}"

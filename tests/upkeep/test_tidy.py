@@ -50,22 +50,6 @@ def test_row_24_a_log_stays_up_to_an_age_of_30_days(tmp_path: Path, age: int, is
     assert (tmp_path / log_of(age)).exists() is not is_archived
 
 
-def test_settings_say_when_logs_are_archived_and_whether_they_are_compressed(tmp_path: Path) -> None:
-    settings = "upkeep:\n  logs: {archive: 3, compress: true}\n"
-    fill(tmp_path, {"ctxasm.yaml": settings, log_of(4): "Text\n", log_of(3): "Text\n"})
-    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
-    assert archived(tmp_path) == {f"{DAY - timedelta(days=4)}.md.gz"}
-    for wrong, what in (
-        ("{archive: -1}", "give 0 or more"),
-        ("{archive: 2.5}", "give 0 or more"),
-        ("{keep: 3}", "keep"),
-    ):
-        (tmp_path / "ctxasm.yaml").write_text(f"upkeep:\n  logs: {wrong}\n", encoding="utf-8")
-        done = inside("tidy", "-w", tmp_path, *WORDS)
-        assert (done.code, what in done.err, done.err.count("\n")) == (2, True, 1)
-        assert "ctxasm.yaml:" in inside("check", "-w", tmp_path).out
-
-
 _LINES = st.sampled_from(["The harbor bell rang.", "Kenji fixed ticket 317.", "Release on Monday", "- lamp", "# Day"])
 
 
@@ -203,19 +187,6 @@ def test_the_first_and_the_last_days_of_the_calendar_are_days(tmp_path: Path, da
     for words in (("tidy",), ("stats",), ("build", "-q", "-a", "a"), ("search", "-a", "a", "bells")):
         done = inside(*words, "-w", tmp_path, "--date", day)
         assert done.code == 0, done.err
-
-
-def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
-    same, other, free = (log_of(age) for age in (40, 41, 42))
-    places = [f"agents/a/daily/archive/2026/{Path(path).name}" for path in (same, other)]
-    fill(tmp_path, {same: "Text\n", places[0]: "Text\n", other: "Text\n", places[1]: "More\n", free: "Text\n"})
-    told = {str(action["targets"]): action for action in actions_of(tmp_path) if action["verb"] == "settle"}
-    assert set(told) == {str([same, places[0]]), str([other, places[1]])}
-    assert "the archived copy is enough" in str(told[str([same, places[0]])]["reason"])
-    assert "another log" in str(told[str([other, places[1]])]["reason"])
-    assert [action["for_you"] for action in told.values()] == [True, True]
-    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
-    assert (done.code, (tmp_path / free).exists(), (tmp_path / same).exists()) == (0, False, True)
 
 
 def test_an_agent_that_is_a_link_has_no_actions_of_its_own(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from hashlib import sha256
 from pathlib import Path
@@ -35,18 +34,6 @@ def test_bug_1_indexed_pool_is_not_replaced_by_the_second_build(tmp_path: Path) 
     assert (tmp_path / path).read_text() == text
 
 
-@pytest.mark.parametrize("option", ["-o", "--manifest"])
-def test_bug_1_links_and_spellings_of_an_input_are_refused(tmp_path: Path, option: str) -> None:
-    root = fill(tmp_path / "ws", {})
-    (tmp_path / "link.md").symlink_to(root / "agents/a/IDENTITY.md")
-    os.link(root / "agents/a/IDENTITY.md", tmp_path / "hard.md")
-    (tmp_path / "people").symlink_to(root / "agents")
-    for name in ("../link.md", "../hard.md", "./agents/./a/IDENTITY.md", "../people/a/IDENTITY.md"):
-        refused(build(root, option, name), name.rpartition("/")[2], "made of this file")
-    refused(build(root, option, "../people/a/KNOWLEDGE.md"), "KNOWLEDGE.md")
-    assert not (root / "agents/a/KNOWLEDGE.md").exists()
-
-
 def test_bug_1_case_does_not_hide_an_input_where_the_disk_ignores_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,16 +55,6 @@ def test_edited_block_leaves_no_record(tmp_path: Path) -> None:
     (tmp_path / "A.md").write_text((tmp_path / "A.md").read_text().replace("I am a.", "Mine."))
     refused(build(tmp_path, "--into", "A.md", "--record"), "edited by hand", code=1)
     assert not (tmp_path / ".ctxasm/records").exists()
-
-
-def test_row_116_same_etag_writes_a_file_that_is_missing(tmp_path: Path) -> None:
-    fill(tmp_path, {})
-    assert build(tmp_path, "--if-none-match", ETAG, "-o", "OUT.md").code == 0
-    assert (tmp_path / "OUT.md").read_text() == SMALL_TEXT
-    assert build(tmp_path, "--if-none-match", ETAG, "-o", "OUT.md").code == 3
-    (tmp_path / "A.md").write_text("no block\n")
-    assert build(tmp_path, "--if-none-match", ETAG, "--into", "A.md").code == 0
-    assert build(tmp_path, "--if-none-match", ETAG, "--into", "A.md").code == 3
 
 
 def test_row_116_verbose_prints_the_etag(tmp_path: Path) -> None:
@@ -130,23 +107,6 @@ def test_numbers_of_many_digits_are_no_crash_elsewhere(tmp_path: Path) -> None:
     assert (result.code, "tools/t.json: holds a number that is too long" in result.err) == (0, True)
     refused(build(tmp_path, "--deadline", digits), "--deadline")
     refused(inside("explain", "--line", f"agents/a/IDENTITY.md:{digits}", cwd=tmp_path), "IDENTITY.md")
-
-
-@pytest.mark.parametrize("name", ["CONTEXT.md", "out/CONTEXT.md"])
-@pytest.mark.parametrize("exists", [True, False])
-def test_link_in_the_workspace_does_not_lead_an_output_out_of_it(tmp_path: Path, name: str, *, exists: bool) -> None:
-    root = fill(tmp_path / "w", {})
-    other = tmp_path / "other"
-    other.mkdir()
-    if exists:
-        (other / "CONTEXT.md").write_text("mine\n")
-    link = root / name.split("/", maxsplit=1)[0]
-    link.symlink_to(other if "/" in name else other / "CONTEXT.md")
-    for option in ("-o", "--into", "--manifest"):
-        refused(inside("build", option, name, cwd=root), "leads out of it", str(other))
-    assert [path.read_text() for path in other.iterdir()] == (["mine\n"] if exists else [])
-    assert inside("build", "-o", other / "CONTEXT.md", cwd=root).code == 0
-    assert "I am a." in (other / "CONTEXT.md").read_text()
 
 
 def test_outputs_of_the_settings_are_written_by_no_command(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
-from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, refused, shell, start
+from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, shell, start
 
 DAY = ("--date", "2025-03-14")
 LIST = "agents/a/memories/2025-03.md"
@@ -48,25 +48,6 @@ def texts(file: Path) -> list[str]:
     return [each.text for each in own]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"", b"b\n"),
-        (b"a", b"a\n\nb\n"),
-        (b"a\n", b"a\n\nb\n"),
-        (b"a\n\n", b"a\n\nb\n"),
-        (b"a\n  ", b"a\n  \nb\n"),
-        (b"a\r\nc\r\n", b"a\r\nc\r\n\r\nb\r\n"),
-        (b"\xef\xbb\xbfa", b"\xef\xbb\xbfa\n\nb\n"),
-        ("\ufeffa\n".encode("utf-16-be"), "\ufeffa\n\nb\n".encode("utf-16-be")),
-    ],
-)
-def test_row_23_daily_append(tmp_path: Path, old: bytes, new: bytes) -> None:
-    fill(tmp_path, {LOG: old})
-    assert inside("log", "b", *DAY, "-w", tmp_path).out == ("appended to " if old else "made ") + LOG + "\n"
-    assert (tmp_path / LOG).read_bytes() == new
-
-
 def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
     fill(tmp_path, {"teams/q1/GOALS.md": "Goals.\n"})
     assert inside("log", "An entry", *DAY, "-w", tmp_path).out == f"made {LOG}\n"
@@ -75,17 +56,6 @@ def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
     )
     assert (tmp_path / "teams/q1/daily/2025-03-14.md").read_bytes() == b"# One\ntwo\n"
     assert "An entry\n" in inside("build", *DAY, "-w", tmp_path).out
-
-
-def test_a_log_that_is_no_text_is_left_alone(tmp_path: Path) -> None:
-    fill(tmp_path / "w", {LOG: b"caf\xe9"})
-    refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), LOG, "byte 3")
-    assert (tmp_path / "w" / LOG).read_bytes() == b"caf\xe9"
-    (tmp_path / "w" / LOG).unlink()
-    (tmp_path / "w" / LOG).symlink_to(tmp_path / "outside")
-    refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), "leads out")
-    refused(inside("log", " \n", *DAY, "-w", tmp_path / "w"), "is empty")
-    assert not (tmp_path / "outside").exists()
 
 
 MEMORIES = {
@@ -154,12 +124,6 @@ def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -
     folder = fill(tmp_path / "w", {LIST: "- One {id=m1}\n"})
     assert inside("edit", "m1", "-w", folder, env={"EDITOR": "~/ed", "HOME": str(home)}).code == 0
     assert (tmp_path / "out").read_text() == "edited\n"
-
-
-def test_log_entry_between_rules_is_shown(tmp_path: Path) -> None:
-    fill(tmp_path, {})
-    assert inside("log", "-", *DAY, "-w", tmp_path, stdin="---\nplan: pears\n---\nDone.").code == 0
-    assert "plan: pears" in inside("build", *DAY, "-w", tmp_path).out
 
 
 @pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])
