@@ -358,15 +358,6 @@ def test_explain_of_a_record_takes_no_request(root: Path, flag: str, value: str)
     refused(inside("explain", recorded(root), flag, value), f"{flag}: does not go with a record")
 
 
-def test_row_87_one_fragment_gives_its_scores_and_verdict() -> None:
-    words = ("explain", *LUNA, "--topic", "lantern contrast", "--id")
-    done = inside(*words, "q1-lantern-contrast")
-    _, row = done.out.splitlines()
-    assert all(part in row for part in ("L4", "included", "similarity 1.00", "importance", "recency"))
-    assert inside(*words, "teams/q1/memories/lantern-contrast.md").out == done.out
-    refused(inside(*words, "q1-lantern-contrst"), "did you mean q1-lantern-contrast?")
-
-
 def test_row_85_every_candidate_has_one_verdict_and_one_reason_in_the_record(root: Path) -> None:
     decisions = json.loads(recorded(root).read_text())["decisions"]
     names = [(each["layer"], each["fragment"]) for each in decisions]
