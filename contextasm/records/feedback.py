@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, Workspace
-from contextasm.records.record import Record, encode_record
-from contextasm.records.replay import stored_inputs
+from contextasm.records.record import Record
+from contextasm.records.replay import load_record_id, stored_inputs
 from contextasm.records.uses import SHOWN
 from contextasm.rendering.metrics import context_metrics
 from contextasm.text.data.events import Feedback
@@ -63,7 +63,7 @@ def feedback_on(
         what = "says nothing about the build"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
-        record=encode_record(record)[0],
+        record=load_record_id(path),
         day=day.isoformat(),
         shown=len({*shown_fragments(record).values()}),
         coherence=record_coherence(record, path, workspace),

@@ -283,6 +283,11 @@ def parse_record(data: bytes, where: str) -> Record:
         ) from error
 
 
+def parse_record_id(data: bytes, where: str) -> str:
+    """The id of the record in the bytes of a file. Raises `ContextasmError` as `parse_record` does."""
+    return _record_id(verified_fields(data, where))
+
+
 def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     """The fields of a record's JSON, without schema and id. Raises as `parse_record`, but for fields of other types."""
     hint = "record the build again with `ctxasm build --record`"

@@ -33,6 +33,7 @@ from contextasm.records.record import (
     Record,
     encode_record,
     parse_record,
+    parse_record_id,
     with_recorded_answers,
 )
 from contextasm.rendering.formats import format_context
@@ -121,10 +122,19 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
 
 def load_record(path: Path) -> Record:
     """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is not a record."""
+    return parse_record(_record_bytes(path), str(path))
+
+
+def load_record_id(path: Path) -> str:
+    """The id of the record in a file. Raises `ContextasmError` as `load_record` does."""
+    return parse_record_id(_record_bytes(path), str(path))
+
+
+def _record_bytes(path: Path) -> bytes:
     data = file_bytes(str(path))
     if not isinstance(data, bytes):
         raise ContextasmError(str(path), data.message, "name a record")
-    return parse_record(data, str(path))
+    return data
 
 
 class Replay(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from functools import partial
 from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -136,19 +137,15 @@ _LONGEST_TEXT = 60
 """Characters of a memory's text in a table."""
 
 
-class _Bars(NamedTuple):
-    """The form of bars; a width of 0 draws none."""
+_Bars = Callable[[int, int, int | None], str]
+"""Draws a bar for a value if another one has the whole width; a third draws the rest of the bar up to it, fainter."""
 
-    width: int
-    full: str
-    rest: str
 
-    def draw(self, value: int, most: int, whole: int | None = None) -> str:
-        """A bar for `value` if `most` has the whole width; `whole` draws the rest of the bar up to it, fainter."""
-        longest = max(most, 1)
-        full = _columns(value, longest, self.width)
-        rest = max(0, _columns(whole, longest, self.width) - full) if whole is not None else 0
-        return self.full * full + self.rest * rest
+def _draw(width: int, full: str, rest: str, value: int, most: int, whole: int | None) -> str:
+    longest = max(most, 1)
+    columns = _columns(value, longest, width)
+    fainter = max(0, _columns(whole, longest, width) - columns) if whole is not None else 0
+    return full * columns + rest * fainter
 
 
 def _columns(value: int, most: int, width: int) -> int:
@@ -198,7 +195,7 @@ def _bar_table(
     """A table of names and figures with a bar for each of the values, up to the whole ones."""
     most = max(whole or values, default=0)
     cells = [
-        (*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), bars.draw(value, most, rest))
+        (*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), bars(value, most, rest))
         for row, value, rest in zip_longest(rows, values, whole)
     ]
     return (*header, ""), cells, range(1, len(header))
@@ -278,7 +275,8 @@ def _layer_table(context: Context, bars: _Bars) -> _Table:
 def _bars() -> _Bars:
     """Blocks on a terminal that takes them, else ASCII; none on a narrow terminal."""
     width = 0 if _is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
-    return _Bars(width, "█", "░") if is_rich_terminal() and _takes_utf8() else _Bars(width, "#", ".")
+    signs = ("█", "░") if is_rich_terminal() and _takes_utf8() else ("#", ".")
+    return partial(_draw, width, *signs)
 
 
 def _is_terminal() -> bool:

@@ -12,10 +12,10 @@ from contextasm.model import ContextasmError
 
 
 class Flag(NamedTuple):
-    """Spelling and help text of one field of `Options` on the command line."""
+    """Spelling and help text of a flag of the command line: of a field of `Options`, or of one command."""
 
     names: str
-    """Further names besides `--FIELD`, or, with a long name among them, all names; separated by blanks."""
+    """Further names besides `--NAME`, or, with a long name among them, all names; separated by blanks."""
     metavar: str
     help: str
 
