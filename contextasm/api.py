@@ -39,7 +39,7 @@ from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
-from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
+from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
 
 
 class RequestOptions(TypedDict, total=False):

@@ -16,8 +16,8 @@ from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.memories.writer import secret_problem
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import any_owner_pattern
-from contextasm.workspace.editing.memories import PrivateLines
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import PrivateLines
 
 
 class ExportedMemories(NamedTuple):

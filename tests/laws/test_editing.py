@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from contextasm.model import Document
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
-from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, store_memories
+from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace, NewMemory
 
 DAY = date(2025, 3, 14)
 FOLDER = "agents/a/memories"

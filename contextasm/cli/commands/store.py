@@ -184,18 +184,17 @@ _Result = tuple[Mapping[str, object], Sequence[str], int]
 def _open_store(options: Options) -> StoreOverlay:
     """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
     from contextasm.config.input.settings import FILE, load_settings_file
+    from contextasm.config.keys.store import parse_store, store_overlay
     from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import attach_store, open_workspace
+    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import ContextasmError
-    from contextasm.workspace.store.overlay import StoreOverlay
 
     process = process_environment()
     workspace = open_workspace(options, process)
-    overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
-    if overlay is None:
+    settings_file = load_settings_file(workspace)
+    if settings_file.get("memories") is None:
         raise ContextasmError(FILE, "names no store", "write `memories: {store: postgresql://..., homes: [teams/q1]}`")
-    assert isinstance(overlay, StoreOverlay)
-    return overlay
+    return store_overlay(workspace.root, parse_store(settings_file), process, offline=options.offline)
 
 
 def _homes(overlay: StoreOverlay, home: str | None) -> Sequence[str]:

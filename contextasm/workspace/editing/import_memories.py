@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.entry import SourceEntry
@@ -16,27 +15,11 @@ from contextasm.text.memories.writer import memory_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
-from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace
 
 MAX_COMPARISONS = 4_000_000
 """Pairs of texts that are compared by similarity; if there are more, only texts that are equal count as alike."""
-
-
-class ImportOutcome(NamedTuple):
-    """Result of importing one entry."""
-
-    what: str
-    """`added`; `left` where nothing differs; else `changed` where its memory took its fields over, and `differs`."""
-    id: str
-    path: str
-    """File of its memory."""
-    line: int
-    """Line of its memory, counted from 1."""
-    differing: tuple[str, ...] = ()
-    """Names of the fields, `text` among them, in which the entry differs from its memory as it was."""
-    alike: str = ""
-    """Id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
 
 
 def store_entries(

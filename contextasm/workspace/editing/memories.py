@@ -5,7 +5,7 @@ The memories of a file are parsed only if one of them is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -21,9 +21,7 @@ from contextasm.workspace.editing.files import locked, open_document, save_file,
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
 from contextasm.workspace.editing.memory_file import MemoryFile, edited, with_bullets
 from contextasm.workspace.folder import Folder
-
-PrivateLines = Callable[[Document], Collection[int]]
-"""Gives the lines of a file, counted from 1, that are private."""
+from contextasm.workspace.storage import PrivateLines
 
 
 class MemoryEditor:

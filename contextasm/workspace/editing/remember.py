@@ -9,63 +9,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
+from contextasm.model import ContextasmError, Memory
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.memories.writer import ends_under, format_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import DEFAULT_TYPE, MemoryPlace, NewMemory, PrivateLines, RememberOutcome
 
 STEP = 0.1
 """Gain of importance for each repetition of a memory."""
-
-
-DEFAULT_TYPE = "note"
-"""Type of a memory that names none."""
-
-
-class NewMemory(NamedTuple):
-    """An entry to remember, already checked."""
-
-    text: str
-    """Fit for a bullet, as `text.memories.writer.storable_text` gives it."""
-    type: str = DEFAULT_TYPE
-    importance: float | None = None
-    """0 to 1; None leaves it to the file."""
-    tags: tuple[str, ...] = ()
-    key: str = ""
-    supersedes: tuple[str, ...] = ()
-    accessed: str = ""
-    """The day of the last repetition, YYYY-MM-DD; empty for none."""
-    writer: str = ""
-    """Who writes it, if that is not a person, such as `mcp`."""
-
-
-class MemoryPlace(NamedTuple):
-    """The file for new memories, and the folder of all memories of the owner."""
-
-    folder: str
-    """Folder of the owner's memories; an entry is compared with the memories of all its files."""
-    path: str
-    """File that new memories are written to."""
-    stored: FolderFacts | None = None
-    """What earlier runs found in the files of the folder; None if nothing may be stored."""
-
-
-class RememberOutcome(NamedTuple):
-    """Result of remembering one entry."""
-
-    what: str
-    """`stored` or `reinforced`."""
-    memory: Memory
-    """The memory as it is now in its file."""
-    alike: float
-    """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 if it was stored."""
-    unmerged: tuple[str, ...] = ()
-    """Fields of the entry, as `name=value`, that the reinforced memory has another value for."""
-    problems: tuple[Problem, ...] = ()
-    """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
 
 
 class AmongNew(NamedTuple):

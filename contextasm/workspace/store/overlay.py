@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from os import listdir
 from os.path import realpath
@@ -33,7 +33,7 @@ _NOWHERE = f"{REPLICA}/none"
 
 
 class StoreOverlay:
-    """The owners of a store, laid over a workspace (`workspace.folder.Overlay`)."""
+    """The owners of a store, laid over a workspace to be read (`workspace/store/writing.py` writes)."""
 
     def __init__(
         self, root: str, config: StoreConfig, now: Callable[[], float], distrust: str, *, offline: bool
@@ -89,6 +89,10 @@ class StoreOverlay:
         """Bring the replica up to date again; the paths of the pages that changed, and the problems with that."""
         changed, self._problems = self._look(0.0)
         return changed, self._problems
+
+    def follow(self, nudge: Callable[[], None], warn: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Keep the replica up to date for as long as the result is open (`poll_store`), if a server may be asked."""
+        return nullcontext() if self.offline or self.distrust else poll_store(self, nudge, warn)
 
     def pull(self, max_age: float = 0.0) -> Sequence[str]:
         """Bring the replica up to date now, unless it is younger than `max_age` seconds; the paths of changed pages.

@@ -21,9 +21,10 @@ from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.atomic import write
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
+from contextasm.workspace.storage import PrivateLines
 from contextasm.workspace.store.connection import Session, StatementError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import (

@@ -1,4 +1,4 @@
-"""Memories in a store as a place to write to (`memories.storage.MemoryStorage`).
+"""Memories in a store as a place to read from and to write to.
 
 What is written goes straight to the table. Memories that say nearly the same are found in the replica, which is brought
 up to date first. Two writers who store the same text at the same moment wait for each other; two who store nearly the
@@ -12,23 +12,22 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import date
 from hashlib import md5
+from pathlib import Path
 
 from contextasm.model import ContextasmError, Decision, Document, Memory, Problem
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
-from contextasm.workspace.editing.import_memories import ImportOutcome, alike_memories, outcome_word
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.editing.import_memories import alike_memories, outcome_word
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.editing.remember import (
     AmongNew,
-    MemoryPlace,
-    NewMemory,
-    RememberOutcome,
     entry_fields,
     reinforce_or_add,
     reinforced,
     superseded_memories,
 )
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, PrivateLines, RememberOutcome
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import is_private_id, storable_memory
@@ -45,19 +44,18 @@ from contextasm.workspace.store.schema import in_transaction
 from contextasm.workspace.store.transfer import IncomingMemory, stated_memories, store_by_id
 
 
-class StoredMemories:
-    """The memories of the owners that a store has, by their paths in the workspace."""
+class StoredMemories(StoreOverlay):
+    """The memories of the owners that a store has, by their paths in the workspace (`workspace.storage.Overlay`)."""
 
-    def __init__(self, workspace: Folder, overlay: StoreOverlay) -> None:
-        """The overlay is that of the workspace."""
-        self._workspace = workspace
-        self._overlay = overlay
+    @property
+    def _workspace(self) -> Folder:
+        return Folder(Path(self.root), self)
 
     def _by_owner(self, paths: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
         """Ids by the owners of their paths, which come as pairs, both in order."""
         ids: dict[str, list[str]] = {}
         for path, id_ in paths:
-            ids.setdefault(self._overlay.owner(path) or "", []).append(id_)
+            ids.setdefault(self.owner(path) or "", []).append(id_)
         return dict(sorted(ids.items()))
 
     def remember(
@@ -76,9 +74,9 @@ class StoredMemories:
         """
         new = [(entry, _new_memory(entry, day)) for entry in entries]
         try:
-            self._overlay.pull()
+            self.pull()
             editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder, private_lines, place.stored)
-            owner = self._overlay.owner(place.path) or ""
+            owner = self.owner(place.path) or ""
             outcomes = self._remember(owner, editor, new, day, force=force)
         except StoreUnreachableError as error:
             raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
@@ -105,12 +103,12 @@ class StoredMemories:
             writer.save(replaced)
             return outcomes
 
-        return in_transaction(self._overlay.config, work)
+        return in_transaction(self.config, work)
 
     def _pulled(self, memories: Sequence[Memory]) -> list[Memory]:
         """The memories with their lines in the replica, which is brought up to date; 0 for one that is not there."""
         with suppress(ContextasmError):  # they are written, and the next read tells what is wrong
-            self._overlay.pull()
+            self.pull()
         lines = {
             memory.id: memory.line
             for path in {memory.path for memory in memories}
@@ -127,19 +125,19 @@ class StoredMemories:
         With `dry_run` only the replica is asked. Raises `ContextasmError`.
         """
         if not dry_run:
-            self._overlay.pull()
-        owner = self._overlay.owner(place.path) or ""
+            self.pull()
+        owner = self.owner(place.path) or ""
         editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder)
         memories = {memory.id: memory for path in sorted(editor.files) for memory in editor.memories(path)}
         known = [*memories.values()]
         incoming = [IncomingMemory(entry) for entry in entries]
         if dry_run:
-            state = self._overlay.state().owners.get(owner)
+            state = self.state().owners.get(owner)
             rows = {id_: Row(0, memory._replace(line=0), "") for id_, memory in memories.items()}
             stated = stated_memories(incoming, state.number if state else 0, rows, rows)
             pairs = [(row.memory if row else None, memory) for row, memory in stated]
         else:
-            pairs = store_by_id(self._overlay, owner, incoming, update=update)
+            pairs = store_by_id(self, owner, incoming, update=update)
             memories |= {memory.id: memory for memory in self._changed_memories(owner)}
         alike = alike_memories([each for each, (old, _) in zip(entries, pairs, strict=True) if old is None], known)
         outcomes: list[ImportOutcome] = []
@@ -155,7 +153,7 @@ class StoredMemories:
     def _changed_memories(self, owner: str) -> list[Memory]:
         """The memories of the pages that another pull changes; none if it fails: the next read reports it."""
         with suppress(ContextasmError):
-            paths = [path for path in self._overlay.pull() if path.startswith(f"{owner}/")]
+            paths = [path for path in self.pull() if path.startswith(f"{owner}/")]
             return [memory for path in paths for memory in MemoryEditor(self._workspace, path).memories(path)]
         return []
 
@@ -164,7 +162,7 @@ class StoredMemories:
 
         `change` may raise. Raises `ContextasmError` for a memory that is gone, and if the role may not write.
         """
-        self._overlay.require_server()
+        self.require_server()
 
         def work(session: Session) -> list[tuple[Memory, Memory]]:
             pairs: list[tuple[Memory, Memory]] = []
@@ -179,7 +177,7 @@ class StoredMemories:
                         update_row(session, row.seq, pairs[-1][1])
             return pairs
 
-        pairs = in_transaction(self._overlay.config, work)
+        pairs = in_transaction(self.config, work)
         after = self._pulled([memory for _, memory in pairs])
         return [(before, memory) for (before, _), memory in zip(pairs, after, strict=True)]
 
@@ -191,11 +189,11 @@ class StoredMemories:
         """
         if dry_run:
             return None
-        where = f"store {self._overlay.config.address}"
+        where = f"store {self.config.address}"
         hint = "ask the owner of the store for the right (docs/store.md)"
         try:
-            self._overlay.require_server()
-            refused = in_transaction(self._overlay.config, lambda session: self._touch(session, shown, day))
+            self.require_server()
+            refused = in_transaction(self.config, lambda session: self._touch(session, shown, day))
         except ContextasmError as error:
             where, reason, hint = error.where, error.what, error.hint
         else:

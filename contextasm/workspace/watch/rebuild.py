@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -20,10 +20,11 @@ from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import recovery_text
-from contextasm.workspace.folder import Folder, Overlay
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import InputFiles, OutputFile, pending_writes, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
+from contextasm.workspace.storage import Overlay
 
 PERMANENT_ERRORS = ("-o", "--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """Beginnings of the places of errors that no change of a file is likely to end."""
@@ -133,12 +134,7 @@ class WatchSpec(NamedTuple):
     others: Callable[[], Sequence[Path]]
     """Files outside of the workspace that count, as far as can be said without a build."""
     overlay: Overlay | None = None
-    """Folders of the workspace whose files are in the mirror of a shared store."""
-    follow_store: Callable[[Callable[[], None], Callable[[str], None]], AbstractContextManager[None]] = (
-        lambda _nudge, _warn: nullcontext()
-    )
-    """Keeps the mirror up to date for as long as its result is open; calls the first function after changes, and the
-    second with warnings."""
+    """What has the memories of some owners in another place, and keeps the files up to date that are read of them."""
 
     @property
     def target_paths(self) -> frozenset[str]:
