@@ -219,7 +219,7 @@ def remember(
     place = place_for_memories(owner, path, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
     storage = storage_of(owner.workspace, place.path)
-    (outcome,) = storage.remember(place, [memory], owner.day, force=is_forced, private_lines=hidden)
+    (outcome,) = storage.remember(place._replace(private_lines=hidden), [memory], owner.day, force=is_forced)
     return outcome._replace(problems=tuple(reader.problems))
 
 

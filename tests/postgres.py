@@ -150,7 +150,7 @@ def remember(
 ) -> list[RememberOutcome]:
     """What becomes of entries for the team."""
     place = MemoryPlace(f"{TEAM}/memories", f"{TEAM}/memories/2025-03.md")
-    return overlay.remember(place, entries, DAY, force=False, private_lines=private_lines)
+    return overlay.remember(place._replace(private_lines=private_lines), entries, DAY, force=False)
 
 
 def replicated(root: Path, owner: str = TEAM) -> dict[str, str]:

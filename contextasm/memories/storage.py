@@ -21,7 +21,6 @@ from contextasm.workspace.storage import (
     MemoryPlace,
     MemoryStorage,
     NewMemory,
-    PrivateLines,
     RememberOutcome,
 )
 
@@ -35,16 +34,10 @@ class FileMemories:
         self._workspace = workspace
 
     def remember(
-        self,
-        place: MemoryPlace,
-        entries: Sequence[NewMemory],
-        day: date,
-        *,
-        force: bool,
-        private_lines: PrivateLines | None = None,
+        self, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
     ) -> list[RememberOutcome]:
         """Write the entries to the file of the place, or reinforce memories of its folder."""
-        return store_memories(self._workspace, place, entries, day, force=force, private_lines=private_lines)
+        return store_memories(self._workspace, place, entries, day, force=force)
 
     def import_entries(
         self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
@@ -58,7 +51,7 @@ class FileMemories:
         pairs = [(memory, change(memory)) for memory in memories]
         for memory, changed in pairs:
             if changed != memory:
-                editor = editors.setdefault(memory.path, MemoryEditor(self._workspace, memory.path))
+                editor = editors.setdefault(memory.path, MemoryEditor(self._workspace, MemoryPlace(path=memory.path)))
                 as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
                 editor.set_fields(as_written, status=changed.status)
         for editor in editors.values():

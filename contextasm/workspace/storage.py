@@ -42,12 +42,14 @@ class NewMemory(NamedTuple):
 class MemoryPlace(NamedTuple):
     """The file for new memories, and the folder of all memories of the owner."""
 
-    folder: str
-    """Folder of the owner's memories; an entry is compared with the memories of all its files."""
-    path: str
+    folder: str = ""
+    """Folder of the owner's memories; an entry is compared with the memories of all its files. Empty for one file."""
+    path: str = ""
     """File that new memories are written to."""
     stored: FolderFacts | None = None
     """What earlier runs found in the files of the folder; None if nothing may be stored."""
+    private_lines: PrivateLines | None = None
+    """Memories that begin in these lines are not seen: a program for others asks. None sees all."""
 
 
 class RememberOutcome(NamedTuple):
@@ -85,18 +87,9 @@ class MemoryStorage(Protocol):
     """A place to write memories to. Each method does all that it is asked for, or raises `ContextasmError`."""
 
     def remember(
-        self,
-        place: MemoryPlace,
-        entries: Sequence[NewMemory],
-        day: date,
-        *,
-        force: bool,
-        private_lines: PrivateLines | None = None,
+        self, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
     ) -> list[RememberOutcome]:
-        """Add the entries, or reinforce memories that say the same; with `force`, add all.
-
-        Memories that begin in `private_lines`, which gives the private lines of a document, are ignored.
-        """
+        """Add the entries, or reinforce memories that say the same; with `force`, add all."""
 
     def import_entries(
         self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool

@@ -280,10 +280,11 @@ def _export(overlay: StoreOverlay, homes: Sequence[str], flags: _StoreFlags) -> 
 
 def _status(overlay: StoreOverlay, _homes: Sequence[str], _flags: _StoreFlags) -> _Result:
     """The state of the store and of its mirror; the server is asked, unless it must not be."""
-    from contextasm.workspace.store.connection import PULL_PROBLEMS, UNWRITABLE
+    from contextasm.workspace.store.connection import UNWRITABLE
+    from contextasm.workspace.store.overlay import OF_FRESH_REPLICA
 
     problems = [*overlay.renew()[1]]
-    failed = {problem.code for problem in problems} & {*PULL_PROBLEMS, "store-not-trusted"}
+    failed = {problem.code for problem in problems} - OF_FRESH_REPLICA
     reachable = failed <= {UNWRITABLE}
     state = overlay.state()
     show_problems(problems)

@@ -31,7 +31,7 @@ def store_entries(
     nothing is written. Raises `ContextasmError` if a memory would not be read back as its entry; nothing is written.
     """
     with nullcontext() if dry_run else locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder)
+        editor = MemoryEditor(workspace, place)
         known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
         differing = {entry.id: differing_fields(known[entry.id], entry) for entry in entries if entry.id in known}
         new = [entry for entry in entries if entry.id not in known]

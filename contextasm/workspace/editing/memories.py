@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import date
 from functools import cached_property
 
-from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
+from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, Memory
 from contextasm.retrieval.pool import MANY
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
@@ -21,27 +21,19 @@ from contextasm.workspace.editing.files import locked, open_document, save_file,
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
 from contextasm.workspace.editing.memory_file import MemoryFile, edited, with_bullets
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.storage import PrivateLines
+from contextasm.workspace.storage import MemoryPlace
 
 
 class MemoryEditor:
     """Memories of a folder, with changes that are not written yet. Fields are set before memories are appended."""
 
-    def __init__(
-        self,
-        workspace: Folder,
-        path: str,
-        folder: str = "",
-        private_lines: PrivateLines | None = None,
-        stored: FolderFacts | None = None,
-    ) -> None:
-        """Read the file at `path`; the files of `folder`, if one is given, are read when they are asked for.
+    def __init__(self, workspace: Folder, place: MemoryPlace) -> None:
+        """Read the file of the place; the files of its folder, if it has one, are read when they are asked for.
 
-        Memories that begin in `private_lines` are left out. `stored` spares reading files of `folder`.
-
-        Raises `ContextasmError` if `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
-        is left out: `build` reports it.
+        Raises `ContextasmError` if the file can't be read or the folder can't be listed. An unreadable file of the
+        folder is left out: `build` reports it.
         """
+        folder, path, self._stored, self._private_lines = place
         self._workspace = workspace
         self._opened: dict[str, MemoryFile | None] = {path: MemoryFile(open_document(workspace, path))}
         listed = workspace.list(f"{folder}/*.md") if folder else ()
@@ -56,13 +48,11 @@ class MemoryEditor:
         """List items in place of memories, likewise."""
         self._appended: dict[str, Sequence[str]] = {}
         self._memories: dict[str, tuple[Memory, ...]] = {}
-        self._stored = stored
         self._ids: FolderIds | None = None
         self._texts: Mapping[str, FileTexts] | None = None
         self._folded_texts: list[str] = []
         self._paths_of_texts: list[str] = []
         self._superseded: Mapping[str, str] | None = None
-        self._private_lines = private_lines
 
     # --- Reading ---
 
@@ -260,7 +250,7 @@ def _touched_editors(workspace: Folder, shown: Sequence[Decision], day: date) ->
 
 def _touch(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[MemoryEditor, int]:
     """An editor of one file in which the shown memories have a date of access, and how many of them changed."""
-    editor = MemoryEditor(workspace, path)
+    editor = MemoryEditor(workspace, MemoryPlace(path=path))
     count = 0
     for decision in shown:
         name = decision.fragment.partition("~")[0]

@@ -16,10 +16,9 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp, Problem
 from contextasm.workspace.store.connection import (
-    PULL_PROBLEMS,
+    UNREACHABLE,
     UNWRITABLE,
     StoreConfig,
-    StoreUnreachableError,
     is_replica_locked,
     pull_problem,
 )
@@ -27,6 +26,9 @@ from contextasm.workspace.store.replica import REPLICA, pull, replica_folder
 from contextasm.workspace.store.replica_files import NO_REPLICA, ReplicaState, access_key, load_state
 
 _SETTINGS_FILE = "ctxasm.yaml"
+
+OF_FRESH_REPLICA = {"store-refused", "store-files"}
+"""Ids of the problems of a replica that is up to date; for any other one it is read as it is."""
 
 _NOWHERE = f"{REPLICA}/none"
 """A folder that no replica has: owners are in `agents` and `teams`."""
@@ -131,7 +133,7 @@ class StoreOverlay:
                 message = f"{error.where}: {error.what}; {self._age()}{newer}"
                 problems.append(Problem(code, _SETTINGS_FILE, line, message, error.hint))
         elif self._unreplicated():
-            problems.append(Problem(StoreUnreachableError.problem, _SETTINGS_FILE, line, self._age()))
+            problems.append(Problem(UNREACHABLE, _SETTINGS_FILE, line, self._age()))
         return changed, [*problems, *self._refusals(), *self._hidden_files()]
 
     def _refusals(self) -> list[Problem]:
@@ -228,7 +230,7 @@ def _poll(
             changed, pages = (), seen
             now = f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
         else:
-            now = "".join(f"{problem.message}; " for problem in problems if problem.code in PULL_PROBLEMS)
+            now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
         if now != failure:
             warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
             failure = now

@@ -24,7 +24,7 @@ from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
-from contextasm.workspace.storage import PrivateLines
+from contextasm.workspace.storage import MemoryPlace, PrivateLines
 from contextasm.workspace.store.connection import Session, StatementError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import (
@@ -77,7 +77,7 @@ def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines)
 def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[IncomingMemory]:
     """The memories of an owner's own files, in the order of their paths. Raises `ContextasmError` for a second id."""
     workspace, folder = Folder(Path(root)), f"{owner}/memories"
-    editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
+    editor = MemoryEditor(workspace, MemoryPlace(folder, f"{folder}/new.md"))
     pages = _pages_of_files(editor.files)
     memories: dict[str, IncomingMemory] = {}
     for path in sorted(editor.files):

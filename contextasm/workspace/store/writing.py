@@ -7,7 +7,7 @@ same text may both store it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import date
@@ -27,7 +27,7 @@ from contextasm.workspace.editing.remember import (
     superseded_memories,
 )
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, PrivateLines, RememberOutcome
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, RememberOutcome
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import is_private_id, storable_memory
@@ -59,13 +59,7 @@ class StoredMemories(StoreOverlay):
         return dict(sorted(ids.items()))
 
     def remember(
-        self,
-        place: MemoryPlace,
-        entries: Sequence[NewMemory],
-        day: date,
-        *,
-        force: bool,
-        private_lines: PrivateLines | None = None,
+        self, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
     ) -> list[RememberOutcome]:
         """Store the entries, or reinforce memories that say the same; with `force`, store all. All of them or none.
 
@@ -75,7 +69,7 @@ class StoredMemories(StoreOverlay):
         new = [(entry, _new_memory(entry, day)) for entry in entries]
         try:
             self.pull()
-            editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder, private_lines, place.stored)
+            editor = MemoryEditor(self._workspace, place._replace(path=f"{place.folder}/new.md"))
             owner = self.owner(place.path) or ""
             outcomes = self._remember(owner, editor, new, day, force=force)
         except StoreUnreachableError as error:
@@ -109,12 +103,7 @@ class StoredMemories(StoreOverlay):
         """The memories with their lines in the replica, which is brought up to date; 0 for one that is not there."""
         with suppress(ContextasmError):  # they are written, and the next read tells what is wrong
             self.pull()
-        lines = {
-            memory.id: memory.line
-            for path in {memory.path for memory in memories}
-            if isinstance(document := self._workspace.read(path), Document)
-            for memory in parse_memories(document)[0]
-        }
+        lines = {memory.id: memory.line for memory in self._on_pages({memory.path for memory in memories})}
         return [memory._replace(line=lines.get(memory.id, 0)) for memory in memories]
 
     def import_entries(
@@ -127,7 +116,7 @@ class StoredMemories(StoreOverlay):
         if not dry_run:
             self.pull()
         owner = self.owner(place.path) or ""
-        editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder)
+        editor = MemoryEditor(self._workspace, MemoryPlace(place.folder, f"{place.folder}/new.md"))
         memories = {memory.id: memory for path in sorted(editor.files) for memory in editor.memories(path)}
         known = [*memories.values()]
         incoming = [IncomingMemory(entry) for entry in entries]
@@ -138,7 +127,9 @@ class StoredMemories(StoreOverlay):
             pairs = [(row.memory if row else None, memory) for row, memory in stated]
         else:
             pairs = store_by_id(self, owner, incoming, update=update)
-            memories |= {memory.id: memory for memory in self._changed_memories(owner)}
+            with suppress(ContextasmError):  # the next read reports it
+                pages = [path for path in self.pull() if path.startswith(f"{owner}/")]
+                memories |= {memory.id: memory for memory in self._on_pages(pages)}
         alike = alike_memories([each for each, (old, _) in zip(entries, pairs, strict=True) if old is None], known)
         outcomes: list[ImportOutcome] = []
         for entry, (old, memory) in zip(entries, pairs, strict=True):
@@ -150,12 +141,11 @@ class StoredMemories(StoreOverlay):
             outcomes.append(ImportOutcome(what, memory.id, path, line, differing, alike.get(entry.id, "")))
         return outcomes
 
-    def _changed_memories(self, owner: str) -> list[Memory]:
-        """The memories of the pages that another pull changes; none if it fails: the next read reports it."""
-        with suppress(ContextasmError):
-            paths = [path for path in self.pull() if path.startswith(f"{owner}/")]
-            return [memory for path in paths for memory in MemoryEditor(self._workspace, path).memories(path)]
-        return []
+    def _on_pages(self, paths: Collection[str]) -> Iterator[Memory]:
+        """The memories of some pages of the replica."""
+        for path in paths:
+            if isinstance(document := self._workspace.read(path), Document):
+                yield from parse_memories(document)[0]
 
     def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
         """Change fields of memories; gives each as it was and as it is, all or none. The replica then has the change.
