@@ -32,19 +32,12 @@ STEPS: Mapping[str, StatusStep] = {
 """The steps by the name of their action (digest 5.2, 004-7: `active` counts as approved, `review` as a draft)."""
 
 
-class StatusChange(NamedTuple):
-    """Result of one step of a memory."""
-
-    memory: Memory
-    """As it is now."""
-    before: str
-    """Its status before; the same if nothing has changed."""
-
-
 def change_status(
     workspace: Folder, names: Sequence[str], action: str, owner: str = "", stored_ids: FolderOfIds | None = None
-) -> list[StatusChange]:
+) -> list[tuple[Memory, Memory]]:
     """Make the step `action` with each memory that is named by its id; all of them, or none.
+
+    Gives each memory as it was and as it is, in the order of the names.
 
     `owner` is the folder of one owner; empty for all owners. `stored_ids` spares reading files.
 
@@ -64,8 +57,7 @@ def change_status(
             change(memory)  # raises before anything is written
         pairs = [pair for storage, part in by_storage(workspace, memories) for pair in storage.change(part, change)]
     order = [memory.id for memory in memories]
-    pairs.sort(key=lambda pair: order.index(pair[0].id))
-    return [StatusChange(after, before.status) for before, after in pairs]
+    return sorted(pairs, key=lambda pair: order.index(pair[0].id))
 
 
 def _refuse_other_status(memory: Memory, step: StatusStep) -> None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from contextasm.model import Context, Decision, Memory, Problem
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.workspace.editing.import_memories import store_entries
-from contextasm.workspace.editing.memories import MemoryEditor, refuse_untouchable, touch_memories
+from contextasm.workspace.editing.memories import MemoryEditor, touch_memories
 from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import (
@@ -60,7 +60,7 @@ class FileMemories:
 
     def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
         """Set `accessed` of memories in their files; it gives no problems, and errors are raised."""
-        (refuse_untouchable if dry_run else touch_memories)(self._workspace, shown, day)
+        touch_memories(self._workspace, shown, day, dry_run=dry_run)
         return None
 
 

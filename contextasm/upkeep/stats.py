@@ -5,7 +5,6 @@ Computed from documents and the day, so that equal workspaces give equal figures
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
@@ -217,12 +216,10 @@ def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
 
 
 def _contributors(shares: Iterable[tuple[str, int]]) -> Sequence[Contributor]:
-    counts: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
+    sizes: dict[str, list[int]] = {}
     for name, size in shares:
-        counts[name] += 1
-        tokens[name] += size
-    return _largest(Contributor(name, counts[name], tokens[name]) for name in counts)
+        sizes.setdefault(name, []).append(size)
+    return _largest(Contributor(name, len(own), sum(own)) for name, own in sizes.items())
 
 
 def _largest(contributors: Iterable[_Sized]) -> Sequence[_Sized]:
@@ -361,11 +358,6 @@ def stats_data(
                 for memory, same, share, tokens in stats.duplicates[:top]
             ],
         },
-        "context": context and _build_data(context),
+        "context": context and context.request._asdict() | context._asdict() | {"layers": context.allowances},
         "problems": problems,
     }
-
-
-def _build_data(context: Context) -> dict[str, object]:
-    request = {name: getattr(context.request, name) for name in ("agent", "team", "budget")}
-    return context._asdict() | request | {"layers": context.allowances}

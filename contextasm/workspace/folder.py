@@ -6,7 +6,6 @@ A file that can't be read is a `Problem`; the caller decides whether that is an 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from contextasm.model import ContextasmError, Document, FileStamp, Problem
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.names.glob import TreeEntry, list_matching
 from contextasm.text.names.templates import is_pattern
-from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes, file_stamp
 
 if TYPE_CHECKING:
     from contextasm.workspace.storage import Overlay
@@ -181,14 +180,9 @@ class Folder:
     def stamp(self, path: str) -> FileStamp | None:
         """Times, size and inode of a file; None for a link, and for anything but a regular file of the workspace."""
         try:
-            if not self.holds(path.rpartition("/")[0]):
-                return None
-            status = os.lstat(self._full(path))
+            return file_stamp(self._full(path)) if self.holds(path.rpartition("/")[0]) else None
         except OSError:
             return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     def relative(self, path: str) -> str:
         """The path in the workspace of a path or pattern that a person typed (`workspace/folder.py`)."""

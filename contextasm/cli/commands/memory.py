@@ -13,7 +13,7 @@ from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner, ids_of_folders
-from contextasm.memories.status import StatusChange, change_status
+from contextasm.memories.status import change_status
 from contextasm.model import Memory
 from contextasm.rendering.json_codec import INLINE
 
@@ -67,19 +67,18 @@ def memory(
     recover_first(owner.workspace)
     changes = change_status(owner.workspace, names, action, owner.path, ids_of_folders(owner, process))
     if json:
-        memories = [{"memory": change.memory, "status_before": change.before} for change in changes]
+        memories = [{"memory": after, "status_before": before.status} for before, after in changes]
         write_receipt(format_json(MemoryStatusDocument, {"memories": memories}))
     elif not quiet:
-        write_receipt("".join(f"{_change_line(change)}\n" for change in changes))
+        write_receipt("".join(f"{_change_line(*change)}\n" for change in changes))
     return 0
 
 
 run = takes_options(memory, OWNER)
 
 
-def _change_line(change: StatusChange) -> str:
-    memory = change.memory
-    place = f"{memory.id} {memory.path}:{memory.line}"
-    if memory.status == change.before:
-        return f"unchanged {place} ({memory.status} already)"
-    return f"{memory.status} {place} ({change.before} before)"
+def _change_line(before: Memory, after: Memory) -> str:
+    place = f"{after.id} {after.path}:{after.line}"
+    if after.status == before.status:
+        return f"unchanged {place} ({after.status} already)"
+    return f"{after.status} {place} ({before.status} before)"

@@ -87,7 +87,7 @@ DAYS = ("created", "accessed", "expires")
 """Names of the fields that are days."""
 
 WORDS = tuple(name for name in FIELDS if DEFAULTS.get(name, "") == "" and name not in DAYS)
-"""Names of the fields that are a word, the id first; `type` and `status`, which have one by default, are not among them."""
+"""Names of the fields that are a word, the id first, except those with a default, which are `type` and `status`."""
 
 NUMBERS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, float))
 

@@ -217,47 +217,29 @@ class MemoryEditor:
         return MemoryFile(document)
 
 
-def touch_memories(workspace: Folder, shown: Sequence[Decision], day: date) -> int:
-    """Set `accessed` of the memories of these decisions to a day; gives the number of memories that changed.
+def touch_memories(workspace: Folder, shown: Sequence[Decision], day: date, *, dry_run: bool) -> None:
+    """Set `accessed` of the memories of these decisions to a day.
 
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
+    With `dry_run`, `ContextasmError` is raised if a file can't be written, as far as can be said without trying.
     """
-    if not shown:
-        return 0
-    with locked(workspace):
-        editors = _touched_editors(workspace, shown, day)
-        for editor, _ in editors:
-            editor.save()
-    return sum(count for _, count in editors)
-
-
-def refuse_untouchable(workspace: Folder, shown: Sequence[Decision], day: date) -> None:
-    """Raise `ContextasmError` if `touch_memories` could not write, as far as can be said without trying."""
     if not shown:
         return
     with locked(workspace):
-        for editor, _ in _touched_editors(workspace, shown, day):
-            for path in editor.changed:
+        editors = {path: MemoryEditor(workspace, MemoryPlace(path=path)) for path in {each.path for each in shown}}
+        for decision in shown:
+            _touch(editors[decision.path], decision, str(day))
+        for editor in editors.values():
+            for path in editor.changed if dry_run else ():
                 refuse_unwritable(writable_path(workspace, path))
+            if not dry_run:
+                editor.save()
 
 
-def _touched_editors(workspace: Folder, shown: Sequence[Decision], day: date) -> list[tuple[MemoryEditor, int]]:
-    by_path: dict[str, list[Decision]] = {}
-    for decision in shown:
-        by_path.setdefault(decision.path, []).append(decision)
-    return [_touch(workspace, path, decisions, day) for path, decisions in by_path.items()]
-
-
-def _touch(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[MemoryEditor, int]:
-    """An editor of one file in which the shown memories have a date of access, and how many of them changed."""
-    editor = MemoryEditor(workspace, MemoryPlace(path=path))
-    count = 0
-    for decision in shown:
-        name = decision.fragment.partition("~")[0]
-        namesakes = [memory for memory in editor.memories(path) if memory.id.partition("~")[0] == name]
-        at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
-        memory = next(iter(at_line or namesakes), None)
-        if memory and memory.accessed < str(day):
-            editor.set_fields(memory, accessed=str(day))
-            count += 1
-    return editor, count
+def _touch(editor: MemoryEditor, decision: Decision, day: str) -> None:
+    name = decision.fragment.partition("~")[0]
+    namesakes = [memory for memory in editor.memories(decision.path) if memory.id.partition("~")[0] == name]
+    at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
+    memory = next(iter(at_line or namesakes), None)
+    if memory and memory.accessed < day:
+        editor.set_fields(memory, accessed=day)

@@ -21,7 +21,7 @@ from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import recovery_text
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import InputFiles, OutputFile, pending_writes, refuse_inputs
+from contextasm.workspace.outputs import InputFiles, OutputFile, pending_write, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
 from contextasm.workspace.storage import Overlay
@@ -208,7 +208,8 @@ class Rebuilder:
         if look:
             disk, changes = self._rescanned()
             why += changes
-            why += self._missing_targets() if disk and not why and not self._errors else ()
+            if disk and not why and not self._errors:
+                why += [str(each.path) for each in self._spec.targets if not os.path.exists(each.full)]
         return self._rebuild(disk, why) if why else None
 
     def _rescanned(self) -> tuple[Rescan | None, Sequence[str]]:
@@ -290,7 +291,7 @@ class Rebuilder:
         with ExitStack() as held:
             if target.managed:
                 self._hold_lock(held)
-            ((_, data),) = pending_writes([target], data)
+            _, data = pending_write(target, data)
             refuse_unwritable(target.path)
             return write(target.path, data)
 
@@ -304,10 +305,6 @@ class Rebuilder:
         if text and text != self._recovery:
             self._warn(text)
         self._recovery = text
-
-    def _missing_targets(self) -> Sequence[str]:
-        """The files that were written and are gone."""
-        return [str(target.path) for target in self._spec.targets if not os.path.exists(target.full)]
 
     def _depend_on(self, disk: Rescan, result: BuildResult) -> None:
         self._lists, self._reads, self._contents = disk.lists, disk.reads, _contents(result.others)
