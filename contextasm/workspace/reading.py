@@ -108,4 +108,5 @@ def failure_of_error(error: OSError) -> ReadFailure:
     if isinstance(error, FileNotFoundError):
         return ReadFailure(MISSING, error.strerror or "does not exist")
     code = "not-a-folder" if isinstance(error, NotADirectoryError) else "unreadable"
+    code = "not-a-file" if error.errno == errno.ELOOP else code
     return ReadFailure(code, f"can't be read: {error.strerror}")

@@ -170,9 +170,11 @@ class Rebuilder:
         self._warn = warn
         self._recovery = ""
         self._lists: Mapping[str, Sequence[str]] = {}
-        """Lists of paths that the last build depends on, by pattern; next come files of the workspace, and others."""
+        """The lists that the last build depends on: their paths by their patterns."""
         self._reads: Mapping[str, Reading] = {}
+        """The files of the workspace that it depends on."""
         self._contents: Mapping[str, bytes | None] = {}
+        """The files outside of the workspace that it depends on."""
         self._today: Callable[[], date] | None = None
         self._date: date | None = None
         self._errors: Sequence[str] = ()
