@@ -18,8 +18,9 @@ from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
 from contextasm.rendering.prometheus import Sample, Series
 from contextasm.retrieval.reading.audience import private_patterns
+from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.feedback import feedback_problems, plan_feedback
+from contextasm.upkeep.feedback import plan_feedback
 from contextasm.upkeep.input import UpkeepInput, without_variables
 from contextasm.upkeep.logs import plan_logs
 from contextasm.upkeep.memories.planner import plan_memories
@@ -43,7 +44,8 @@ def plan_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
 
     They are found while the plan is made.
     """
-    return (*upkeep.problems, *upkeep.files.problems, *feedback_problems(upkeep))
+    feedback = read_feedback(upkeep.workspace, upkeep.today)
+    return (*upkeep.problems, *upkeep.files.problems, *feedback.problems)
 
 
 def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput:

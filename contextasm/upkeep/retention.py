@@ -311,15 +311,15 @@ def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy,
     pinned = pinned_ids(items, policy.pin)
     shortened = _shortened(upkeep, [item for item in items if item.id not in pinned], policy.compress)
     sizes = {name: len(short) for name, (_, short) in shortened.items()}
-    choices = choose_evictions(items, pinned, sizes, policy.evict) if policy.evict else []
+    evict = policy.evict
+    choices = choose_evictions(items, pinned, sizes, evict) if evict else []
     evicted = {name for item, _ in choices for name in (item.id, *item.followers)}
     for item in items:
         if item.id in shortened and item.id not in evicted:
             yield _shorten(policy, item, *shortened[item.id])
     kilobytes = sum(item.size for item in items) / KILOBYTE
     for item, score in choices:
-        assert policy.evict
-        evict = policy.evict
+        assert evict
         idle = f"{item.idle} days without a use, " if evict.lru else ""
         reason = (
             f"{policy.name} has {kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
@@ -332,11 +332,12 @@ def _shortened(
     upkeep: UpkeepInput, items: Sequence[RetainedItem], compress: CompressPolicy | None
 ) -> dict[str, tuple[bytes, bytes]]:
     """The bytes of the files that are little used, full and shorter, by id, if they have a shorter form."""
+    if compress is None:
+        return {}
     shortened: dict[str, tuple[bytes, bytes]] = {}
     # Memories have fields that a shorter text would lose.
     of_memories = {path for owner in upkeep.owners for path in owner.paths}
-    for item in items if compress else ():
-        assert compress
+    for item in items:
         if item.path not in of_memories and is_little_used(item, compress):
             read = upkeep.workspace.read(item.path)
             if isinstance(read, Document) and (short := shortened_data(read, compress, upkeep.summarizer)):

@@ -148,28 +148,25 @@ class WorkspaceStats:
         last = _monday(today)
         weeks = min(weeks, (last.toordinal() - 1) // 7 + 1)  # the first day of the calendar
         first = last - timedelta(weeks=weeks - 1)
-        sums: Mapping[date, list[int]] = {first + timedelta(weeks=number): [0, 0, 0, 0] for number in range(weeks)}
-        earlier = later = undated = 0
-        for day, tokens, column in self._dated():
-            if day is None:
-                undated += 1
-            elif day > today:
-                later += 1
-            elif day < first:
-                earlier += 1
+        sizes: Mapping[date, tuple[list[int], list[int]]] = {
+            first + timedelta(weeks=number): ([], []) for number in range(weeks)
+        }
+        others: list[date | None] = []
+        for day, tokens, is_memory in self._dated():
+            if day and first <= day <= today:
+                sizes[_monday(day)][is_memory].append(tokens)
             else:
-                week = sums[_monday(day)]
-                week[column] += 1
-                week[column + 1] += tokens
-        return Growth(tuple(Week(monday, *sums[monday]) for monday in sums), earlier, later, undated)
+                others.append(day)
+        made = tuple(Week(day, len(logs), sum(logs), len(own), sum(own)) for day, (logs, own) in sizes.items())
+        earlier = sum(day is not None and day < first for day in others)
+        undated = others.count(None)
+        return Growth(made, earlier, len(others) - earlier - undated, undated)
 
-    def _dated(self) -> Iterator[tuple[date | None, int, int]]:
-        """Day, tokens and column of a week for each log, 0, and each memory, 2."""
-        for path, tokens in self._tokens.items():
-            if day := self._log_day(path):
-                yield day, tokens, 0
-        for memory, tokens in self._memories_in(self._memories):
-            yield parse_date(memory.created), tokens, 2
+    def _dated(self) -> Iterator[tuple[date | None, int, bool]]:
+        """The day and the tokens of each log and each memory, and whether it is a memory."""
+        yield from ((day, tokens, False) for path, tokens in self._tokens.items() if (day := self._log_day(path)))
+        memories = self._memories_in(self._memories)
+        yield from ((parse_date(memory.created), tokens, True) for memory, tokens in memories)
 
     def _log_day(self, path: str) -> date | None:
         """The day in the name of a log; None for any other file."""

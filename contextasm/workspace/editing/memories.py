@@ -48,11 +48,6 @@ class MemoryEditor:
         """List items in place of memories, likewise."""
         self._appended: dict[str, Sequence[str]] = {}
         self._memories: dict[str, tuple[Memory, ...]] = {}
-        self._ids: FolderIds | None = None
-        self._texts: Mapping[str, FileTexts] | None = None
-        self._folded_texts: list[str] = []
-        self._paths_of_texts: list[str] = []
-        self._superseded: Mapping[str, str] | None = None
 
     # --- Reading ---
 
@@ -101,14 +96,16 @@ class MemoryEditor:
 
         It has the id that its file gives it. Call this before anything is changed.
         """
-        if self._ids is None:
-            # What may be stored is of all memories, and here some may be hidden.
-            stored = self._stored.ids if self._stored and not self._private_lines else None
-            self._ids = FolderIds(self._paths, self._memories_as_named, stored)
         found = self._ids.find(name)
         if found is None:
             raise unknown_id(name, self._ids.names(), where)
         return next(memory for memory in self.memories(found.path) if memory.line == found.line)
+
+    @cached_property
+    def _ids(self) -> FolderIds:
+        # What may be stored is of all memories, and here some may be hidden.
+        stored = self._stored.ids if self._stored and not self._private_lines else None
+        return FolderIds(self._paths, self._memories_as_named, stored)
 
     def _memories_as_named(self, path: str) -> tuple[Memory, ...]:
         file = self.file(path)
@@ -119,15 +116,10 @@ class MemoryEditor:
 
         Of several, the most similar; None without such a memory.
         """
-        if self._texts is None:
-            self._texts = self._load_texts()
-            for path, file in self._texts.items():
-                self._folded_texts += file.texts
-                self._paths_of_texts += [path] * len(file.texts)
-        candidates = find_candidates(text, self._folded_texts)
+        paths, texts = self._placed_texts
         same = [
             (memory, share)
-            for path in dict.fromkeys(self._paths_of_texts[at] for at in candidates)
+            for path in dict.fromkeys(paths[at] for at in find_candidates(text, texts))
             for memory in self.memories(path)
             if (share := similarity(text, fold_text(memory.text))) >= SAME
             and memory.id not in excluded_ids
@@ -135,7 +127,14 @@ class MemoryEditor:
         ]
         return max(same, key=lambda pair: pair[1], default=None)
 
-    def _load_texts(self) -> dict[str, FileTexts]:
+    @cached_property
+    def _placed_texts(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The path of the file of each text, and the texts."""
+        pairs = [(path, text) for path, file in self._texts.items() for text in file.texts]
+        return [path for path, _ in pairs], [text for _, text in pairs]
+
+    @cached_property
+    def _texts(self) -> Mapping[str, FileTexts]:
         """The texts of each file; if many had to be read, all are stored for later runs, and few files are held."""
         stored = self._stored.texts.load(self._paths) if self._stored else {}
         texts: dict[str, FileTexts] = {}
@@ -159,10 +158,12 @@ class MemoryEditor:
 
     def _is_active(self, memory: Memory) -> bool:
         """Whether a memory has an active status, and no other memory supersedes it."""
-        if self._superseded is None:
-            paths = [path for path, file in (self._texts or {}).items() if file.supersedes]
-            self._superseded = superseded_by(other for path in paths for other in self.memories(path))
         return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
+
+    @cached_property
+    def _superseded(self) -> Mapping[str, str]:
+        paths = [path for path, file in self._texts.items() if file.supersedes]
+        return superseded_by(other for path in paths for other in self.memories(path))
 
     # --- Changing ---
 

@@ -36,7 +36,6 @@ from contextasm.workspace.store.rows import (
     insert_row,
     lock_texts,
     locked_rows,
-    touch_rows,
     update_row,
     writable_owners,
 )
@@ -198,7 +197,8 @@ class StoredMemories(StoreOverlay):
         condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
         for owner in (owner for owner in ids if owner in writable):
             rows = locked_rows(session, owner, condition, ids[owner], day)
-            touch_rows(session, [row.seq for row in rows.values()], day)
+            numbers = sorted(row.seq for row in rows.values())
+            session.rows("UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s)", day, numbers)
         return [owner for owner in ids if owner not in writable]
 
 
