@@ -77,10 +77,9 @@ def touch_shown(workspace: Folder, context: Context, *, dry_run: bool = False) -
 
 def by_storage(workspace: Folder, items: Sequence[AtPathT]) -> list[tuple[MemoryStorage, list[AtPathT]]]:
     """Memories, or decisions on them, by the place that they are written to; files come last."""
-    parts: dict[bool, list[AtPathT]] = {}
-    for item in items:
-        parts.setdefault(workspace.kept_elsewhere(item.path) is None, []).append(item)
-    return [(storage_of(workspace, parts[is_files][0].path), parts[is_files]) for is_files in sorted(parts)]
+    stored = [item for item in items if workspace.kept_elsewhere(item.path)]
+    in_files = [item for item in items if not workspace.kept_elsewhere(item.path)]
+    return [(storage_of(workspace, part[0].path), part) for part in (stored, in_files) if part]
 
 
 def storage_of(workspace: Folder, path: str) -> MemoryStorage:
