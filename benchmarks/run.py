@@ -66,10 +66,10 @@ def many_memories(folder: Path, files: int) -> Path:
     _agent(folder)
     random = Random(1)  # noqa: S311 - equal on every run is what is wanted
     for number in range(files):
-        home = ("agents/ada", "teams/core")[number % 2]
+        owner = ("agents/ada", "teams/core")[number % 2]
         day = DAY - timedelta(days=number)
         front = f"---\ntype: fact\nimportance: 0.{number % 10}\ncreated: {day}\n---\n"
-        _write(folder / home / "memories" / f"{number:04}.md", front + _prose(random, 4096 - len(front)))
+        _write(folder / owner / "memories" / f"{number:04}.md", front + _prose(random, 4096 - len(front)))
     return folder
 
 

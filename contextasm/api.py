@@ -34,6 +34,7 @@ from contextasm.memories.storage import storage_of
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.records.run import run
+from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
@@ -79,7 +80,7 @@ class RequestOptions(TypedDict, total=False):
     privacy: str | None
     audience: str | None
     offline: bool | None
-    """Ask no server: read the mirror of a shared store as it is."""
+    """Ask no server: read the replica of a shared store as it is."""
     workspace: str | os.PathLike[str] | None
 
 
@@ -140,8 +141,6 @@ def explain(**options: Unpack[RequestOptions]) -> Context:
 @_mendable_errors()
 def render(context: Context) -> str:
     """The text of a context in the format that it was built for, as `ctxasm build` writes it."""
-    from contextasm.rendering.formats import format_context
-
     if not isinstance(context, Context):
         raise ContextasmError("context", f"is of the type {type(context).__name__}", "give a result of `build`")
     return format_context(context)

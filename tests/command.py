@@ -3,8 +3,6 @@
 Nothing of the person who runs the tests gets in: no `CTXASM_*`, no home folder, no cache.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty
@@ -198,6 +196,13 @@ def refused(result: Result, *parts: str, code: int = 2) -> None:
     assert result.out == ""
     assert _ERROR.fullmatch(result.err), result.err
     assert [part for part in parts if part not in result.err] == [], result.err
+
+
+def held_against(golden: Path, text: str) -> None:
+    """Assert that a golden file holds this text; `UPDATE_CASES=1` in the environment writes it there."""
+    if os.environ.get("UPDATE_CASES"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
 
 
 def fill(folder: Path, files: Mapping[str, str | bytes], *, base: Mapping[str, str] = SMALL) -> Path:

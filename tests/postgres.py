@@ -3,8 +3,6 @@
 One server for a session, and a new database with a store for each test that asks for one.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import warnings
@@ -105,9 +103,9 @@ class Database(NamedTuple):
         """The store laid over a workspace."""
         return StoredMemories(str(root), self.config(role, owners), lambda: 1e9, "", offline=False)
 
-    def workspace(self, root: Path, files: Mapping[str, str] = FILES, homes: str = TEAM, max_age: str = "0s") -> Path:
+    def workspace(self, root: Path, files: Mapping[str, str] = FILES, owners: str = TEAM, max_age: str = "0s") -> Path:
         """A workspace whose settings name the store."""
-        store = f"memories:\n  store: postgresql:///{self.name}\n  homes: [{homes}]\n  max_age: {max_age}\n"
+        store = f"memories:\n  store: postgresql:///{self.name}\n  owners: [{owners}]\n  max_age: {max_age}\n"
         root.mkdir(parents=True, exist_ok=True)
         return fill(root, {**files, "ctxasm.yaml": f"date: {DAY}\n{store}"}, base={})
 

@@ -1,7 +1,5 @@
 """The questions to `sample_workspace`, with the lines that answer them: `cases/questions/sample-workspace.yaml`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

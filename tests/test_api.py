@@ -1,7 +1,5 @@
 """`import contextasm`: what programs call, and that it does what the command line does."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from collections.abc import Callable, Mapping

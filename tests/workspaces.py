@@ -1,7 +1,5 @@
 """What tests start from: workspaces made of a dict, builds in one line, and random workspaces."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -18,9 +16,10 @@ from contextasm.config.build import load_token_table
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, Profile, Request, TokenCounter
+from contextasm.model import Build, Context, Document, Profile, Request, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 
@@ -40,6 +39,13 @@ class Files(Folder):
         folder = mkdtemp()
         finalize(self, rmtree, folder)
         super().__init__(fill(Path(folder), files, base={}))
+
+
+def document(content: Content, path: str = "m.md") -> Document:
+    """A file as it is read."""
+    read = decode_document(path, content if isinstance(content, bytes) else content.encode())
+    assert isinstance(read, Document)
+    return read
 
 
 def request(**asked: Any) -> Request:

@@ -113,7 +113,7 @@ SETTINGS = (
         "audience: shared\nformat: xml\nenv: [MODE]\nrules:\n"
         "  - {name: own, when: {task_contains: [lamp]}, then: {cap: {L5: 50}}}\n"
     ),
-    "memories: {store: postgresql://nobody@127.0.0.1:1/none, homes: [teams/north]}\n",
+    "memories: {store: postgresql://nobody@127.0.0.1:1/none, owners: [teams/north]}\n",
     "budget: [\n",
     "unknown: 1\nbudget: 2k\n",
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from contextasm.checks.finding import Finding, error_finding, warning_finding
-from contextasm.checks.inspection import Inspection
+from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input import values
 from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
@@ -14,7 +14,7 @@ from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
+from contextasm.text.names.places import AGENT_FILES
 from contextasm.text.names.templates import fill_template
 
 
@@ -64,7 +64,7 @@ def _settings_errors(inspection: Inspection) -> Iterator[ContextasmError]:
 
 
 def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None:
-    where = f"{table.where(key)}: {key}"
+    values.require_known(key, FILE_KEYS, table.where(key), "key")
     if key == "outputs":
         parse_outputs(table)
     elif key == "upkeep":
@@ -74,14 +74,11 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
 
         parse_store(table)
     elif key in SETTINGS and table[key] is not None:
+        where = f"{table.where(key)}: {key}"
         value = SETTINGS[key](table[key], where)
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)
         if names is not None and value:
             values.require_known(str(value), names, where, key)
-    elif key not in FILE_KEYS:
-        key_alone = YamlMapping(table.path, table.lines[key])
-        key_alone[key] = None
-        key_alone.refuse_unknown(FILE_KEYS)
 
 
 def check_front_matter(inspection: Inspection) -> Iterator[Finding]:
@@ -154,17 +151,8 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
 
 BUILD_PROBLEMS = {
     *READ_HINTS,
-    *(
-        "bad-log-name",
-        "bad-memory",
-        "bad-memory-date",
-        "hidden-text",
-        "no-memory",
-        "duplicate-id",
-        "starved",
-        "no-room",
-        "over-budget",
-    ),
+    *("bad-log-name", "bad-memory", "bad-memory-date", "hidden-text", "no-memory", "duplicate-id"),
+    *("starved", "no-room", "over-budget"),
 }
 """Codes of the problems of builds that other checks report in more detail."""
 
@@ -188,8 +176,7 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
 
 def _has_files_of_layers(inspection: Inspection) -> bool:
     """Whether there is a file of any layer, although a build without a topic may show none."""
-    patterns = (any_owner_pattern(path) for layer in inspection.layers for path in layer.query.paths)
-    return any(inspection.workspace.list(pattern) for pattern in patterns)
+    return any(map(inspection.workspace.list, layer_patterns(inspection.layers)))
 
 
 def _build_problems(inspection: Inspection) -> Iterator[Problem]:

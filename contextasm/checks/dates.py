@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from contextasm.checks.finding import Finding, error_finding, warning_finding
@@ -116,7 +116,7 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
         document = inspection.documents.get(path)
         title_date = _differing_title_date(document, day) if document else None
         others = days[path.rpartition("/")[0]]
-        gap = _gap_elsewhere(day, others)
+        gap = _day_elsewhere(day, others, _MONTHS_AND_YEARS, taken=False)
         if title_date:
             line, words = title_date
             hint = f"rename the file to {gap}.md, where its neighbours are" if gap else "correct the name or the title"
@@ -124,7 +124,7 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
         elif gap:
             message = f"is named {day}, far from the other logs, which have a gap at {gap}"
             yield warning_finding(path, 0, message, f"rename it to {gap}.md if that is the day it is of")
-        elif twin := _twin_in_another_year(day, others):
+        elif twin := _day_elsewhere(day, others, _YEARS, taken=True):
             message = f"is named {day}, far from the other logs, which have {twin}"
             yield warning_finding(path, 0, message, f"move its text to {twin}.md if that is the day it is of")
 
@@ -163,25 +163,21 @@ NEAR_DAYS = 3
 """Greatest distance in days of neighbours."""
 
 
-def _gap_elsewhere(day: date, days: set[date]) -> date | None:
-    """The same day of the next or the last year or month, where a log without neighbours fits in between others."""
+_YEARS = ((1, 0), (-1, 0))
+_MONTHS_AND_YEARS = (*_YEARS, (0, 1), (0, -1))
+"""Shifts in years and months."""
+
+
+def _day_elsewhere(day: date, days: set[date], shifts: Sequence[tuple[int, int]], *, taken: bool) -> date | None:
+    """The same day of another year or month that has neighbours, if `day` has none; `taken` if it is one of `days`."""
     if any(other != day and abs((other - day).days) <= LONELY_DAYS for other in days):
         return None
-    for years, months in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+    for years, months in shifts:
         shifted = _shifted_date(day, years, months)
-        if shifted and shifted not in days and sum(abs((other - shifted).days) <= NEAR_DAYS for other in days) > 1:
-            return shifted
-    return None
-
-
-def _twin_in_another_year(day: date, days: set[date]) -> date | None:
-    """The same day of the next or the last year, where a log without neighbours has its twin among others."""
-    if any(other != day and abs((other - day).days) <= LONELY_DAYS for other in days):
-        return None
-    for years in (1, -1):
-        shifted = _shifted_date(day, years, 0)
-        if shifted in days and sum(abs((other - shifted).days) <= NEAR_DAYS for other in days) > 2:
-            return shifted
+        if shifted and (shifted in days) == taken:
+            neighbours = sum(abs((other - shifted).days) <= NEAR_DAYS for other in days - {shifted})
+            if neighbours > 1:
+                return shifted
     return None
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from hashlib import sha256
+from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
 
 from contextasm.model import ContextasmError
+from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.json_reader import load_json
 
 Severity = Literal["error", "warning", "note"]
@@ -38,6 +41,11 @@ class Finding(NamedTuple):
         return sha256(f"{self.id}\0{self.path}\0{self.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     @property
+    def cleaned(self) -> Finding:
+        """The same with message and hint as clean text: they may quote any file."""
+        return self._replace(message=clean_text(self.message).text, hint=clean_text(self.hint).text)
+
+    @property
     def advice(self) -> str:
         """Message and hint in one text."""
         return ": ".join(filter(None, (self.message, self.hint)))
@@ -45,17 +53,7 @@ class Finding(NamedTuple):
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
     """The findings by path, then line."""
-    return sorted(
-        findings,
-        key=lambda finding: (
-            finding.path,
-            finding.line,
-            finding.id,
-            finding.message,
-            finding.hint,
-            finding.severity,
-        ),
-    )
+    return sorted(findings, key=attrgetter("path", "line", "id", "message", "hint", "severity"))
 
 
 def number_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
@@ -119,15 +117,10 @@ def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
         baseline = load_json(text, where, takes_halves=True)
     except ContextasmError as error:
         raise ContextasmError(error.where, f"the baseline can't be read: {error.what}", hint) from error
-    if (
-        not isinstance(baseline, dict)
-        or baseline.get("schema") != _BASELINE
-        or not isinstance(baseline.get("findings"), list)
-    ):
+    rows = baseline.get("findings") if isinstance(baseline, dict) and baseline.get("schema") == _BASELINE else None
+    if not isinstance(rows, list):
         raise ContextasmError(where, f"this is not a baseline: it does not say {_BASELINE}", hint)
-    return dict(
-        _parse_row(row, f"{where}: finding {number}", hint) for number, row in enumerate(baseline["findings"], 1)
-    )
+    return dict(_parse_row(row, f"{where}: finding {number}", hint) for number, row in enumerate(rows, 1))
 
 
 def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:
@@ -138,19 +131,13 @@ def _parse_row(row: object, where: str, hint: str) -> tuple[str, Finding]:
     return row["fingerprint"], Finding(row["id"], row["severity"], row["path"], 0, row["message"], "")
 
 
-# `run_checks` puts in the id, so that it is always the name of the check in the table.
+# Each takes path, line, message and hint; `run_checks` puts in the id, so that it is always the name in the table.
 
+error_finding = partial(Finding, "", "error")
+"""A finding that makes the run fail."""
 
-def error_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail."""
-    return Finding("", "error", path, line, message, hint)
+warning_finding = partial(Finding, "", "warning")
+"""A finding that makes the run fail under `--strict`."""
 
-
-def warning_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that makes the run fail under `--strict`."""
-    return Finding("", "warning", path, line, message, hint)
-
-
-def note_finding(path: str, line: int, message: str, hint: str) -> Finding:
-    """A finding that never makes the run fail."""
-    return Finding("", "note", path, line, message, hint)
+note_finding = partial(Finding, "", "note")
+"""A finding that never makes the run fail."""

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, TypedDict
+from urllib.parse import quote
 
 from contextasm.checks.finding import Finding, number_findings, severity_counts, sort_findings
 from contextasm.rendering.json_codec import INLINE, Count, to_json
@@ -58,7 +59,7 @@ class FindingData(TypedDict):
     """One finding."""
 
     finding: Annotated[Finding, INLINE]
-    """What is wrong, and what to do."""
+    """The fault, and advice."""
     fingerprint: Annotated[str, ("pattern", "^[0-9a-f]{32}$")]
     """The same as long as id, path and message are."""
 
@@ -75,7 +76,7 @@ class SeverityCounts(TypedDict):
 
 
 class FindingsDocument(TypedDict):
-    """What `ctxasm check --format json` found."""
+    """The findings of `ctxasm check --format json`."""
 
     schema: Literal["ctxasm.findings/1"]
     version: str
@@ -165,17 +166,10 @@ def _sarif_result(key: str, finding: Finding, rule_index: int) -> dict[str, obje
 
 def _sarif_location(finding: Finding) -> dict[str, object]:
     # GitHub refuses a result without a location, so the workspace itself is `.`.
-    artifact = {"artifactLocation": {"uri": _uri(finding.path) or "."}}
+    # A relative URI reference (RFC 3986); names that are not UTF-8 keep their bytes.
+    artifact = {"artifactLocation": {"uri": quote(finding.path, errors="surrogateescape") or "."}}
     return {**artifact, "region": {"startLine": finding.line}} if finding.path and finding.line else {**artifact}
 
-
-def _uri(path: str) -> str:
-    # A relative URI reference (RFC 3986); names that are not UTF-8 keep their bytes.
-    data = path.encode("utf-8", "surrogateescape")
-    return "".join(chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in data)
-
-
-_UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
 
 # --- JUnit -----------------------------------------------------------------------------------------------------------
 
@@ -208,9 +202,8 @@ def _test_case(finding: Finding) -> str:
     head = _nonempty_xml_attributes(classname=f"ctxasm.{finding.id}", name=name, file=finding.path)
     advice = escape(_NOT_XML.sub("\ufffd", finding.advice)).replace("\r", "&#13;")
     if finding.severity == "error":
-        result = (
-            f"<failure{_nonempty_xml_attributes(type=finding.severity, message=finding.message)}>{advice}</failure>"
-        )
+        attributes = _nonempty_xml_attributes(type=finding.severity, message=finding.message)
+        result = f"<failure{attributes}>{advice}</failure>"
     else:
         result = f"<system-out>{advice}</system-out>"
     return f"    <testcase{head}>{result}</testcase>"

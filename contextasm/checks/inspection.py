@@ -17,7 +17,7 @@ from contextasm.config.build import PreparedBuild, evaluate_for_owners
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.inputs import build_inputs
-from contextasm.config.keys.outputs import parse_outputs
+from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.owners import uses_placeholder
 from contextasm.config.profiles.loader import load_profile
 from contextasm.config.profiles.overrides import workspace_reader
@@ -65,6 +65,8 @@ class Inspection(NamedTuple):
     """One for each agent with each team."""
     layers: tuple[Layer, ...]
     """Layers of the profiles in use: the profile of the settings and the profiles of `outputs`."""
+    outputs: Sequence[Output]
+    """The list `outputs:` of the settings; empty if it can't be used."""
     options: Options
     process: ProcessEnvironment
 
@@ -99,15 +101,13 @@ def inspect(
     agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
     complete_agents = _complete_agents(workspace, (options.agent,) if options.agent else agents)
     prepared, error = _prepare(options, process, workspace.folder, complete_agents)
-    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder))
-    patterns = [*WORKSPACE_PATTERNS, *(any_owner_pattern(path) for layer in layers for path in layer.query.paths)]
+    outputs = _usable_outputs(workspace.folder)
+    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder, outputs))
     built_agents = _selected_owners(complete_agents, "agents", selected)
-    built_teams = _selected_owners(teams if options.team is None else (options.team,), "teams", selected)
-    owners = built_agents, built_teams or ("",)
-    contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
-    listed_paths = (path for pattern in dict.fromkeys(patterns) for path in list_with_archived(workspace, pattern))
+    built_teams = _selected_owners(teams if options.team is None else (options.team,), "teams", selected) or ("",)
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, built_agents, built_teams)) if prepared else ()
     # A rule may include a file that no layer reads, and instructions import files of any name.
-    paths = sorted({*extra_paths, *listed_paths, *_paths_of_builds(contexts)})
+    paths = sorted({*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)})
     results = {path: workspace.read(path) for path in paths}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
     memory_paths = _memory_paths(workspace, layers)
@@ -123,6 +123,7 @@ def inspect(
         error=error,
         contexts=contexts,
         layers=layers,
+        outputs=outputs,
         options=options,
         process=process,
     )
@@ -135,16 +136,29 @@ def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[st
     ]
 
 
-def _layers_of_outputs(folder: Folder) -> Iterator[Layer]:
-    """Layers of the profiles that `outputs` names; none of a profile that can't be loaded."""
+def _usable_outputs(folder: Folder) -> Sequence[Output]:
     try:
-        outputs = parse_outputs(load_settings_file(folder))
-    except ContextasmError:
-        return
-    for name in {dict(output.words).get("profile", ""): None for output in outputs}:
+        return parse_outputs(load_settings_file(folder))
+    except ContextasmError:  # The check `config` reports it.
+        return ()
+
+
+def _layers_of_outputs(folder: Folder, outputs: Sequence[Output]) -> Iterator[Layer]:
+    """Layers of the profiles that `outputs` names; none of a profile that can't be loaded."""
+    for name in dict.fromkeys(dict(output.words).get("profile") for output in outputs):
         if name:
             with suppress(ContextasmError):
                 yield from load_profile(name, FILE, Path(folder.root), read=workspace_reader(folder)).layers
+
+
+def layer_patterns(layers: Iterable[Layer]) -> Iterator[str]:
+    """The paths of layers as patterns: for every agent and every team."""
+    return (any_owner_pattern(path) for layer in layers for path in layer.query.paths)
+
+
+def _listed_paths(workspace: Workspace, layers: Iterable[Layer]) -> Iterator[str]:
+    for pattern in dict.fromkeys((*WORKSPACE_PATTERNS, *layer_patterns(layers))):
+        yield from list_with_archived(workspace, pattern)
 
 
 def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
@@ -158,11 +172,8 @@ def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
 
 
 def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
-    patterns = [*MEMORY_FILES]
-    for layer in layers:
-        if any(source.holds_memories for source in layer.query.traits):
-            patterns += [any_owner_pattern(path) for path in layer.query.paths]
-    return {path for pattern in patterns for path in workspace.list(pattern)}
+    holding = [layer for layer in layers if any(source.holds_memories for source in layer.query.traits)]
+    return {path for pattern in (*MEMORY_FILES, *layer_patterns(holding)) for path in workspace.list(pattern)}
 
 
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
@@ -172,8 +183,7 @@ def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tu
         forms |= dict.fromkeys(list_with_archived(workspace, f"{folder}/*.md"), ())
     for layer in layers:
         if any(source.is_log and source.is_running_text for source in layer.query.traits):
-            patterns = map(any_owner_pattern, layer.query.paths)
-            listed = [path for pattern in patterns for path in list_with_archived(workspace, pattern)]
+            listed = [path for pattern in layer_patterns([layer]) for path in list_with_archived(workspace, pattern)]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
             forms |= {path: layer.query.dates for path in listed if path not in left_out}
     return dict(sorted(forms.items()))
@@ -189,13 +199,9 @@ def _prepare(
         return prepare_build(options, process._replace(environment=environment), folder), None
     except ContextasmError as error:
         is_of_request = error.where.startswith(("--", "CTXASM_", "SOURCE_DATE_EPOCH", "tokenizer"))
-        if is_of_request or not _is_in_workspace(error, folder):
+        if is_of_request or (os.path.isabs(error.where) and not error.where.startswith(f"{folder.root.rstrip('/')}/")):
             raise
         return None, error
-
-
-def _is_in_workspace(error: ContextasmError, folder: Folder) -> bool:
-    return not os.path.isabs(error.where) or error.where.startswith(folder.root.rstrip("/") + "/")
 
 
 def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str]) -> Sequence[str]:

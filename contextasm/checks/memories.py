@@ -9,6 +9,7 @@ from datetime import date
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
+from contextasm.checks.text import LINE_MARKS
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory
@@ -134,7 +135,7 @@ def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
         if block.kind != "text":
             continue
         first = max(block.body, block.first)
-        text = "\n".join(_LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
+        text = "\n".join(LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
         line, at = document.line + first, 0
         for sentence in _SENTENCE.finditer(text):
             line, at = line + text.count("\n", at, sentence.start()), sentence.start()
@@ -143,7 +144,6 @@ def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
                 yield line, words
 
 
-_LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
 _SENTENCE = re.compile(r"[^\s.!?](?:[^.!?]|[.!?](?!\s))*")
 _NO_WORD = re.compile(r"[\W_]+")
 
@@ -161,21 +161,18 @@ def check_retention(inspection: Inspection) -> Iterator[Finding]:
 
 def _faults(policy: RetentionPolicy, inspection: Inspection) -> Iterator[tuple[str, str]]:
     """Message and hint of each part that has no effect."""
-    listed = {pattern: _item_paths(pattern, inspection) for pattern in policy.files}
-    for pattern, found in listed.items():
+    paths: set[str] = set() if policy.files else {*inspection.memories}
+    for pattern in policy.files:
+        found = [path for path in inspection.workspace.list(pattern) if may_be_item(path)]
+        paths.update(found)
         if not found:
             yield f"no file matches {pattern}", path_hint(pattern, inspection)
-    paths = {path for found in listed.values() for path in found} if policy.files else {*inspection.memories}
     yield from _type_faults(policy, paths, inspection)
     for pattern in policy.pin.files if policy.pin else ():
         if paths and not matching_paths(paths, pattern):
             yield f"the pin {pattern} fits none of its files", "correct the pattern, or take it out"
-    if policy.compress and paths and not any(_is_shortenable(path, inspection) for path in paths):
+    if policy.compress and paths and not any(map(is_shortenable_path, paths - inspection.memories.keys())):
         yield "`compress` shortens none of its files", "take it out: memories, logs and other formats stay as they are"
-
-
-def _item_paths(pattern: str, inspection: Inspection) -> Iterable[str]:
-    return [path for path in inspection.workspace.list(pattern) if may_be_item(path)]
 
 
 def _type_faults(policy: RetentionPolicy, paths: set[str], inspection: Inspection) -> Iterator[tuple[str, str]]:
@@ -185,7 +182,3 @@ def _type_faults(policy: RetentionPolicy, paths: set[str], inspection: Inspectio
             near = nearest(pattern, types)
             there = f"there are: {list_names(sorted(types))}" if types else "no memory was found"
             yield f"no memory has the type {pattern}", f"did you mean {near}?" if near else there
-
-
-def _is_shortenable(path: str, inspection: Inspection) -> bool:
-    return path not in inspection.memories and is_shortenable_path(path)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from contextasm.checks.finding import Finding, warning_finding
-from contextasm.checks.inspection import Inspection
+from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import Layer
@@ -41,8 +41,8 @@ _NearMiss = tuple[str, str, str]
 def check_file_names(inspection: Inspection) -> Iterator[Finding]:
     """Report files that nothing reads and whose name or folder nearly is one that is read."""
     workspace = inspection.workspace
-    templates = (path for layer in inspection.layers for path in layer.query.paths)
-    patterns = [*dict.fromkeys(any_owner_pattern(path) for path in (*PROGRAM_PATTERNS, *AGENT_FILES, *templates))]
+    files = map(any_owner_pattern, (*PROGRAM_PATTERNS, *AGENT_FILES))
+    patterns = [*dict.fromkeys((*files, *layer_patterns(inspection.layers)))]
     # Of recursive patterns and those with braces only the ending could be wrong.
     simple = [pattern for pattern in patterns if "**" not in pattern and not {*"{["} & {*pattern}]
     read_paths = {path for pattern in patterns for path in workspace.list(pattern)}

@@ -12,9 +12,9 @@ from contextasm.checks.finding import Finding, error_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.config.approval import HINT, KIND_WORDS, drift, instructing_files, load_approved
 from contextasm.config.input.options import Options
-from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file
+from contextasm.config.input.settings import FILE, LOCK_FILE
 from contextasm.config.inputs import build_inputs
-from contextasm.config.keys.outputs import Output, parse_outputs
+from contextasm.config.keys.outputs import Output
 from contextasm.config.resolve import prepare_build
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.records.run import run
@@ -27,13 +27,7 @@ from contextasm.workspace.recording import answer_digest
 
 def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
     """Report outputs that differ from the text that a build gives now, are missing, or can't be built."""
-    try:
-        outputs = parse_outputs(load_settings_file(inspection.workspace.folder))
-    except ContextasmError:
-        # The check `config` reports it.
-        return
-    faults = _output_faults(inspection, outputs)
-    for output, fault in zip(outputs, faults, strict=True):
+    for output, fault in zip(inspection.outputs, _output_faults(inspection), strict=True):
         if fault:
             yield error_finding(FILE, output.line, f"{output.file} can't be an output: {fault}", "name another file")
             continue
@@ -52,19 +46,20 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
 
 
-def _output_faults(inspection: Inspection, outputs: Sequence[Output]) -> Sequence[str]:
+def _output_faults(inspection: Inspection) -> Sequence[str]:
     """The reason why no build can write each output; empty for none."""
-    targets = [OutputFile.named("text", f"{inspection.workspace.folder.root}/{output.file}") for output in outputs]
+    root, outputs = inspection.workspace.folder.root, inspection.outputs
+    targets = [OutputFile.named("text", f"{root}/{output.file}") for output in outputs]
     reasons: dict[FileIdentity, str] = {}
     if inspection.prepared:
         overwritten = overwritten_inputs(targets, build_inputs(inspection.prepared, inspection.process.folder))
         reasons = {target.identity: what for target, what in overwritten}
-    first_names: dict[FileIdentity, str] = {}
+    firsts: dict[FileIdentity, Output] = {}
     faults: list[str] = []
-    for output, identity in zip(outputs, [target.identity for target in targets], strict=True):
-        twin = f"it is the same file as {first_names[identity]}" if identity in first_names else ""
-        first_names.setdefault(identity, output.file)
-        faults.append(twin or reasons.get(identity, ""))
+    for output, target in zip(outputs, targets, strict=True):
+        first = firsts.setdefault(target.identity, output)
+        twin = "" if first is output else f"it is the same file as {first.file}"
+        faults.append(twin or reasons.get(target.identity, ""))
     return faults
 
 
@@ -84,8 +79,8 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
 
 def _build_output(inspection: Inspection, output: Output) -> str:
     root = inspection.workspace.folder.root
-    options = Options(workspace=root, date=inspection.options.date, tz=inspection.options.tz)
-    options = options._replace(**dict(output.words))  # type: ignore[arg-type]
+    typed = inspection.options
+    options = Options(workspace=root, date=typed.date, tz=typed.tz, **dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
     process = inspection.process._replace(folder=Path(root))
     target = OutputFile.named("text", f"{root}/{output.file}")

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from contextasm.checks import budget, config, dates, memories, names, outputs, rules, text
-from contextasm.checks import text as content
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
-from contextasm.text.cleaning.clean import clean_text
 
 Check = Callable[[Inspection], Iterable[Finding]]
 
@@ -38,8 +36,8 @@ CHECKS: Mapping[str, Check] = {
     "duplicate": memories.check_duplicates,
     "hidden": text.check_hidden_characters,
     "secret": text.check_secrets,
-    "comment": content.check_comments,
-    "orders": content.check_orders,
+    "comment": text.check_comments,
+    "orders": text.check_orders,
     "reference": text.check_references,
     "non-ascii": text.check_non_ascii,
     "retention": memories.check_retention,
@@ -48,15 +46,11 @@ CHECKS: Mapping[str, Check] = {
     "rule-condition": rules.check_rule_conditions,
     "stale-output": outputs.check_stale_outputs,
     "managed-block": outputs.check_managed_blocks,
-    "private-block": content.check_private_blocks,
+    "private-block": text.check_private_blocks,
 }
 """Each check by the id of its findings. An id never changes its meaning."""
 
 
 def run_checks(inspection: Inspection) -> list[Finding]:
     """The findings of all checks, in the order of the table; what they quote is clean text."""
-    return [
-        finding._replace(id=name, message=clean_text(finding.message).text, hint=clean_text(finding.hint).text)
-        for name, check in CHECKS.items()
-        for finding in check(inspection)
-    ]
+    return [finding.cleaned._replace(id=name) for name, check in CHECKS.items() for finding in check(inspection)]

@@ -6,8 +6,9 @@ Whether a rule fires today makes no difference.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, date, timedelta
+from functools import cache
 
 from contextasm.checks.finding import Finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, enabled_rules
@@ -33,7 +34,7 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
         return
     # A missing inclusion of a rule that fires is a problem of the build.
     fired = {trace.rule for context in inspection.contexts for trace in context.rule_traces if trace.fired}
-    fragments: list[Fragment] | None = None
+    fragments = cache(lambda: _all_fragments(inspection))  # only if a target needs them
     for rule in rules:
         for effect in _effects(rule):
             if effect.action == "always_include" and rule.name in fired:
@@ -43,11 +44,9 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
                     message = f"rule {rule.name}: {effect.action} {effect.target}: this profile has no such layer"
                     yield note_finding(rule.path, rule.line, message, "leave it if the rule serves another profile")
                 continue
-            if effect.target.kind not in {"path", "heading-path"} and fragments is None:
-                fragments = _all_fragments(inspection)
-            if not _has_target(effect, inspection, fragments or []):
+            if not _has_target(effect, inspection, fragments):
                 message = f"rule {rule.name}: {effect.action} {effect.target}: nothing in the workspace is that"
-                hint = _target_hint(effect, inspection, fragments or [])
+                hint = _target_hint(effect, inspection, fragments)
                 yield warning_finding(rule.path, rule.line, message, hint)
 
 
@@ -70,7 +69,7 @@ def _all_fragments(inspection: Inspection) -> list[Fragment]:
     return fragments
 
 
-def _has_target(effect: Effect, inspection: Inspection, fragments: list[Fragment]) -> bool:
+def _has_target(effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]) -> bool:
     target = effect.target
     if target.kind == "heading-path":
         document = included_file(inspection.workspace, target.value)
@@ -78,10 +77,10 @@ def _has_target(effect: Effect, inspection: Inspection, fragments: list[Fragment
     if target.kind == "path":
         is_listed = inspection.workspace.list(target.value) or list_archived(inspection.workspace, target.value)
         return bool(is_listed) or any(glob_matches(target.value, path) for path in inspection.documents)
-    return any(is_target(target, item_facts(fragment)) for fragment in fragments)
+    return any(is_target(target, item_facts(fragment)) for fragment in fragments())
 
 
-def _target_hint(effect: Effect, inspection: Inspection, fragments: Iterable[Fragment]) -> str:
+def _target_hint(effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]) -> str:
     target = effect.target
     if target.kind == "path":
         return path_hint(target.value, inspection)
@@ -92,7 +91,7 @@ def _target_hint(effect: Effect, inspection: Inspection, fragments: Iterable[Fra
         titles = [title[1] for title in map(heading, document.text.split("\n")) if title]
         near = nearest(target.heading, titles)
     else:
-        facts = (item_facts(fragment).get(target.kind, ()) for fragment in fragments)
+        facts = (item_facts(fragment).get(target.kind, ()) for fragment in fragments())
         groups = ((fact,) if isinstance(fact, str) else fact for fact in facts)
         near = nearest(target.value, sorted({name for group in groups for name in group if name}))
     return f"did you mean {near}?" if near else "put the name right, or take it out of the rule"

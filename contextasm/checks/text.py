@@ -297,7 +297,7 @@ def _quoted(words: str) -> str:
 MIN_PRIVATE_LENGTH = 16
 """Least number of characters of a line that counts; shorter ones may be anywhere."""
 
-_LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
+LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
 
 
 def check_private_blocks(inspection: Inspection) -> Iterator[Finding]:
@@ -335,4 +335,4 @@ def _private_lines(inspection: Inspection) -> Mapping[str, str]:
 
 
 def _comparable(line: str) -> str:
-    return fold_text(_LINE_MARKS.sub("", attributes(line)[0]))
+    return fold_text(LINE_MARKS.sub("", attributes(line)[0]))

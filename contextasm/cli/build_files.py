@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from contextasm.cli.output import format_json, progress_line, write_stderr, write_stderr_lines
+from contextasm.config.build import PreparedBuild
 from contextasm.model import Context, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import (
     REPORTS,
     OutputFile,
@@ -21,11 +23,9 @@ from contextasm.workspace.outputs import (
 )
 
 if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
     from contextasm.rendering.prometheus import BuildTimes
-    from contextasm.workspace.folder import Folder
 
-Reports = Mapping[str, Callable[[], str]]
+Reports = Mapping[str, str]
 """The texts of the other files of a build, by their kinds (`workspace.outputs.REPORTS`)."""
 
 
@@ -70,9 +70,6 @@ class RequestedFiles(NamedTuple):
     @property
     def any_missing(self) -> bool:
         """Whether a file to write does not exist, or has no managed block yet."""
-        if not self.targets:
-            return False
-
         return any(map(is_missing, self.targets))
 
     def check(self, text: str, *, force: bool) -> int:
@@ -96,9 +93,6 @@ class RequestedFiles(NamedTuple):
         If one has a managed block, the lock of the workspace is held: its other text must not change before it is
         written. Raises `ContextasmError` for a file that can't be written, before any is.
         """
-        if not self.targets:
-            yield ()
-            return
         files = self._settle(text, reports, force=force)  # once before the lock: a refused build makes no lock file
         if any(target.managed for target in self.targets):
             with _lock(workspace, quiet=quiet):
@@ -109,7 +103,7 @@ class RequestedFiles(NamedTuple):
     def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
         files = (
             *(pending_write(target, as_bytes(text), force=force) for target in self._texts),
-            *((target, as_bytes(reports[target.kind]())) for target in self.targets if target.kind in REPORTS),
+            *((target, as_bytes(reports[target.kind])) for target in self.targets if target.kind in REPORTS),
         )
         for target, _ in files:
             refuse_unwritable(target.path)
@@ -134,9 +128,6 @@ def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
 
 def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
     """Write the files whose bytes differ."""
-    if not files:
-        return
-
     for target, data in files:
         changed = write(target.path, data)
         if not quiet and target.kind not in REPORTS:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 UNUSED = ("bz2", "ipaddress", "linecache", "lzma", "shellingham", "subprocess", "textwrap", "tokenize")
 """Modules that typer, and what it imports, import at their tops, and that a build never uses (`-X importtime`)."""

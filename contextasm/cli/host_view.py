@@ -5,31 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
 from contextasm.checks.hosts.report import lost_tokens
-from contextasm.cli.options import flag_names
+from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
 from contextasm.config.hosts.loader import load_host, shipped_hosts
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
 
 HostOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help=f"Apply the loading rules of this host: {', '.join(shipped_hosts())}."),
+    str | None, Flag("", "NAME", f"Apply the loading rules of this host: {', '.join(shipped_hosts())}.")
 ]
 HostFileOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="With --host, look at this file outside the folder, too; repeatable."),
+    tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
 ]
-
-WITH_HOST = ("workspace",)
-"""Fields of `Options` that go with `--host`."""
 
 
 def read_host(host: str, outside: Sequence[str], options: Options) -> HostReading:
@@ -37,9 +30,7 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
 
     Raises `ContextasmError`, also for options of a request: no build is made.
     """
-    typed = [field for field, value in options._asdict().items() if value and field not in WITH_HOST]
-    if typed:
-        raise ContextasmError(flag_names(typed[0])[0], "does not go with --host", "leave it out: nothing is built")
+    refuse_given(typed_flags(options), "--host", "leave it out: nothing is built")
     process = process_environment()
     folder = process.folder / (options.workspace or process.environment.get("CTXASM_WORKSPACE") or "")
     if not folder.is_dir():
@@ -47,7 +38,7 @@ def read_host(host: str, outside: Sequence[str], options: Options) -> HostReadin
     return read_host_files(load_host(host, "--host"), folder, outside)
 
 
-def refuse_host_files(host: str | None, outside: Sequence[str] | None) -> None:
+def refuse_host_files(host: str | None, outside: Sequence[str]) -> None:
     """Raise `ContextasmError` for files outside the folder without a host that loads them."""
     if outside and host is None:
         raise ContextasmError("--host-file", "goes with --host only", "name the host with --host")
@@ -74,7 +65,7 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
     rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
     write_stdout(format_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)))
     lost = [
-        [f"{file.path}:{section.first}", str(section.last), f"{_tokens([section]):,}", section.heading or "-"]
+        [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]
         for file in reading.files
         for section in _lost(file)
     ]
@@ -87,12 +78,8 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
     return [section for part in file.lost_parts for section in part]
 
 
-def _tokens(sections: Sequence[LostSection]) -> int:
-    return lost_tokens(sections)
-
-
 def _file_row(file: LoadedFile) -> Sequence[str]:
-    lost = _tokens(_lost(file))
+    lost = lost_tokens(_lost(file))
     why = f"cut at {file.limit}" if lost else ""
     return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
 
@@ -149,7 +136,7 @@ class UnreadFileData(TypedDict):
 
 
 class HostDocument(TypedDict):
-    """What a host loads by itself, as `ctxasm explain --host --json` prints it."""
+    """The files that a host loads by itself, as `ctxasm explain --host --json` prints them."""
 
     schema: Literal["ctxasm.host/1"]
     host: str
@@ -177,6 +164,6 @@ def _reading_data(reading: HostReading) -> dict[str, object]:
 
 def _file_data(file: LoadedFile) -> dict[str, object]:
     sections = _lost(file)
-    lost = [section._asdict() | {"tokens": _tokens([section])} for section in sections]
+    lost = [section._asdict() | {"tokens": lost_tokens([section])} for section in sections]
     rule = {"source": file.rule.source, "date": file.rule.date}
-    return file._asdict() | rule | {"outcome": _outcome(file), "lost_tokens": _tokens(sections), "lost": lost}
+    return file._asdict() | rule | {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost}

@@ -9,20 +9,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING
 
+from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Problem
 from contextasm.rendering.wording import problem_line
+from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
+from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes, emit
-
-if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
+from contextasm.workspace.reading import too_large
 
 
 def read_stdin(where: str, kind: str) -> str:
     """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
-    from contextasm.workspace.reading import too_large
-
     try:
         data = sys.stdin.buffer.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
@@ -40,16 +38,11 @@ def read_stdin(where: str, kind: str) -> str:
 
 def shown(text: str) -> str:
     """The text as people may see it: without hidden and control characters and commands of CI, its secrets masked."""
-    from contextasm.text.cleaning.clean import clean_text, without_ci_commands
-
     return without_ci_commands(clean_text(text).text)
 
 
 def shown_line(message: str) -> str:
     """The message as people may see it, in one line even if the names in it hold line breaks."""
-    from contextasm.text.cleaning.clean import clean_text, without_ci_commands
-    from contextasm.text.names.templates import one_line
-
     return without_ci_commands(one_line(clean_text(message).text))
 
 
@@ -146,7 +139,6 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     """
     if not is_rich_terminal():
         return format_plain_table(header, rows, right)
-    from contextasm.text.cleaning.clean import without_ci_commands
 
     rows = _clean_rows(rows)
     from io import StringIO
@@ -172,14 +164,11 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns of plain text, also on a terminal; `right` as in `format_table`."""
     from contextasm.rendering.tables import format_columns
-    from contextasm.text.cleaning.clean import without_ci_commands
 
     return without_ci_commands(format_columns(header, _clean_rows(rows), right))
 
 
 def _clean_rows(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    from contextasm.text.cleaning.clean import clean_text
-    from contextasm.text.names.templates import one_line
 
     return [[one_line(clean_text(cell).text) for cell in row] for row in rows]
 
@@ -208,7 +197,6 @@ def format_json(document: type, values: object, indent: int | None = 2) -> str:
     import json  # here: most builds write no JSON
 
     from contextasm.rendering.json_codec import to_json
-    from contextasm.text.cleaning.clean import clean_value
 
     data = clean_value(to_json(document, values), CLEAN, 1, [])
     return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
 from contextasm.cli.output import show_problems, write_stderr
+from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.memories.owner import find_owner, ids_of_folders
+from contextasm.model import Memory
 from contextasm.text.memories.writer import storable_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import Journal, Recovery, is_unfinished, recovery_text
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.folder import Folder
 
 OWNER = ("agent", "team", "workspace")
@@ -15,6 +25,21 @@ READ_OWNER = (*OWNER, "offline")
 """Fields of `Options` of commands that read an owner's memories."""
 
 OWNER_AND_DAY = (*OWNER, "date", "tz")
+
+
+MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")]
+
+
+def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:
+    """The workspace, and the memories of an id in the folder of the named owner, or of all owners, at least one.
+
+    Problems of a shared store are shown. Raises `ContextasmError` for an unknown id.
+    """
+    process = process_environment()
+    owner = find_owner(options, process, needed=False, reads_memories=True)
+    show_problems(owner.problems)
+    ids = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process))
+    return owner.workspace, ids.find(name)
 
 
 def typed_text(text: str, where: str, *, masked: bool = False) -> str:

@@ -49,7 +49,7 @@ def write_page(page: OutputFile, text: str) -> None:
 def refuse_personal(records: Sequence[OpenedRecord], options: Options) -> None:
     """Raise `ContextasmError` for a personal record, unless the page is asked to be personal, too."""
     for opened in records:
-        if opened.record.request.audience == PERSONAL != options.audience:
+        if opened.record.context.request.audience == PERSONAL != options.audience:
             what = "this record may hold private parts, and a page is shared"
             hint = "add --audience personal for a page of your own, or record the build with --audience shared"
             raise ContextasmError(str(opened.path), what, hint)

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.config.profiles.overrides import with_detected_profile, workspace_profiles
+from contextasm.config.profiles.overrides import ProfileReader, with_detected_profile
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.sources.instructions import read_all_instruction_files, read_instruction_files
 from contextasm.text.data.lock_file import parse_lock, quoted_path
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.places import RULE_FILES, any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, placeholders
-from contextasm.workspace.recording import ChangedInput, answer_digest
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
-    from contextasm.workspace.recording import RecordingWorkspace
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import ChangedInput, RecordingWorkspace, answer_digest
 
 KIND_WORDS = {
     "changed": "is not as it was when it was reviewed",
@@ -64,9 +60,9 @@ def instructing_files(workspace: Folder, options: Options, process: ProcessEnvir
     settings_file = load_settings_file(workspace)
     typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
     _, detected = with_detected_profile({**typed}, settings_file, workspace)
-    files: dict[str, str] = {}
     layers: list[Layer] = []
-    for profile in workspace_profiles(typed, settings_file, workspace, process, files):
+    reader = ProfileReader(settings_file, workspace, process)
+    for profile in reader.all_named(typed):
         layers += profile.layers
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
     locked = [layer for layer in layers if is_locked(layer)]
@@ -77,7 +73,7 @@ def instructing_files(workspace: Folder, options: Options, process: ProcessEnvir
         if any(source.uses_open for source in layer.query.traits):
             found, _, _ = read_all_instruction_files(workspace, _templates(layer))
             paths |= {file.document.path for file in found}
-    instructing = sorted({*paths, *(path for path in files if not os.path.isabs(path))})
+    instructing = sorted({*paths, *(path for path in reader.digests if not os.path.isabs(path))})
     return instructing, detected
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
 from contextasm.config.input.settings import FILE, Setting
@@ -18,6 +18,7 @@ from contextasm.model import (
     Problem,
     Profile,
     Request,
+    RuleEvaluation,
     SemanticSimilarity,
     Summarizer,
     TokenCounter,
@@ -28,10 +29,6 @@ from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_coun
 from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
-
-if TYPE_CHECKING:
-    from contextasm.model import RuleEvaluation
-
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
 """Counters by the name of their tokenizer, each with its cache of counts; None for the estimate."""
@@ -128,8 +125,8 @@ def evaluate_rules(
 
     rules = load_rules(recording, settings_file)
     if any(rule.cap or rule.set_priority for rule in rules):
-        rules = resolve_rule_layers(rules, profile, workspace)
-    return evaluate(rules, gather_facts(rules, request, variables, process.environment, Path(workspace.root)))
+        rules = tuple(resolve_rule_layers(rules, profile, workspace))
+    return evaluate(rules, gather_facts(rules, request, variables, process.environment, workspace.root))
 
 
 def evaluate_for_owners(
@@ -145,7 +142,7 @@ def evaluate_for_owners(
 
     rules = [rule for rule, _ in prepared.build.rules.verdicts]
     variables = _parse_variables(prepared.options.variables)
-    root = Path(prepared.workspace.root)
+    root = prepared.workspace.root
     facts = gather_facts(rules, prepared.build.request, variables, process.environment, root)
     return lambda agent, team: evaluate(rules, {**facts, "agent": agent, "team": team})
 
@@ -207,7 +204,7 @@ def make_summarizer(
 ) -> Summarizer | None:
     """The summarizer of `ctxasm.yaml`; None if it names none.
 
-    Under a deadline, `seconds` from the start of a build, its time ends with the share that assembly has of it.
+    If a build has a deadline after `seconds`, the summarizer has only the part of them that no source may use.
     """
     if settings_file.get("summarizer") is None:
         return None

@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.settings import FILE, LOCK_FILE
 from contextasm.config.input.yaml_loader import YamlMapping
-from contextasm.config.keys.outputs import Output, parse_outputs
+from contextasm.config.keys.outputs import usable_outputs
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.loader import load_profile, profile_files
-from contextasm.model import ContextasmError, Layer, Profile, Request
+from contextasm.model import ContextasmError, Layer, Request
 from contextasm.text.names.places import AGENT_FILES, FEEDBACK_FILES, RULE_FILES
 from contextasm.text.names.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import InputFiles, InputPattern
 
-_SETTINGS = "ctxasm reads its settings from this file"
-_RULES = "ctxasm reads rules from this file"
-_FEEDBACK = "ctxasm feedback keeps what people said of builds here"
-_LOCK = "ctxasm lock keeps the digests of reviewed files here"
-_PROFILE = "ctxasm reads a profile from this file"
 _PROGRAM = f"{FILE} names this file as a part of a program or model"
 _OWN = "ctxasm stores data of its own here"
-_GIT = "git stores data of its own here"
 
 _OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", ".gitignore")
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
@@ -49,18 +44,18 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     workspace = prepared.workspace
     root = Path(workspace.root)
     settings_file = prepared.settings_file
-    outputs = _outputs(settings_file)
+    outputs = usable_outputs(settings_file)
     setting = prepared.settings["profile"]
     used = str(setting.value), root if setting.origin.startswith(FILE) else folder
-    listed = [(dict(output.words)["profile"], root) for output in outputs if "profile" in dict(output.words)]
-    names = dict.fromkeys((used, *listed))
+    listed = [dict(output.words).get("profile") for output in outputs]
+    names = dict.fromkeys((used, *((name, root) for name in listed if name)))
     layers = [*prepared.build.profile.layers, *(layer for name in names for layer in _layers(name, settings_file))]
     patterns = (
         *_instruction_files(prepared),
-        InputPattern(FILE, _SETTINGS),
-        InputPattern(RULE_FILES, _RULES),
-        InputPattern(LOCK_FILE, _LOCK),
-        InputPattern(FEEDBACK_FILES, _FEEDBACK),
+        InputPattern(FILE, "ctxasm reads its settings from this file"),
+        InputPattern(RULE_FILES, "ctxasm reads rules from this file"),
+        InputPattern(LOCK_FILE, "ctxasm lock keeps the digests of reviewed files here"),
+        InputPattern(FEEDBACK_FILES, "ctxasm feedback keeps what people said of builds here"),
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )
@@ -72,13 +67,6 @@ def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
     )
 
 
-def _outputs(settings_file: YamlMapping) -> Sequence[Output]:
-    try:
-        return parse_outputs(settings_file)
-    except ContextasmError:  # `check` reports it, and no build depends on it.
-        return ()
-
-
 def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
     """The layers of a profile and of its strategies, as written and as the settings change them."""
     try:
@@ -88,14 +76,8 @@ def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
         return
     for variant in (profile, *(strategy for _, strategy in profile.strategies)):
         yield from variant.layers
-        yield from _changed_layers(variant, settings_file)
-
-
-def _changed_layers(profile: Profile, settings_file: YamlMapping) -> Sequence[Layer]:
-    try:
-        return with_layer_changes(profile, settings_file.get("layers"), "layers", new=False).layers
-    except ContextasmError:  # Changes of layers that another profile has.
-        return ()
+        with suppress(ContextasmError):  # The changes may be of layers that another profile has.
+            yield from with_layer_changes(variant, settings_file.get("layers"), "layers", new=False).layers
 
 
 def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
@@ -106,10 +88,8 @@ def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[Input
             for path in _paths(template, request):
                 yield InputPattern(path, what, is_text, is_text and not is_pattern(template))
             if "{agent}" in template:
-                for owner_file in AGENT_FILES:
-                    what_else = "a context is made of this file, too: each agent has one"
-                    for path in _paths(owner_file, request):
-                        yield InputPattern(path, what_else, takes_block=True, takes_new_file=True)
+                agent_files = (path for owner_file in AGENT_FILES for path in _paths(owner_file, request))
+                yield from (_text_file(path, "each agent has one") for path in agent_files)
 
 
 def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
@@ -119,9 +99,13 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
         if any(source.uses_open for source in layer.query.traits):
             from contextasm.retrieval.sources.instructions import read_instruction_files  # here: few profiles have any
 
-            what = f"a context is made of this file, too: layer {layer.id} reads it"
-            for path in read_instruction_files(build.workspace, layer, build.request)[2]:
-                yield InputPattern(path, what, takes_block=True, takes_new_file=True)
+            paths = read_instruction_files(build.workspace, layer, build.request)[2]
+            yield from (_text_file(path, f"layer {layer.id} reads it") for path in paths)
+
+
+def _text_file(path: str, why: str) -> InputPattern:
+    what = f"a context is made of this file, too: {why}"
+    return InputPattern(path, what, takes_block=True, takes_new_file=True)
 
 
 def _paths(template: str, request: Request) -> Sequence[str]:
@@ -137,17 +121,17 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
     for rule, _ in verdicts:
         for target in rule.include:
             if target.kind in {"path", "heading-path"}:
-                what = f"a context is made of this file, too: rule {rule.name} includes it"
-                yield InputPattern(target.value, what, takes_block=True, takes_new_file=True)
+                yield _text_file(target.value, f"rule {rule.name} includes it")
 
 
 def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
     """Files and folders that no layer reads, but something else does."""
     for name, folder in names:
-        yield from ((str(path), _PROFILE) for path in profile_files(name, folder))
+        yield from ((str(path), "ctxasm reads a profile from this file") for path in profile_files(name, folder))
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
     yield f"{root}/{JOURNAL_FOLDER}", _OWN
-    yield from ((f"{folder}/.git", _GIT) for folder in (root, *root.parents) if os.path.lexists(f"{folder}/.git"))
+    repositories = [f"{folder}/.git" for folder in (root, *root.parents)]
+    yield from ((path, "git stores data of its own here") for path in repositories if os.path.lexists(path))
     for key in ("embedder", "summarizer"):
         table = settings_file.get(key)
         if isinstance(table, YamlMapping):

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from contextasm.config.build import (
     Counters,
@@ -21,11 +20,11 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.input import values
-from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline, parse_filters
+from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
 from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import layer_settings, limit_layers, resolve_profile, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, with_detected_profile
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -34,23 +33,21 @@ from contextasm.model import (
     ContextasmError,
     Data,
     Document,
+    Filters,
     Parse,
-    Problem,
     Profile,
     Request,
+    Rule,
+    TokenCounter,
     Workspace,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data
-from contextasm.workspace.cache import index_database, is_cache_allowed
+from contextasm.workspace.cache import TokenCountCache, index_database, is_cache_allowed
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files
+from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
-
-if TYPE_CHECKING:
-    from contextasm.model import Rule, TokenCounter
-    from contextasm.workspace.cache import TokenCountCache
-    from contextasm.workspace.outputs import OutputFile
 
 
 def process_environment() -> ProcessEnvironment:
@@ -81,18 +78,24 @@ def prepare_build(
     """
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
     config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
-    configuration = _load_configuration(options, process, workspace, config, stored_profile, targets)
-    store_problems = _store_problems(workspace, configuration.settings_file, process, options)
-    options = _cleaned_options(options, configuration.settings)
+    settings_file = load_settings_file(config)
+    settings = _typed_settings(options, process, settings_file, workspace, targets)
+    settings, detected = with_detected_profile(settings, settings_file, workspace)
+    reader = ProfileReader(settings_file, workspace, process)
+    whole = stored_profile or reader.resolve(settings)
+    store = attach_store(workspace, settings_file, process, offline=options.offline)
+    store_problems = store.refresh() if store else ()
+    options = _cleaned_options(options, settings)
+    profile = restrict_profile(limit_layers(whole, options))
+    settings |= layer_settings(profile, settings_file, options)
     # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
-    configuration = configuration.restricted(restrict_profile, options).settled(recording, process)
-    settings_file, settings = configuration.settings_file, configuration.settings
+    _settle(settings, profile, whole, recording, process)
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
-    request = _resolve_request(options, configuration, workspace, recording, process.environment)
-    rules = evaluate_rules(config, workspace, settings_file, options, request, process, configuration.whole)
+    request = _resolve_request(options, settings, profile, workspace, recording, process.environment)
+    rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
     build = Build(
         workspace=recording,
-        profile=configuration.profile,
+        profile=profile,
         request=request,
         counter=counter,
         rules=rules,
@@ -102,9 +105,37 @@ def prepare_build(
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules)),
     )
-    digests = configuration.digests | {path: answer_digest(read) for path, read in config.reads.items()}
-    options, detected = _request_options(options, request), configuration.detected
+    digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
+    options = _request_options(options, request)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detected)
+
+
+def _typed_settings(
+    options: Options,
+    process: ProcessEnvironment,
+    settings_file: YamlMapping,
+    workspace: Folder,
+    targets: Sequence[OutputFile],
+) -> dict[str, Setting]:
+    shared_by = ""
+    if targets:
+        from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
+
+        shared_by = sharing_option(settings_file, workspace.root, targets)
+    return resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
+
+
+def _settle(
+    settings: dict[str, Setting], profile: Profile, whole: Profile, workspace: Workspace, process: ProcessEnvironment
+) -> None:
+    """Put the budget, the agent and the day into the settings that are meant if none is named.
+
+    `whole` is the profile before options leave out or limit layers. Raises `ContextasmError`.
+    """
+    settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
+    settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole)
+    check_team(settings["team"], profile, workspace, whole)
+    settings["date"] = resolve_date(settings, process)
 
 
 def _request_options(options: Options, request: Request) -> Options:
@@ -112,66 +143,10 @@ def _request_options(options: Options, request: Request) -> Options:
     return options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
 
 
-def _store_problems(
-    workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, options: Options
-) -> Sequence[Problem]:
-    """Bring the mirror of the shared store up to date, if there is one; the problems with that."""
-    overlay = attach_store(workspace, settings_file, process, offline=options.offline)
-    return overlay.refresh() if overlay else ()
-
-
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:
     # They are shown, recorded, and sent to an embedder.
     cleaning = Cleaning(secrets="keep") if settings["privacy"].value == "off" else CLEAN
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
-
-
-class _Configuration(NamedTuple):
-    """Settings and profile of a build."""
-
-    settings_file: YamlMapping
-    settings: dict[str, Setting]
-    whole: Profile
-    """The profile before options leave out or limit layers."""
-    profile: Profile
-    digests: dict[str, str]
-    """SHA-256 of each file that the profile is made of, by path."""
-    detected: str
-    """The words that report the profile of a folder without settings; empty for any other."""
-
-    def restricted(self, restrict_profile: Callable[[Profile], Profile], options: Options) -> _Configuration:
-        """The same with the changes that options and a command make to the profile, and with its own settings."""
-        profile = restrict_profile(limit_layers(self.whole, options))
-        settings = self.settings | layer_settings(profile, self.settings_file, options)
-        settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
-        return self._replace(settings=settings, profile=profile)
-
-    def settled(self, workspace: Workspace, process: ProcessEnvironment) -> _Configuration:
-        """The same with the agent and the day that are meant if none is named. Raises `ContextasmError`."""
-        agent = resolve_agent(self.settings["agent"], self.profile, workspace, self.whole)
-        check_team(self.settings["team"], self.profile, workspace, self.whole)
-        return self._replace(settings=self.settings | {"agent": agent, "date": resolve_date(self.settings, process)})
-
-
-def _load_configuration(
-    options: Options,
-    process: ProcessEnvironment,
-    workspace: Folder,
-    config: Workspace,
-    stored_profile: Profile | None,
-    targets: Sequence[OutputFile],
-) -> _Configuration:
-    settings_file = load_settings_file(config)
-    shared_by = ""
-    if targets:
-        from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
-
-        shared_by = sharing_option(settings_file, workspace.root, targets)
-    settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
-    settings, detected = with_detected_profile(settings, settings_file, workspace)
-    digests: dict[str, str] = {}
-    whole = stored_profile or resolve_profile(settings, settings_file, workspace, process, digests)
-    return _Configuration(settings_file, settings, whole, whole, digests, detected)
 
 
 def _memory_indexes(workspace: Folder, process: ProcessEnvironment) -> MemoryIndexes | None:
@@ -192,13 +167,15 @@ def _load_counter_once(
 
 def _resolve_request(
     options: Options,
-    configuration: _Configuration,
+    settings: Mapping[str, Setting],
+    profile: Profile,
     workspace: Folder,
     recording: Workspace,
     environment: Mapping[str, str],
 ) -> Request:
     """The request of the settled settings; its topic is the current goal if none is typed."""
-    settings, profile = configuration.settings, configuration.profile
+    since = values.parse_day(options.since, "--since").isoformat() if options.since else ""
+    exclude = tuple(id_or_path(workspace, text) for text in options.exclude)
     day = settings["date"].value
     assert isinstance(day, date)
     request = Request(
@@ -213,12 +190,7 @@ def _resolve_request(
         open=tuple(workspace.relative(path) for path in options.open),
         changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
         additional=options.additional or "",
-        filters=parse_filters(
-            options.since,
-            options.event_types,
-            options.entity_types,
-            [id_or_path(workspace, text) for text in options.exclude],
-        ),
+        filters=Filters(since, options.event_types, options.entity_types, exclude),
         privacy=str(settings["privacy"].value),
         prefer=options.prefer,
         audience=str(settings["audience"].value),

@@ -1,4 +1,4 @@
-"""The folder of a workspace, opened: with the mirror of its shared store in place of the store's homes."""
+"""The folder of a workspace, opened: with the replica of its shared store in place of the files of these owners."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | N
     return find_detected(process.folder, process.environment, profile)
 
 
-def open_mirrored_folder(root: Path, process: ProcessEnvironment, *, offline: bool) -> Folder:
-    """The workspace at `root`, with the mirror of its shared store in place of the store's homes, as it is.
+def open_with_replica(root: Path, process: ProcessEnvironment, *, offline: bool) -> Folder:
+    """The workspace at `root`, with the replica of its shared store as it is.
 
     Settings that can't be used count as none: a build reports them. Raises `ContextasmError` for no folder.
     """
@@ -61,10 +61,10 @@ def open_mirrored_folder(root: Path, process: ProcessEnvironment, *, offline: bo
 def attach_store(
     workspace: Folder, settings_file: YamlMapping, process: ProcessEnvironment, *, offline: bool
 ) -> Overlay | None:
-    """Lay the mirror of the shared store over a workspace; None without a store, and for a revision.
+    """Lay the replica of the shared store over a workspace; None without a store, and for a revision.
 
-    No server is asked before the mirror is refreshed, and with `offline` none is. Raises `ContextasmError` for settings
-    of a store that can't be used.
+    No server is asked before the replica is refreshed, and with `offline` none is. Raises `ContextasmError` for
+    settings of a store that can't be used.
     """
     if settings_file.get("memories") is None:
         return None

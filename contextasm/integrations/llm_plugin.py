@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import llm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from contextasm.api import RequestOptions
     from contextasm.model import Context
 
@@ -70,15 +70,24 @@ def ctxasm_build(agent: str = "", team: str = "", topic: str = "", budget: str =
 
 def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> str:
     """Find the memories of a workspace that match a query: one a line, with its id and place."""
-    from contextasm import ContextasmError, api
+    from contextasm import api
+
+    with _plain_errors():
+        hits = api.search(query, everywhere=not (agent or team), top=top, **_request(agent, team or None)).hits
+    return "\n".join(f"{memory.id} {memory.path}:{memory.line} {memory.text}" for memory, _ in hits)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Raise the errors of this package as `ValueError`, which `llm` prints as one line."""
+    from contextasm import ContextasmError
     from contextasm.text.cleaning.clean import message_line
     from contextasm.text.names.templates import one_line
 
     try:
-        hits = api.search(query, everywhere=not (agent or team), top=top, **_request(agent, team or None)).hits
+        yield
     except ContextasmError as error:
         raise ValueError(one_line(message_line(str(error)))) from error
-    return "\n".join(f"{memory.id} {memory.path}:{memory.line} {memory.text}" for memory, _ in hits)
 
 
 def _context(argument: str) -> Context:
@@ -89,15 +98,11 @@ def _build(request: RequestOptions) -> Context:
     """The context; its problems go to standard error. Raises `ValueError`, which `llm` prints as one line."""
     import sys
 
-    from contextasm import ContextasmError, api
+    from contextasm import api
     from contextasm.rendering.wording import problem_line
-    from contextasm.text.cleaning.clean import message_line
-    from contextasm.text.names.templates import one_line
 
-    try:
+    with _plain_errors():
         context = api.build(**request)
-    except ContextasmError as error:
-        raise ValueError(one_line(message_line(str(error)))) from error
     for problem in context.problems:
         print(f"ctxasm: warning: {problem_line(problem)}", file=sys.stderr)  # noqa: T201 - llm has no other way
     return context

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from threading import Lock, Thread
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -28,7 +28,7 @@ from contextasm.integrations.mcp_answers import (
     problem_words,
 )
 from contextasm.model import Context, ContextasmError, Memory
-from contextasm.rendering.documents import decision_data
+from contextasm.rendering.documents import decision_data, hit_data
 from contextasm.rendering.wording import receipt
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, MOST_ITEMS
@@ -129,7 +129,7 @@ class ServedTools:
             ),
         ] = "",
     ) -> Explanation:
-        """What a context holds and what it leaves out: a decision with its reason for each fragment."""
+        """The fragments that a context shows and leaves out: a decision with its reason for each."""
         with self._lock:
             context = api.explain(**self.served.request(agent, team, topic, budget))
         decisions = [decision_data(each) for each in context.decisions if _is_at(place, each)]
@@ -153,20 +153,7 @@ class ServedTools:
         """The memories that match a query best, with the parts of their scores."""
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team))
-        hits: list[Hit] = []
-        for memory, score in result.hits:
-            parts = dict(score)
-            total = parts.pop("total")
-            hit = Hit(
-                id=memory.id,
-                path=memory.path,
-                line=memory.line,
-                type=memory.type,
-                text=memory.text,
-                score=total,
-                parts=parts,
-            )
-            hits.append(hit)
+        hits = [cast("Hit", hit_data(*hit)) for hit in result.hits]
         return Hits(hits=hits, searched=result.searched, problems=problem_words(result.problems))
 
     def remember(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.config.profiles.overrides import resolve_profile, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader, with_detected_profile
 from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
@@ -65,7 +65,7 @@ def _private_count(workspace: Folder, visible: Document, count: int) -> int:
     return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
 
 
-def private_line_finder(workspace: Folder, home: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
+def private_line_finder(workspace: Folder, owner: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
     """A function that gives the private lines of an owner's files, for memories that become pages of a store.
 
     They are the ones that a shared context lacks, except in files of a private layer that reads the pages, too: this
@@ -74,7 +74,7 @@ def private_line_finder(workspace: Folder, home: str, options: Options, process:
     profile = _resolve_profile(workspace, options, process)
 
     def is_of_files(template: str) -> bool:
-        return not glob_matches(any_owner_pattern(template), f"{home}/memories/0.md")
+        return not glob_matches(any_owner_pattern(template), f"{owner}/memories/0.md")
 
     layers = [
         layer._replace(query=layer.query._replace(paths=tuple(filter(is_of_files, layer.query.paths))))
@@ -96,7 +96,7 @@ def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnviro
     settings_file = load_settings_file(workspace)
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
     settings, _ = with_detected_profile(settings, settings_file, workspace)
-    return resolve_profile(settings, settings_file, workspace, process, {})
+    return ProfileReader(settings_file, workspace, process).resolve(settings)
 
 
 def _visible_workspace(workspace: Folder, profile: Profile, audience: str) -> Workspace:

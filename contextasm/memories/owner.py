@@ -11,7 +11,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_inner_paths
 from contextasm.config.owners import only_agent, owner_folder, owner_names
-from contextasm.config.profiles.overrides import resolve_profile
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import ContextasmError, FileIds, FolderFacts, Problem, StoredFacts
@@ -41,7 +41,7 @@ def find_owner(
 ) -> Owner:
     """The agent, or the team if the options name only a team.
 
-    For who reads memories, the mirror of a shared store is brought up to date.
+    For who reads memories, the replica of a shared store is brought up to date.
     The agent is the one that an option, a variable or the settings name, else the only one of the workspace. If none
     is needed, only the options count. Raises `ContextasmError` for an unknown name.
     """
@@ -119,6 +119,6 @@ def _is_read_as_memories(workspace: Folder, path: str, process: ProcessEnvironme
         return True
     settings_file = load_settings_file(workspace)
     settings = resolve_settings({}, process.environment, settings_file)
-    profile = resolve_profile(settings, settings_file, workspace, process, {})
+    profile = ProfileReader(settings_file, workspace, process).resolve(settings)
     layers = [layer for layer in profile.layers if any(source.holds_memories for source in layer.query.traits)]
     return any(glob_matches(any_owner_pattern(pattern), path) for layer in layers for pattern in layer.query.paths)

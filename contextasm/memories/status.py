@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory
+from contextasm.rendering.json_codec import INLINE
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
@@ -32,12 +33,19 @@ STEPS: Mapping[str, StatusStep] = {
 """The steps by the name of their action (digest 5.2, 004-7: `active` counts as approved, `review` as a draft)."""
 
 
+class StatusChange(NamedTuple):
+    """One memory whose status was set."""
+
+    memory: Annotated[Memory, INLINE]
+    """As it is now."""
+    status_before: str
+    """The status that it had; the same if nothing has changed."""
+
+
 def change_status(
     workspace: Folder, names: Sequence[str], action: str, owner: str = "", stored_ids: FolderOfIds | None = None
-) -> list[tuple[Memory, Memory]]:
+) -> list[StatusChange]:
     """Make the step `action` with each memory that is named by its id; all of them, or none.
-
-    Gives each memory as it was and as it is, in the order of the names.
 
     `owner` is the folder of one owner; empty for all owners. `stored_ids` spares reading files.
 
@@ -57,7 +65,8 @@ def change_status(
             change(memory)  # raises before anything is written
         pairs = [pair for storage, part in by_storage(workspace, memories) for pair in storage.change(part, change)]
     order = [memory.id for memory in memories]
-    return sorted(pairs, key=lambda pair: order.index(pair[0].id))
+    pairs.sort(key=lambda pair: order.index(pair[0].id))
+    return [StatusChange(after, before.status) for before, after in pairs]
 
 
 def _refuse_other_status(memory: Memory, step: StatusStep) -> None:

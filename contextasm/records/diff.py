@@ -7,21 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Literal, NamedTuple, TypedDict
 
 from contextasm.model import Context, Decision, timed_out_layers
-from contextasm.rendering.context_page import MAX_FILES_BYTES, MAX_LINE, owner_words, problem_section, request_line
+from contextasm.rendering.context_page import (
+    MAX_FILES_BYTES,
+    MAX_LINE,
+    owner_words,
+    problem_section,
+    request_line,
+    run_of_lines,
+)
 from contextasm.rendering.json_codec import Count, Day, Digest
 from contextasm.rendering.page import (
     MAX_BEGINNING,
     MAX_FRAGMENT_BYTES,
     MAX_FRAGMENTS,
+    FragmentKey,
     FragmentTexts,
     element,
     layer_bars,
     layer_table,
     limit_words,
-    lines_of_text,
+    numbered,
     page,
     words,
 )
@@ -30,7 +39,7 @@ from contextasm.rendering.wording import reason_words
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
 
-KINDS = ("entered", "left", "shortened", "lengthened", "moved", "changed")
+ShiftKind = Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
 """Kinds of a shift: shown only after; shown only before; shown with less or with more of the fragment, because of the
 room; shown in another layer; shown with another text."""
 
@@ -48,8 +57,7 @@ class Side(NamedTuple):
 class Shift(NamedTuple):
     """Change of one fragment, or of a section's text if no fragment accounts for the change."""
 
-    kind: str
-    """One of `KINDS`."""
+    kind: ShiftKind
     fragment: str
     before: Decision | None
     """None if the fragment was not found."""
@@ -76,41 +84,29 @@ class Difference(NamedTuple):
 
 def compare_contexts(before: Side, after: Side) -> Difference:
     """The fragments that entered, left, moved or are shown otherwise, and the length of the identical beginning."""
-    pairs = _paired(_by_key(before.context.decisions), _by_key(after.context.decisions))
+    pairs = _paired(numbered(before.context.decisions), numbered(after.context.decisions))
     shifts = [shift for old, new in pairs if (shift := _shift(old, new, before, after))]
     shifts += _section_shifts(before, after, {layer for shift in shifts for layer in shift.layers})
     order = list(dict.fromkeys(usage.layer for side in (after, before) for usage in side.context.allowances))
     shifts.sort(key=lambda shift: order.index(shift.layers[1]))
-    identical = _identical_length(before.context.text.encode(), after.context.text.encode())
+    pairs_of_bytes = zip(before.context.text.encode(), after.context.text.encode(), strict=False)
+    identical = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs_of_bytes))
     return Difference(before, after, tuple(shifts), identical)
 
-
-Key = tuple[str, str, int]
-"""Layer, fragment, and a number that tells equal fragments apart."""
 
 Pair = tuple[Decision | None, Decision | None]
 """Decisions on a fragment before and after; None for a context that does not have it."""
 
 
-def _paired(before: Mapping[Key, Decision], after: Mapping[Key, Decision]) -> Sequence[Pair]:
+def _paired(before: Mapping[FragmentKey, Decision], after: Mapping[FragmentKey, Decision]) -> Sequence[Pair]:
     """Both decisions on each fragment, also if another layer shows it after."""
-    pairs: dict[Key, Pair] = {key: (before.get(key), after.get(key)) for key in (*after, *before)}
+    pairs: dict[FragmentKey, Pair] = {key: (before.get(key), after.get(key)) for key in (*after, *before)}
     left = {key[1]: key for key, (old, new) in pairs.items() if _is_shown(old) and not _is_shown(new)}
     for key, (old, new) in list(pairs.items()):
         if _is_shown(new) and not _is_shown(old) and key[1] in left:
             old_key = left.pop(key[1])
             pairs[key], pairs[old_key] = (pairs[old_key][0], new), (None, pairs[old_key][1])
     return [*pairs.values()]
-
-
-def _by_key(decisions: Sequence[Decision]) -> dict[Key, Decision]:
-    by_key: dict[Key, Decision] = {}
-    for decision in decisions:
-        number = 0
-        while (key := (decision.layer, decision.fragment, number)) in by_key:
-            number += 1
-        by_key[key] = decision
-    return by_key
 
 
 def _is_shown(decision: Decision | None) -> bool:
@@ -129,10 +125,10 @@ def _shift(old: Decision | None, new: Decision | None, before: Side, after: Side
     return Shift(kind, latest.fragment, old, new, layers, tokens, timed_out) if kind else None
 
 
-def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> str:
-    """One of `KINDS`; empty if the fragment is shown as before."""
+def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side) -> ShiftKind | None:
+    """The kind; None if the fragment is shown as before."""
     if not old or not new or not old.tokens_after or not new.tokens_after:
-        return "entered" if _is_shown(new) else "left" if _is_shown(old) else ""
+        return "entered" if _is_shown(new) else "left" if _is_shown(old) else None
     if old.layer != new.layer:
         return "moved"
     if new.tokens_after < old.tokens_after and new.outcome in {"truncated", "shortened"}:
@@ -141,7 +137,7 @@ def _kind(old: Decision | None, new: Decision | None, before: Side, after: Side)
         return "lengthened"
     is_other_file = old.fragment == old.path and before.digests.get(old.path) != after.digests.get(new.path)
     is_edited = is_other_file and _section_texts(before, old.layer) != _section_texts(after, new.layer)
-    return "changed" if is_edited or new.tokens_after != old.tokens_after else ""
+    return "changed" if is_edited or new.tokens_after != old.tokens_after else None
 
 
 def _section_texts(side: Side, layer: str) -> Sequence[str]:
@@ -158,20 +154,6 @@ def _section_shifts(before: Side, after: Side, shifted_layers: set[str]) -> list
         and (old := old_sections.get((new.layer, new.heading)))
         and old.text != new.text
     ]
-
-
-def _identical_length(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-SCHEMA = "ctxasm.diff/1"
 
 
 def shift_table(difference: Difference) -> tuple[Sequence[str], Rows, Sequence[int]]:
@@ -252,9 +234,9 @@ class SideData(TypedDict):
 
 
 class ShiftData(TypedDict):
-    """What changed of a fragment, or of a section."""
+    """The change of a fragment, or of a section."""
 
-    kind: Literal["entered", "left", "shortened", "lengthened", "moved", "changed"]
+    kind: ShiftKind
     """Shown only after, or only before; with less or more of it; in another layer; with another text."""
     fragment: str
     """Its id, or a section's heading if no fragment accounts for it."""
@@ -279,7 +261,7 @@ class ShiftData(TypedDict):
 
 
 class DiffDocument(TypedDict):
-    """What entered and left between two contexts, as `ctxasm diff --json` prints it."""
+    """The changes between two contexts, as `ctxasm diff --json` prints them."""
 
     schema: Literal["ctxasm.diff/1"]
     before: SideData
@@ -294,12 +276,8 @@ class DiffDocument(TypedDict):
 
 def diff_data(difference: Difference) -> dict[str, object]:
     """The difference, with what `DiffDocument` has of it."""
-    return {
-        "before": _side_data(difference.before),
-        "after": _side_data(difference.after),
-        "identical_bytes": difference.identical_bytes,
-        "changes": [*map(_shift_data, difference.shifts)],
-    }
+    before, after = map(_side_data, (difference.before, difference.after))
+    return difference._asdict() | {"before": before, "after": after, "changes": [*map(_shift_data, difference.shifts)]}
 
 
 def _side_data(side: Side) -> dict[str, object]:
@@ -311,8 +289,7 @@ def _side_data(side: Side) -> dict[str, object]:
 def _shift_data(shift: Shift) -> dict[str, object]:
     decision = shift.after or shift.before
     return {
-        "kind": shift.kind,
-        "fragment": shift.fragment,
+        **shift._asdict(),
         "path": decision.path if decision else None,
         "line": decision.lines[0] if decision else None,
         "layer_before": shift.layers[0],
@@ -419,9 +396,4 @@ def _run(kind: str, start: int, lines: Iterable[str]) -> Iterator[str]:
     """One run of lines as HTML, in pieces that a page can leave out one by one; `start` is counted from 0."""
     lines = [clipped(line, MAX_LINE) for line in lines]
     for at in range(0, len(lines), 100):
-        piece = lines[at : at + 100]
-        first, last = start + at + 1, start + at + len(piece)
-        place = f"{first}" if first == last else f"{first}–{last}"
-        label = element("span", f"{place} {kind or 'in both'}", class_="fate")
-        text = lines_of_text("\n".join(piece))
-        yield f'<div class="run {kind}">{label}<pre>{text}</pre></div>'
+        yield run_of_lines(start + at + 1, lines[at : at + 100], kind or "in both", kind)

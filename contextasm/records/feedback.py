@@ -7,14 +7,12 @@ from datetime import date
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, Workspace
-from contextasm.records.record import Record
-from contextasm.records.replay import load_record_id, stored_inputs
+from contextasm.records.record import Record, encode_record
+from contextasm.records.replay import stored_inputs
+from contextasm.records.uses import SHOWN
 from contextasm.rendering.metrics import context_metrics
 from contextasm.text.data.events import Feedback
 from contextasm.text.names.matching import nearest
-
-_SHOWN = {"included", "shortened", "truncated"}
-"""Outcomes of fragments of which something is in the context."""
 
 
 def shown_fragments(record: Record) -> Mapping[str, str]:
@@ -22,7 +20,7 @@ def shown_fragments(record: Record) -> Mapping[str, str]:
 
     A place is `FILE:LINE` with the fragment's first line, as `ctxasm explain` prints it.
     """
-    shown = [decision for decision in record.decisions if decision.outcome in _SHOWN]
+    shown = [decision for decision in record.context.decisions if decision.outcome in SHOWN]
     places = {f"{decision.path}:{decision.lines[0]}": decision.fragment for decision in reversed(shown)}
     return places | {decision.fragment: decision.fragment for decision in shown}
 
@@ -37,7 +35,7 @@ def _checked_ids(record: Record, names: Sequence[str], option: str) -> tuple[str
 
 
 def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> ContextasmError:
-    decision = next((decision for decision in record.decisions if decision.fragment == name), None)
+    decision = next((decision for decision in record.context.decisions if decision.fragment == name), None)
     if decision is None:
         near = nearest(name, shown)
         hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"
@@ -65,7 +63,7 @@ def feedback_on(
         what = "says nothing about the build"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
-        record=load_record_id(path),
+        record=encode_record(record)[0],
         day=day.isoformat(),
         shown=len({*shown_fragments(record).values()}),
         coherence=record_coherence(record, path, workspace),

@@ -29,7 +29,7 @@ from contextasm.model import (
     Section,
     T,
 )
-from contextasm.rendering.documents import DecisionData, decision_data
+from contextasm.rendering.documents import DecisionData, Input, decision_data
 from contextasm.rendering.formats import FORMATS, MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
 from contextasm.selection.overflow import STEPS
@@ -121,15 +121,6 @@ def _recorded(answers: dict[str, T], question: str, service: str) -> T:
 SCHEMA = "ctxasm.record/1"
 
 
-class Input(NamedTuple):
-    """Path, size and hash of a file that was opened."""
-
-    path: str
-    bytes: int
-    sha256: str
-    """Of the file's bytes on the disk, in hexadecimal."""
-
-
 class Listing(NamedTuple):
     """Paths that matched a pattern."""
 
@@ -138,11 +129,14 @@ class Listing(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A setting in words, and its origin."""
+    """One setting."""
 
     key: str
+    """Its name."""
     value: str
+    """Its value in words."""
     origin: str
+    """The place that the value comes from."""
 
 
 class ConfigFile(NamedTuple):
@@ -176,20 +170,14 @@ class Record(NamedTuple):
     """Everything that is needed to replay a build, and its result."""
 
     making: BuildFacts
-    request: Request
+    context: Context
+    """The finished context, without the documents that it was made of."""
     inputs: tuple[Input, ...]
     absent: tuple[str, ...]
     """Paths that were read and did not exist."""
     unreadable: tuple[Problem, ...]
     """Files that were there and could not be read."""
     listings: tuple[Listing, ...]
-    etag: str
-    tokens: int
-    sections: tuple[Section, ...]
-    decisions: tuple[Decision, ...]
-    allowances: tuple[LayerUsage, ...]
-    problems: tuple[Problem, ...]
-    rule_traces: tuple[RuleTrace, ...] = ()
     answers: RecordedAnswers = NO_ANSWERS
     """Answers of the summarizer and the embedder."""
 
@@ -209,23 +197,6 @@ class Record(NamedTuple):
         """Paths by the pattern that was listed."""
         return {listing.pattern: listing.paths for listing in self.listings}
 
-    @property
-    def context(self) -> Context:
-        """The finished context, without the documents that it was made of."""
-        return Context(
-            text=render_document(self.sections, self.request.format),
-            tokens=self.tokens,
-            etag=self.etag,
-            profile=self.making.profile.name,
-            request=self.request,
-            sections=self.sections,
-            decisions=self.decisions,
-            allowances=self.allowances,
-            problems=self.problems,
-            documents=(),
-            rule_traces=self.rule_traces,
-        )
-
 
 def make_record(
     context: Context, making: BuildFacts, recording: RecordingWorkspace, answers: RecordedAnswers = NO_ANSWERS
@@ -235,24 +206,17 @@ def make_record(
     documents = [read for _, read in reads if isinstance(read, Document)]
     return Record(
         making=making,
-        request=context.request,
+        context=context._replace(documents=()),
         inputs=tuple(Input(document.path, len(document.data), document.digest) for document in documents),
         absent=tuple(path for path, read in reads if read is None),
         unreadable=tuple(read for _, read in reads if isinstance(read, Problem)),
         listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.copy().items())),
-        etag=context.etag,
-        tokens=context.tokens,
-        sections=context.sections,
-        decisions=context.decisions,
-        allowances=context.allowances,
-        problems=context.problems,
-        rule_traces=context.rule_traces,
         answers=answers,
     )
 
 
 class RecordDocument(TypedDict):
-    """What is needed to replay a build and get the same bytes, and its result, as `ctxasm build --record` writes it."""
+    """All that a replay needs to give the same bytes, and the result, as `ctxasm build --record` writes them."""
 
     schema: Literal["ctxasm.record/1"]
     id: Annotated[str, ("pattern", "^[0-9a-f]{16}$")]
@@ -289,8 +253,9 @@ class RecordDocument(TypedDict):
 
 def encode_record(record: Record) -> tuple[str, bytes]:
     """The record's id and file; the id is the first 16 digits of the SHA-256 of everything else in the record."""
-    decisions = [*map(decision_data, record.decisions)]
-    document = to_json(RecordDocument, {**record._asdict(), "id": "", "decisions": decisions})
+    decisions = [*map(decision_data, record.context.decisions)]
+    fields = record.context._asdict() | record._asdict()
+    document = to_json(RecordDocument, fields | {"id": "", "decisions": decisions})
     document["id"] = _record_id({name: document[name] for name in document if name not in {"schema", "id"}})
     return document["id"], _json_bytes(document, indent=1) + b"\n"
 
@@ -318,11 +283,6 @@ def parse_record(data: bytes, where: str) -> Record:
         ) from error
 
 
-def parse_record_id(data: bytes, where: str) -> str:
-    """The id of the record in the bytes of a file. Raises `ContextasmError` as `parse_record` does."""
-    return _record_id(verified_fields(data, where))
-
-
 def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     """The fields of a record's JSON, without schema and id. Raises as `parse_record`, but for fields of other types."""
     hint = "record the build again with `ctxasm build --record`"
@@ -347,39 +307,29 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
 def _record_from_fields(fields: dict[str, Any]) -> Record:
     making = {key: fields.pop(key) for key in BuildFacts._fields}
     decisions = tuple(map(_decision_from_data, fields.pop("decisions")))
-    record: Record = from_json(Record, {**fields, "making": making, "decisions": []}, "record")
+    result = {key: fields.pop(key) for key in Context._fields if key in fields}
+    result |= {"text": "", "profile": making["profile"]["name"], "decisions": []}
+    record: Record = from_json(Record, {**fields, "making": making, "context": result}, "record")
+    profile, context = record.making.profile, record.context
     for table, names in (
-        (FORMATS, [record.request.format]),
-        (TOKENIZERS, [record.request.tokenizer]),
-        (MARKERS, [record.making.profile.marker]),
-        (SOURCE_TRAITS, [name for layer in record.making.profile.layers for name in layer.query.sources]),
-        (STEPS, [name for layer in record.making.profile.layers for name in layer.overflow.steps]),
+        (FORMATS, [context.request.format]),
+        (TOKENIZERS, [context.request.tokenizer]),
+        (MARKERS, [profile.marker]),
+        (SOURCE_TRAITS, [name for layer in profile.layers for name in layer.query.sources]),
+        (STEPS, [name for layer in profile.layers for name in layer.overflow.steps]),
         (OUTCOME, [decision.reason.code for decision in decisions]),
     ):
         if unknown := set(names) - set(table):
             raise ValueError(f"this version does not know {min(unknown)}")
-    return record._replace(decisions=decisions)
+    text = render_document(context.sections, context.request.format)
+    return record._replace(context=context._replace(text=text, decisions=decisions))
 
 
 def _decision_from_data(data: dict[str, Any]) -> Decision:
     """The decision that `rendering.documents.decision_data` turned into `data`."""
     facts = dict(data["reason"])
     reason = Reason(facts.pop("code"), tuple(facts.items()))
-    decision: Decision = from_json(
-        Decision,
-        {
-            "fragment": data["fragment"],
-            "layer": data["layer"],
-            "path": data["path"],
-            "lines": [data["line"], data["last_line"]],
-            "reason": to_json(Reason, reason),
-            "tokens_before": data["tokens_before"],
-            "tokens_after": data["tokens_after"],
-            "kept": data["kept"],
-            "score": data["score"],
-            "boosted_by": data["boosted_by"],
-            "stands_for": data["stands_for"],
-        },
-        "decisions",
-    )
+    fields = {name: data[name] for name in Decision._fields if name in data}
+    fields |= {"lines": [data["line"], data["last_line"]], "reason": to_json(Reason, reason)}
+    decision: Decision = from_json(Decision, fields, "decisions")
     return decision

@@ -33,7 +33,6 @@ from contextasm.records.record import (
     Record,
     encode_record,
     parse_record,
-    parse_record_id,
     with_recorded_answers,
 )
 from contextasm.rendering.formats import format_context
@@ -122,19 +121,10 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
 
 def load_record(path: Path) -> Record:
     """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is not a record."""
-    return parse_record(_record_bytes(path), str(path))
-
-
-def load_record_id(path: Path) -> str:
-    """The id of the record in a file. Raises `ContextasmError` as `load_record` does."""
-    return parse_record_id(_record_bytes(path), str(path))
-
-
-def _record_bytes(path: Path) -> bytes:
     data = file_bytes(str(path))
     if not isinstance(data, bytes):
         raise ContextasmError(str(path), data.message, "name a record")
-    return data
+    return parse_record(data, str(path))
 
 
 class Replay(NamedTuple):
@@ -169,12 +159,12 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
         build = Build(
             recording,
             record.making.profile,
-            record.request,
+            record.context.request,
             counter,
             rules=record.making.rule_evaluation,
             parse_yaml=load_yaml,
-            problems=_problems_before_the_build(record.problems),
-            timed_out=timed_out_layers(record.problems),
+            problems=_problems_before_the_build(record.context.problems),
+            timed_out=timed_out_layers(record.context.problems),
         )
         context = assemble(with_recorded_answers(build, record.answers))
     except ContextasmError:

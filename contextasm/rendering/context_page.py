@@ -114,11 +114,16 @@ def _size(line: str) -> int:
 
 
 def _run(number: int, lines: Sequence[str], state: _State) -> str:
-    last = number + len(lines) - 1
-    place = f"{number}" if last == number else f"{number}–{last}"
     kind, names = state
     fate = f"{kind} with {', '.join(names)}" if names else kind
     css = {SHOWN: "part" if names else "", LOST: "lost", NO_FRAGMENT: "lost none"}[kind]
+    return run_of_lines(number, lines, fate, css)
+
+
+def run_of_lines(number: int, lines: Sequence[str], fate: str, css: str) -> str:
+    """Lines with one fate as HTML; `number` is that of the first, and `css` the class of the style sheet."""
+    last = number + len(lines) - 1
+    place = f"{number}" if last == number else f"{number}–{last}"
     label = element("span", f"{place} {words(fate)}", class_="fate")
     return f'<div class="run {css}">{label}<pre>{lines_of_text(chr(10).join(lines))}</pre></div>'
 

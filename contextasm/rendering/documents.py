@@ -7,9 +7,9 @@ names, and is next to the code that fills it; nothing here is imported by a buil
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
-from contextasm.model import Context, Decision, LayerUsage, Problem, Reason, RuleTrace, Section, Span
+from contextasm.model import Context, Decision, LayerUsage, Memory, Problem, Reason, RuleTrace, Score, Section, Span
 from contextasm.rendering.json_codec import Code, Count, Day, Digest, Positive, to_json
 from contextasm.rendering.metrics import ContextMetrics, context_metrics
 from contextasm.text.cleaning.secrets.scanner import count_masks
@@ -19,7 +19,7 @@ ReasonData = Mapping[str, str | float]
 
 
 class DecisionData(TypedDict):
-    """What happened to one fragment, and why."""
+    """The decision on one fragment, with its reason."""
 
     fragment: str
     """The fragment's id: its path, or the id of a memory."""
@@ -70,7 +70,7 @@ class DecisionsDocument(TypedDict):
 
 
 class RuleTraceData(TypedDict):
-    """What became of one rule."""
+    """The outcome of one rule."""
 
     rule: str
     """The rule's name."""
@@ -87,7 +87,7 @@ class RuleTraceData(TypedDict):
 
 
 class RuleTracesDocument(TypedDict):
-    """What became of each rule for a request, as `ctxasm rules eval --json` prints it."""
+    """The outcome of each rule for a request, as `ctxasm rules eval --json` prints it."""
 
     schema: Literal["ctxasm.rule-traces/1"]
     rules: list[RuleTraceData]
@@ -118,7 +118,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
 
 
 class RequestData(TypedDict):
-    """What was asked for, with nothing left open."""
+    """The request, with nothing left open."""
 
     agent: str
     """The agent; empty if the profile names none."""
@@ -167,7 +167,7 @@ class ContextDocument(TypedDict):
     report: ContextMetrics
     """Figures about the context, none of which decides anything."""
     request: RequestData
-    """What was asked for, with nothing left open."""
+    """The request, with nothing left open."""
     sections: list[Section]
     """The sections of the document, in its order."""
     decisions: list[DecisionData]
@@ -186,10 +186,9 @@ def context_data(context: Context) -> dict[str, Any]:
     data: dict[str, Any] = to_json(
         ContextDocument,
         {
+            **request._asdict(),
             **context._asdict(),
             "content": context.text,
-            "budget": request.budget,
-            "tokenizer": request.tokenizer,
             "truncated": context.truncated,
             "masked": count_masks(context.text),
             "report": context_metrics(context),
@@ -202,7 +201,7 @@ def context_data(context: Context) -> dict[str, Any]:
     return data
 
 
-class InputData(TypedDict):
+class Input(NamedTuple):
     """A file that was opened."""
 
     path: str
@@ -225,7 +224,7 @@ class SectionSize(TypedDict):
 
 
 class ManifestDocument(TypedDict):
-    """What a context was made of, as `ctxasm build --manifest FILE` writes it."""
+    """The inputs and sections of a context, as `ctxasm build --manifest FILE` writes them."""
 
     schema: Literal["ctxasm.manifest/1"]
     etag: Digest
@@ -238,18 +237,42 @@ class ManifestDocument(TypedDict):
     """How tokens were counted."""
     profile: str
     """The name of the profile."""
-    inputs: list[InputData]
+    inputs: list[Input]
     """Every file of the workspace that was opened, in path order."""
     sections: list[SectionSize]
     """The sections of the document, in its order."""
 
 
 def manifest_data(context: Context) -> dict[str, Any]:
-    """Inputs and sections of a context as data for JSON, in the form of `ManifestDocument`."""
+    """Inputs and sections of a context, with what `ManifestDocument` has of it."""
     documents = [document for document in context.documents if document.withheld != "file"]
-    inputs = [{"path": each.path, "bytes": each.size, "sha256": each.digest} for each in documents]
-    request = {"budget": context.request.budget, "tokenizer": context.request.tokenizer}
-    data: dict[str, Any] = to_json(ManifestDocument, {**context._asdict(), **request, "inputs": inputs})
+    inputs = [Input(document.path, document.size, document.digest) for document in documents]
+    return {**context.request._asdict(), **context._asdict(), "inputs": inputs}
+
+
+class HitData(TypedDict):
+    """One memory that matches."""
+
+    id: str
+    """The memory's id."""
+    path: str
+    """The file, relative to the workspace."""
+    line: Positive
+    """The line at which its text begins, counted from 1."""
+    type: str
+    """Its type."""
+    text: str
+    """The text without list mark, type and attributes."""
+    score: float
+    """The sum that it is ranked by."""
+    parts: Mapping[str, float]
+    """The parts of the score, by name."""
+
+
+def hit_data(memory: Memory, score: Score) -> dict[str, Any]:
+    """A hit, with what `HitData` has of it."""
+    parts = dict(score)
+    data: dict[str, Any] = to_json(HitData, memory._asdict() | {"score": parts.pop("total"), "parts": parts})
     return data
 
 
@@ -288,9 +311,4 @@ class PlanDocument(TypedDict):
 def budget_plan(context: Context) -> dict[str, object]:
     """The plan of one budget, with what `BudgetPlan` has of it."""
     problems = [problem.code for problem in context.problems]
-    return {
-        "budget": context.request.budget,
-        "tokens": context.tokens,
-        "layers": context.allowances,
-        "problems": problems,
-    }
+    return context.request._asdict() | context._asdict() | {"layers": context.allowances, "problems": problems}

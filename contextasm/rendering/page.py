@@ -243,17 +243,24 @@ def _items(
     return items
 
 
+FragmentKey = tuple[str, str, int]
+"""Layer, fragment, and a number that tells equal fragments apart."""
+
+
+def numbered(decisions: Iterable[Decision]) -> dict[FragmentKey, Decision]:
+    """The decisions by their fragments, in their order."""
+    numbers: Counter[tuple[str, str]] = Counter()
+    by_key: dict[FragmentKey, Decision] = {}
+    for decision in decisions:
+        key = (decision.layer, decision.fragment)
+        by_key[*key, numbers[key]] = decision
+        numbers[key] += 1
+    return by_key
+
+
 def _rows(contexts: Sequence[NamedContext]) -> Sequence[_Row]:
     """The fragments of all contexts, each once, in the order of the last context that has it."""
-    tables: list[dict[tuple[str, str, int], Decision]] = []
-    for _, context in contexts:
-        numbers: Counter[tuple[str, str]] = Counter()
-        decisions: dict[tuple[str, str, int], Decision] = {}
-        for decision in context.decisions:
-            key = (decision.layer, decision.fragment)
-            decisions[*key, numbers[key]] = decision
-            numbers[key] += 1
-        tables.append(decisions)
+    tables = [numbered(context.decisions) for _, context in contexts]
     keys = dict.fromkeys(key for decisions in reversed(tables) for key in decisions)
     return [tuple(decisions.get(key) for decisions in tables) for key in keys]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
-from contextasm.model import OUTCOME, TIMEOUT, Context, LayerUsage
+from contextasm.model import OUTCOME, TIMEOUT, Context
 from contextasm.rendering.metrics import ContextMetrics, context_metrics
 from contextasm.text.cleaning.clean import shown_name
 
@@ -120,7 +120,6 @@ def build_series(context: Context, times: BuildTimes) -> list[Series]:
 
 
 def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -> Iterator[Series]:
-    ratio = times.cache_hits / times.cache_lookups if times.cache_lookups else NAN
     yield _gauge("memory_assembly_duration_seconds", "Seconds from the first source to the document.", times.seconds)
     yield _gauge(
         "memory_coherence_score",
@@ -130,14 +129,10 @@ def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -
     yield _gauge(
         "memory_cache_hit_ratio",
         "Share of the token counts and vectors asked for that a cache had, 0 to 1; NaN if none was asked for.",
-        ratio,
+        times.cache_hits / times.cache_lookups if times.cache_lookups else NAN,
     )
-    yield Series(
-        "memory_source_latency",
-        "gauge",
-        "Seconds that the sources of a layer took; of a late one, those up to the end of the build.",
-        [(seconds, {"layer": layer}) for layer, seconds in times.layers.items()],
-    )
+    latency = "Seconds that the sources of a layer took; of a late one, those up to the end of the build."
+    yield _gauges("memory_source_latency", latency, "layer", times.layers)
     yield Series(
         "memory_source_errors_total",
         "counter",
@@ -161,19 +156,17 @@ def _document_series(context: Context, report: ContextMetrics) -> Iterator[Serie
 def _layer_series(context: Context) -> Iterator[Series]:
     usages = context.allowances
     starved = {problem.path for problem in context.problems if problem.code == "starved"}
-
-    def of_layers(name: str, what: str, values: Iterable[tuple[LayerUsage, float]]) -> Series:
-        samples = [(value, {"layer": usage.layer}) for usage, value in values]
-        return Series(f"ctxasm_layer_{name}", "gauge", what, samples)
-
-    limited = ((usage, usage.limit) for usage in usages if usage.limit is not None)
-    yield of_layers("used_tokens", "Tokens of a layer in the document.", ((each, each.used) for each in usages))
-    yield of_layers("wanted_tokens", "Tokens of a layer if nothing were cut.", ((each, each.wanted) for each in usages))
-    yield of_layers("limit_tokens", "The most tokens that a layer may take; none without a limit.", limited)
-    cut = ((each, max(0, each.wanted - each.used)) for each in usages)
-    yield of_layers("cut_tokens", "Tokens that a layer wants and does not get.", cut)
-    states = ((each, float(each.layer in starved)) for each in usages)
-    yield of_layers("starved", "1 if a layer gets nothing because the layers before it took all, else 0.", states)
+    used = {usage.layer: usage.used for usage in usages}
+    wanted = {usage.layer: usage.wanted for usage in usages}
+    limits = {usage.layer: usage.limit for usage in usages if usage.limit is not None}
+    cut = {layer: max(0, wanted[layer] - used[layer]) for layer in used}
+    yield _gauges("ctxasm_layer_used_tokens", "Tokens of a layer in the document.", "layer", used)
+    yield _gauges("ctxasm_layer_wanted_tokens", "Tokens of a layer if nothing were cut.", "layer", wanted)
+    most = "The most tokens that a layer may take; none without a limit."
+    yield _gauges("ctxasm_layer_limit_tokens", most, "layer", limits)
+    yield _gauges("ctxasm_layer_cut_tokens", "Tokens that a layer wants and does not get.", "layer", cut)
+    left_none = "1 if a layer gets nothing because the layers before it took all, else 0."
+    yield _gauges("ctxasm_layer_starved", left_none, "layer", {layer: layer in starved for layer in used})
 
 
 def _count_series(context: Context) -> Iterator[Series]:
@@ -181,18 +174,8 @@ def _count_series(context: Context) -> Iterator[Series]:
     for decision in context.decisions:
         outcomes[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
     problems = Counter(problem.code for problem in context.problems)
-    yield Series(
-        "ctxasm_fragments",
-        "gauge",
-        "Fragments that were found, by what became of them.",
-        [(count, {"outcome": outcome}) for outcome, count in outcomes.items()],
-    )
-    yield Series(
-        "ctxasm_problems",
-        "gauge",
-        "Problems of the build, by their code.",
-        [(count, {"code": code}) for code, count in problems.items()],
-    )
+    yield _gauges("ctxasm_fragments", "Fragments that were found, by what became of them.", "outcome", outcomes)
+    yield _gauges("ctxasm_problems", "Problems of the build, by their code.", "code", problems)
 
 
 def _or_nan(value: float | None) -> float:
@@ -201,3 +184,8 @@ def _or_nan(value: float | None) -> float:
 
 def _gauge(name: str, what: str, value: float) -> Series:
     return Series(name, "gauge", what, [(value, {})])
+
+
+def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Series:
+    """A series with a value for each value of a label."""
+    return Series(name, "gauge", what, [(value, {label: each}) for each, value in values.items()])

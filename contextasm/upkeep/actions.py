@@ -46,9 +46,9 @@ class Action(NamedTuple):
         return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
     @property
-    def changes_files(self) -> bool:
-        """Whether it has edits or moves; else it is a message for a person."""
-        return bool(self.edits or self.moves)
+    def for_you(self) -> bool:
+        """Whether only a person can do it: it has no edits and no moves."""
+        return not (self.edits or self.moves)
 
     @property
     def bytes_saved(self) -> int:

@@ -58,7 +58,7 @@ def apply_actions(root: str, actions: Sequence[Action], today: date, earlier: Jo
     applied: list[Action] = []
     left_out: list[tuple[Action, str]] = []
     for action in actions:
-        why = composition.add(action) if action.changes_files else "it is for a person to decide"
+        why = "it is for a person to decide" if action.for_you else composition.add(action)
         if why:
             left_out.append((action, why))
         else:
@@ -226,7 +226,7 @@ def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied
     for _ in range(MOST_ROUNDS):
         try:
             upkeep = upkeep.read_again()
-            todo = [action for action in make_plan(upkeep) if action.changes_files and selects(action)]
+            todo = [action for action in make_plan(upkeep) if not action.for_you and selects(action)]
             early = [action for action in todo if action.verb not in RETENTION_VERBS]
             is_last = is_last or not early
             result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)

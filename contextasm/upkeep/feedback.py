@@ -11,7 +11,7 @@ from datetime import date
 
 from contextasm.config.input.settings import resolve_settings
 from contextasm.config.profiles.loader import is_profile_path
-from contextasm.config.profiles.overrides import resolve_profile
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.rules.rule_files import load_rules
 from contextasm.model import Conflicts, Layer, Profile, Rule
 from contextasm.ranking.order import ORDERS
@@ -93,7 +93,7 @@ def _profile_in_use(upkeep: UpkeepInput) -> tuple[Profile, str]:
     """
     settings = resolve_settings({}, {}, upkeep.settings_file)
     process = without_variables(upkeep.workspace)
-    profile = resolve_profile(settings, upkeep.settings_file, upkeep.workspace, process, {})
+    profile = ProfileReader(upkeep.settings_file, upkeep.workspace, process).resolve(settings)
     name = str(settings["profile"].value)
     return profile, name if is_profile_path(name) else f"a profile that has `extends: {name}`"
 

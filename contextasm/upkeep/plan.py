@@ -12,7 +12,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.keys.upkeep import parse_upkeep
-from contextasm.config.profiles.overrides import workspace_profiles
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
@@ -72,7 +72,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
 def _private_paths(workspace: Folder, settings_file: YamlMapping) -> Sequence[str]:
     """Patterns of the private layers of all profiles of the workspace: a plan depends on no variable of the process."""
     settings = resolve_settings({}, {}, settings_file)
-    profiles = workspace_profiles(settings, settings_file, workspace, without_variables(workspace), {})
+    profiles = ProfileReader(settings_file, workspace, without_variables(workspace)).all_named(settings)
     return [*dict.fromkeys(pattern for profile in profiles for pattern in private_patterns(profile))]
 
 
@@ -106,6 +106,6 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
 
 
 def _approval(action: Action) -> str:
-    if not action.changes_files:
+    if action.for_you:
         return "for-a-person"
     return "needed" if action.needs_approval else "none"

@@ -312,7 +312,7 @@ class BuildData(TypedDict):
 
 
 class StatsDocument(TypedDict):
-    """What a workspace holds and how it grows, as `ctxasm stats --json` prints it."""
+    """The sizes of a workspace and its growth, as `ctxasm stats --json` prints them."""
 
     schema: Literal["ctxasm.stats/1"]
     date: Day

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from contextasm.model import Decision, Document, FolderFacts, Memory, Problem
+from contextasm.rendering.json_codec import Count
 
 if TYPE_CHECKING:
     from contextasm.text.exchange.entry import SourceEntry
@@ -67,20 +68,24 @@ class RememberOutcome(NamedTuple):
     """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
 
 
-class ImportOutcome(NamedTuple):
-    """Result of importing one entry."""
+Outcome = Literal["added", "changed", "differs", "left"]
 
-    what: str
-    """`added`; `left` where nothing differs; else `changed` where its memory took its fields over, and `differs`."""
+
+class ImportOutcome(NamedTuple):
+    """The result of importing one entry."""
+
+    outcome: Outcome
+    """Left if nothing differs; else changed if its memory took its fields over."""
     id: str
+    """The id of its memory."""
     path: str
-    """File of its memory."""
-    line: int
-    """Line of its memory, counted from 1."""
+    """The file of its memory."""
+    line: Count
+    """The line of its memory, counted from 1; 0 if it has no page yet."""
     differing: tuple[str, ...] = ()
-    """Names of the fields, `text` among them, in which the entry differs from its memory as it was."""
+    """Fields, `text` among them, in which the entry differs from its memory as it was."""
     alike: str = ""
-    """Id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
+    """The id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
 
 
 class MemoryStorage(Protocol):

@@ -1,7 +1,5 @@
 """The package as source: every module parsed once, and every import in it."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The papers: the manual pages say all that the program knows, and what they show works."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The law of reading: one function opens files for reading; every other place is named here, with its reason."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.architecture.source import trees

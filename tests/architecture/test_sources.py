@@ -1,7 +1,5 @@
 """Sources are known by their traits: no module but the two tables spells the name of one."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Starting is part of the product: what a command does not need is not imported, and no exact count is made twice."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

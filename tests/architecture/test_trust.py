@@ -1,7 +1,5 @@
 """The page of promises: each has a test that names it, and what is not promised is said."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Files in archives are searched, so they are checked as closely as those that stand in place."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

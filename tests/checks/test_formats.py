@@ -1,7 +1,5 @@
 """The forms in which `contextasm.checks.formats` writes findings, and the baseline of those that are accepted."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import unquote
@@ -15,6 +13,7 @@ from jsonschema import Draft202012Validator
 from contextasm.checks.finding import Finding, baseline_text, split_accepted
 from contextasm.checks.formats import FORMATS
 from contextasm.model import ContextasmError
+from tests.command import CASES, held_against
 
 DATE = Finding("bad-date", "error", "agents/ada/IDENTITY.md", 3, "no such day", "write YYYY-MM-DD")
 STALE = Finding("stale", "warning", "out.md", 0, "older than its sources", "run ctxasm build")
@@ -31,83 +30,7 @@ ANY = st.builds(
     st.text(max_size=5),
 )
 
-SARIF = {
-    "type": "object",
-    "required": ["$schema", "version", "runs"],
-    "properties": {
-        "version": {"const": "2.1.0"},
-        "runs": {"type": "array", "minItems": 1, "maxItems": 1, "items": {"$ref": "#/$defs/run"}},
-    },
-    "$defs": {
-        "message": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}},
-        "level": {"enum": ["none", "note", "warning", "error"]},
-        "run": {
-            "type": "object",
-            "required": ["tool", "results"],
-            "properties": {
-                "tool": {"required": ["driver"], "properties": {"driver": {"$ref": "#/$defs/driver"}}},
-                "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
-            },
-            "additionalProperties": False,
-        },
-        "driver": {
-            "type": "object",
-            "required": ["name", "version", "rules"],
-            "properties": {
-                "name": {"const": "ctxasm"},
-                "version": {"type": "string"},
-                "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
-            },
-            "additionalProperties": False,
-        },
-        "rule": {
-            "type": "object",
-            "required": ["id", "shortDescription", "fullDescription", "help"],
-            "properties": {
-                "id": {"type": "string", "minLength": 1},
-                "shortDescription": {"$ref": "#/$defs/message"},
-                "fullDescription": {"$ref": "#/$defs/message"},
-                "help": {"$ref": "#/$defs/message"},
-                "defaultConfiguration": {"properties": {"level": {"$ref": "#/$defs/level"}}},
-            },
-            "additionalProperties": False,
-        },
-        "result": {
-            "type": "object",
-            "required": ["ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"],
-            "properties": {
-                "ruleId": {"type": "string"},
-                "ruleIndex": {"type": "integer", "minimum": 0},
-                "level": {"$ref": "#/$defs/level"},
-                "message": {"$ref": "#/$defs/message"},
-                "locations": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/location"}},
-                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
-            },
-            "additionalProperties": False,
-        },
-        "location": {
-            "type": "object",
-            "required": ["physicalLocation"],
-            "properties": {
-                "physicalLocation": {
-                    "type": "object",
-                    "required": ["artifactLocation"],
-                    "properties": {
-                        "artifactLocation": {
-                            "required": ["uri"],
-                            "properties": {"uri": {"pattern": r"^(?:[A-Za-z0-9_.~/-]|%[0-9A-F]{2})+$"}},
-                        },
-                        "region": {
-                            "required": ["startLine"],
-                            "properties": {"startLine": {"type": "integer", "minimum": 1}},
-                        },
-                    },
-                    "additionalProperties": False,
-                }
-            },
-        },
-    },
-}
+SARIF = json.loads((CASES / "findings" / "sarif-schema.json").read_text(encoding="utf-8"))
 """The parts of SARIF 2.1.0, and of what GitHub asks beyond it, that concern what is written here."""
 
 
@@ -123,93 +46,12 @@ def sarif(*findings: Finding) -> Any:
     return whole["runs"][0]
 
 
-def test_text_is_a_line_for_each_finding_in_order_and_a_summary() -> None:
-    assert FORMATS["text"]([STALE, DATE, WHOLE], "1.0").splitlines() == [
-        "note: there is no agent: run ctxasm init [no-agent]",
-        "agents/ada/IDENTITY.md:3: error: no such day: write YYYY-MM-DD [bad-date]",
-        "out.md: warning: older than its sources: run ctxasm build [stale]",
-        "3 findings: 1 error, 1 warning, 1 note",
-    ]
-
-
-def test_text_says_so_when_there_is_nothing() -> None:
-    assert FORMATS["text"]([], "1.0") == "no findings\n"
-
-
-def test_text_shows_what_would_hide_in_it() -> None:
-    line, _ = FORMATS["text"]([ODD], "1.0").splitlines()
-    assert line == "a b/50%,\u00e4:1.md:2: error: 50% of: a,b\\r\\n<c>&\"'\\x00\\ufffe\\u202e [odd]"
-
-
-def test_json_holds_every_field_and_the_counts() -> None:
-    whole = json.loads(FORMATS["json"]([STALE, DATE, DATE], "1.0"))
-    assert whole["schema"] == "ctxasm.findings/1"
-    assert whole["version"] == "1.0"
-    assert whole["counts"] == {"error": 2, "warning": 1, "note": 0}
-    assert whole["findings"][2] == {
-        "id": "stale",
-        "severity": "warning",
-        "path": "out.md",
-        "line": 0,
-        "message": "older than its sources",
-        "hint": "run ctxasm build",
-        "fingerprint": STALE.fingerprint,
-    }
-
-
-def test_github_gets_a_command_for_each_finding() -> None:
-    assert FORMATS["github"]([STALE, DATE, WHOLE], "1.0").splitlines() == [
-        "::notice title=no-agent::there is no agent: run ctxasm init",
-        "::error file=agents/ada/IDENTITY.md,line=3,title=bad-date::no such day: write YYYY-MM-DD",
-        "::warning file=out.md,title=stale::older than its sources: run ctxasm build",
-    ]
-
-
-def test_github_commands_are_escaped_as_the_runner_unescapes_them() -> None:
-    command = FORMATS["github"]([ODD], "1.0")
-    assert command.startswith("::error file=a b/50%25%2C\u00e4%3A1.md,line=2,title=odd::50%25 of: a,b%0D%0A<c>")
-
-
-def test_sarif_points_each_result_to_its_rule() -> None:
-    run = sarif(STALE, DATE, WHOLE, DATE)
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert rules == ["bad-date", "no-agent", "stale"]
-    assert [rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"]] == [True] * 4
-    assert [result["level"] for result in run["results"]] == ["note", "error", "error", "warning"]
-
-
-def test_sarif_tells_equal_findings_apart() -> None:
-    prints = [result["partialFingerprints"]["ctxasmFinding/v1"] for result in sarif(DATE, DATE)["results"]]
-    assert prints == [f"{DATE.fingerprint}:1", f"{DATE.fingerprint}:2"]
-
-
-def test_sarif_encodes_paths_and_invents_no_place() -> None:
-    places = [result["locations"][0]["physicalLocation"] for result in sarif(ODD, STALE, WHOLE)["results"]]
-    assert places == [
-        {"artifactLocation": {"uri": "."}},
-        {"artifactLocation": {"uri": "a%20b/50%25%2C%C3%A4%3A1.md"}, "region": {"startLine": 2}},
-        {"artifactLocation": {"uri": "out.md"}},
-    ]
-
-
-def test_junit_fails_a_test_for_each_error() -> None:
-    suite = parsed(FORMATS["junit"]([STALE, DATE, WHOLE], "1.0"))[0]
-    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
-    assert [case.get("name") for case in suite] == ["no-agent", f"{DATE.path}:3: bad-date", "out.md: stale"]
-    assert [case[0].tag for case in suite] == ["system-out", "failure", "system-out"]
-    assert suite[1][0].attrib == {"type": "error", "message": "no such day"}
-    assert suite[1][0].text == "no such day: write YYYY-MM-DD"
-
-
-def test_junit_has_a_test_that_passed_when_there_is_nothing() -> None:
-    suite = parsed(FORMATS["junit"]([], "1.0"))[0]
-    assert (suite.get("tests"), suite.get("failures"), len(suite), len(suite[0])) == ("1", "0", 1, 0)
-
-
-def test_junit_replaces_what_xml_can_not_hold() -> None:
-    suite = parsed(FORMATS["junit"]([ODD], "1.0"))[0]
-    assert suite[0][0].text == "50% of: a,b\r\n<c>&\"'\ufffd\ufffd\u202e"
-    assert suite[0][0].get("message") == suite[0][0].text
+@pytest.mark.parametrize("form", FORMATS)
+def test_findings_are_written_as_in_the_golden_file(form: str) -> None:
+    """`UPDATE_CASES=1 pytest tests/checks/test_formats.py` writes them."""
+    findings, nothing = (FORMATS[form](listed, "1.0") for listed in ([STALE, DATE, WHOLE, DATE, ODD], []))
+    shown = f"{findings}=== nothing\n{nothing}".encode("ascii", "backslashreplace").decode()
+    held_against(CASES / "findings" / f"{form}.txt", shown)
 
 
 @given(st.lists(ANY, max_size=5), st.randoms())
@@ -279,12 +121,3 @@ def test_a_baseline_that_can_not_be_read_is_an_error_that_says_where(text: str, 
         split_accepted(text, [], "base.json")
     assert caught.value.where == where
     assert "--update-baseline" in caught.value.hint
-
-
-def test_markdown_is_a_table_that_no_finding_breaks_out_of() -> None:
-    table = FORMATS["markdown"]([DATE, ODD], "1.0")
-    assert table.startswith("### ctxasm check\n\n2 findings: 2 errors\n\n| severity | where |")
-    assert table.count("\n| error | ") == 2
-    assert "| `agents/ada/IDENTITY.md:3` | no such day: write YYYY-MM-DD |" in table
-    assert "\\<c\\>" in table
-    assert FORMATS["markdown"]([], "1.0") == "### ctxasm check\n\nno findings\n\n"

@@ -1,7 +1,5 @@
 """The gate where it stands: a plain git hook, pre-commit and the GitHub action, in a scratch repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -63,6 +61,14 @@ def commits(folder: Path, env: Mapping[str, str]) -> int:
     return int(run("git", "rev-list", "--count", "HEAD", cwd=folder, env=env).out)
 
 
+def install(folder: Path, script: str) -> None:
+    """Make a script the hook that git runs before a commit."""
+    hook = folder / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(script)
+    hook.chmod(0o755)
+
+
 def plain_hook() -> str:
     """The git hook that the README shows."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -74,10 +80,7 @@ def plain_hook() -> str:
 def test_a_plain_hook_refuses_a_commit_until_it_is_put_right(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     folder = repository(tmp_path / "work", env)
-    hook = folder / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(plain_hook())
-    hook.chmod(0o755)
+    install(folder, plain_hook())
     fill(folder, {KNOWN: f"Key: {TOKEN}\n"})
     refused = commit(folder, env)
     assert (refused.code, commits(folder, env)) == (1, 1)
@@ -90,10 +93,7 @@ def test_a_plain_hook_refuses_a_commit_until_it_is_put_right(tmp_path: Path) -> 
 def test_a_plain_hook_refuses_a_commit_with_a_stale_output(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     folder = repository(tmp_path / "work", env)
-    hook = folder / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(plain_hook())
-    hook.chmod(0o755)
+    install(folder, plain_hook())
     fill(folder, {"ctxasm.yaml": "date: 2025-03-14\noutputs:\n  - file: CONTEXT.md\n    agent: a\n"})
     refused = commit(folder, env)
     told = re.search(r"run `(ctxasm [^`]*)`", refused.out + refused.err)
@@ -110,10 +110,7 @@ def test_the_hook_checks_what_is_committed_however_git_commits(tmp_path: Path, w
     folder = repository(tmp_path / "work", env)
     fill(folder, {KNOWN: "Nothing yet.\n"})
     commit(folder, env)
-    hook = folder / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\nexec {hooks[0]['entry']}\n")
-    hook.chmod(0o755)
+    install(folder, f"#!/bin/sh\nexec {hooks[0]['entry']}\n")
     assert run("git", "worktree", "add", "-q", str(tmp_path / "linked"), cwd=folder, env=env).code == 0
     for tree in (folder, tmp_path / "linked"):
         fill(tree, {KNOWN: f"Key: {TOKEN}\n"})

@@ -1,7 +1,5 @@
 """What `ctxasm check` says of rules: conditions that no build can meet, and targets that are nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,6 +19,7 @@ from contextasm.retrieval.reading.query_signals import intent
 from contextasm.rules.evaluate import NEGATIONS, OPERATORS
 from contextasm.rules.satisfiable import COMPARISONS, can_hold, values_out_of_reach
 from tests.command import fill
+from tests.tables import column, rows
 
 AGENTS, TEAMS = ("luna", "max-2"), ("q1",)
 
@@ -49,30 +48,7 @@ def conditions_found(folder: Path, *conditions: str) -> list[Finding]:
     return found(folder, f"- name: r\n  when:\n{when}  then: {{exclude: [teams/**]}}\n")
 
 
-NEVER = {
-    "field: agent, op: eq, value: Lunaa": "did you mean luna?",
-    "field: agent, op: eq, value: Luna": "did you mean luna?",
-    "field: agent, op: in, value: [luna, max]": "did you mean max-2?",
-    "field: agent, op: neq, value: lunna": "did you mean luna?",
-    "field: agent, op: regex, value: ^Luna$": "did you mean luna?",
-    "field: agent, op: starts_with, value: una": "did you mean luna?",
-    "field: agent, op: gt, value: 3": "choose one of: luna, max-2",
-    "field: team, op: eq, value: q2": "did you mean q1?",
-    "field: team, op: not_in, value: [q3]": "did you mean q1?",
-    "field: weekday, op: eq, value: Friday": "did you mean friday?",
-    "field: weekday, op: contains, value: dei": "choose one of: monday, tuesday",
-    "field: task.intent, op: eq, value: fixing": "did you mean fix?",
-    "field: date, op: eq, value: 2025-3-14": "write a day of the calendar as YYYY-MM-DD",
-    "field: date, op: eq, value: 2025-02-30": "write a day of the calendar as YYYY-MM-DD",
-    "field: date, op: starts_with, value: March": "write a day of the calendar as YYYY-MM-DD",
-    "field: date, op: gt, value: 14": "write a day of the calendar as YYYY-MM-DD",
-    "field: changed, op: eq, value: ./docs/a.md": "relative to the workspace",
-    "field: git.branch, op: eq, value: my branch": "it has no blanks",
-}
-"""Conditions with a value that their field never has, each with a part of the hint."""
-
-
-@pytest.mark.parametrize(("condition", "hint"), NEVER.items(), ids=NEVER)
+@pytest.mark.parametrize(("condition", "hint"), rows("rules/never"), ids=str)
 def test_a_value_that_no_build_can_have_is_a_finding(tmp_path: Path, condition: str, hint: str) -> None:
     (finding,) = conditions_found(tmp_path, "field: team, op: eq, value: q1", condition)
     place = (finding.id, finding.severity, finding.path, finding.line)
@@ -80,66 +56,19 @@ def test_a_value_that_no_build_can_have_is_a_finding(tmp_path: Path, condition: 
     assert hint in finding.hint
 
 
-SOMETIMES = (
-    "field: agent, op: eq, value: luna",
-    "field: agent, op: not_exists",
-    "field: agent, op: contains, value: LUN",
-    "field: agent, op: in, value: [luna, max-2]",
-    "field: weekday, op: eq, value: sunday",
-    "field: weekday, op: regex, value: ^(satur|sun)day$",
-    "field: task.intent, op: eq, value: question",
-    "field: date, op: eq, value: 1999-12-31",
-    "field: date, op: lt, value: 1900-01-01",
-    "field: date, op: gte, value: 2500-01-01",
-    "field: date, op: ends_with, value: -02-29",
-    "field: date, op: regex, value: ^18..-0[13]",
-    "field: changed, op: starts_with, value: docs/",
-    "field: git.branch, op: eq, value: feature/x",
-    "field: env.STAGE, op: eq, value: production",
-    "field: var.x, op: gt, value: 10",
-    "task_contains: [demo, showcase]",
-)
-"""Conditions that do not hold today, or for the first agent."""
-
-
-@pytest.mark.parametrize("condition", SOMETIMES)
+@pytest.mark.parametrize("condition", column("rules/sometimes"))
 def test_a_condition_that_only_does_not_hold_today_is_none(tmp_path: Path, condition: str) -> None:
     assert conditions_found(tmp_path, condition) == []
 
 
-CONTRADICTIONS = (
-    ("field: agent, op: eq, value: luna", "field: agent, op: eq, value: max-2"),
-    ("field: agent, op: eq, value: luna", "field: agent, op: not_in, value: [luna]"),
-    ("field: weekday, op: not_exists",),
-    (f"field: weekday, op: not_in, value: [{', '.join(WEEKDAYS)}]",),
-    ("field: date, op: gt, value: 2025-06-01", "field: date, op: lt, value: 2025-05-01"),
-    ("field: var.x, op: gt, value: 5", "field: var.x, op: lte, value: 5"),
-    ("field: var.x, op: eq, value: 4", "field: var.x, op: gt, value: 5"),
-    ("field: var.x, op: gt, value: 5", "field: var.x, op: lt, value: 2025-01-01"),
-    ("task_contains: [demo]", "field: task.text, op: not_exists"),
-    ("field: task.text, op: contains, value: demo", "field: task.text, op: not_contains, value: demo"),
-    ("field: changed, op: eq, value: a.md", "field: changed, op: neq, value: a.md"),
-)
-
-
-@pytest.mark.parametrize("conditions", CONTRADICTIONS, ids=map(str, CONTRADICTIONS))
+@pytest.mark.parametrize("conditions", rows("rules/contradictions"), ids=str)
 def test_conditions_that_exclude_each_other_are_a_finding(tmp_path: Path, conditions: tuple[str, ...]) -> None:
     (finding,) = conditions_found(tmp_path, *conditions)
     assert (finding.id, finding.line) == ("rule-condition", 3)
     assert "can never hold" in finding.message
 
 
-COMPATIBLE = (
-    ("field: var.x, op: gt, value: 5", "field: var.x, op: lt, value: 6"),
-    ("field: var.x, op: gt, value: 5", "field: var.x, op: neq, value: 6"),
-    ("field: date, op: gt, value: 2300-12-31", "field: date, op: lt, value: 2301-01-02"),
-    ("field: changed, op: eq, value: a.md", "field: changed, op: eq, value: b.md"),
-    ("field: task.text, op: contains, value: a", "field: task.text, op: not_contains, value: b"),
-    ("field: agent, op: in, value: [luna, max-2]", "field: agent, op: neq, value: luna"),
-)
-
-
-@pytest.mark.parametrize("conditions", COMPATIBLE, ids=map(str, COMPATIBLE))
+@pytest.mark.parametrize("conditions", rows("rules/compatible"), ids=str)
 def test_conditions_that_some_value_meets_are_none(tmp_path: Path, conditions: tuple[str, ...]) -> None:
     assert conditions_found(tmp_path, *conditions) == []
 

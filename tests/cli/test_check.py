@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,8 +15,8 @@ from contextasm.checks.formats import FORMATS
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Build, Context
 from contextasm.pipeline import assemble
-from tests.checks.test_checks import DAY, KNOWN, MEMORY, TOKEN
-from tests.command import SMALL, Result, ctxasm, fill, inside, refused
+from tests.checks.test_checks import DAY, KNOWN, TOKEN
+from tests.command import SMALL, Result, fill, inside
 
 WARNING = "See [it](GONE.md).\n"
 NOTE = "日本語の文" * 9 + "\n"
@@ -25,30 +24,6 @@ NOTE = "日本語の文" * 9 + "\n"
 
 def check(folder: Path, *words: str | Path, **env: str) -> Result:
     return inside("check", *words, cwd=folder, env=env)
-
-
-@pytest.mark.parametrize(
-    ("text", "plain", "strict"),
-    [("Sound.\n", 0, 0), (NOTE, 0, 0), (WARNING, 0, 1), (f"{TOKEN}\n", 1, 1)],
-    ids=["nothing", "note", "warning", "error"],
-)
-def test_exit_code_tells_how_bad_it_is(tmp_path: Path, text: str, plain: int, strict: int) -> None:
-    fill(tmp_path, {**DAY, KNOWN: text})
-    assert check(tmp_path).code == plain
-    assert check(tmp_path, "--strict").code == strict
-
-
-def test_a_finding_is_a_line_with_place_severity_remedy_and_id(tmp_path: Path) -> None:
-    result = ctxasm("check", cwd=fill(tmp_path, {**DAY, KNOWN: WARNING}))
-    assert (result.code, result.err) == (0, "")
-    line, summary = result.out.splitlines()
-    assert line.startswith(f"{KNOWN}:1: warning: refers to GONE.md, and agents/a/GONE.md does not exist: correct the")
-    assert line.endswith(" [reference]")
-    assert summary == "1 finding: 1 warning"
-
-
-def test_a_sound_workspace_says_so(tmp_path: Path) -> None:
-    assert check(fill(tmp_path, DAY)) == (0, "no findings\n", "")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -74,104 +49,10 @@ def _repository(folder: Path) -> Path:
     return fill(folder / "docs" / "ctx", {**DAY, KNOWN: f"Text\n{TOKEN}\n"})
 
 
-def test_github_is_chosen_in_actions_with_paths_from_the_top_of_the_repository(tmp_path: Path) -> None:
-    folder = _repository(tmp_path)
-    result = check(folder, GITHUB_ACTIONS="true")
-    assert result.code == 1
-    assert result.out.startswith(f"::error file=docs/ctx/{KNOWN},line=2,title=secret::")
-    assert result.out == check(folder, "--format", "github").out
-    assert check(folder, "--format", "text", GITHUB_ACTIONS="true").out.startswith(f"{KNOWN}:2: error: ")
-
-
 def test_sarif_has_paths_from_the_top_of_the_repository(tmp_path: Path) -> None:
     sarif: Any = json.loads(check(_repository(tmp_path), "-f", "sarif").out)
     place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": f"docs/ctx/{KNOWN}"}, "region": {"startLine": 2}}
-
-
-@pytest.mark.parametrize(("words", "failures"), [((), "0"), (("--strict",), "1")])
-def test_junit_fails_a_warning_only_if_strict(tmp_path: Path, words: tuple[str, ...], failures: str) -> None:
-    fill(tmp_path, {**DAY, KNOWN: WARNING, MEMORY: f"- [fact] {NOTE!s}"})
-    suite = ET.fromstring(check(tmp_path, "-f", "junit", *words).out)  # noqa: S314 - of our own making
-    assert (suite.get("tests"), suite.get("failures")) == ("2", failures)
-
-
-def test_paths_limit_what_is_told_and_what_fails(tmp_path: Path) -> None:
-    fill(tmp_path, {**DAY, KNOWN: f"{TOKEN}\n", MEMORY: "- [fact] A fact {importance=7}\n"})
-    assert check(tmp_path, MEMORY).code == 0
-    assert "[memory]" in check(tmp_path, MEMORY).out
-    assert check(tmp_path / "agents", "a/memories").out == check(tmp_path, MEMORY).out
-    assert check(tmp_path / "agents", KNOWN).code == 1
-    assert check(tmp_path, "agents", "ctxasm.yaml").out == check(tmp_path, ".").out == check(tmp_path).out
-
-
-def test_a_path_that_no_build_reads_is_checked_when_named(tmp_path: Path) -> None:
-    fill(tmp_path, {**DAY, "README.md": f"{TOKEN}\n"})
-    assert check(tmp_path).code == 0
-    assert check(tmp_path, "README.md").out.startswith("README.md:1: error: ")
-
-
-def test_a_file_that_is_a_link_goes_by_its_own_name(tmp_path: Path) -> None:
-    fill(tmp_path / "in", {**DAY, "shared.md": f"{TOKEN}\n"})
-    (tmp_path / "in" / KNOWN).symlink_to("../../shared.md")
-    (tmp_path / "link").symlink_to("in")
-    assert check(tmp_path / "in", KNOWN).out.startswith(f"{KNOWN}:1: error: ")
-    assert check(tmp_path, f"link/{KNOWN}", "-w", "in").out.startswith(f"{KNOWN}:1: error: ")
-    assert check(tmp_path, "link", "-w", "in").code == 1
-
-
-@pytest.mark.parametrize(("path", "part"), [("no.md", "no such file"), ("../x.md", "outside the workspace")])
-def test_a_path_that_can_not_be_checked_is_refused(tmp_path: Path, path: str, part: str) -> None:
-    (tmp_path / "x.md").touch()
-    refused(check(fill(tmp_path / "in", DAY), path), path, part)
-
-
-def test_a_baseline_accepts_what_is_there_and_fails_on_what_is_new(tmp_path: Path) -> None:
-    fill(tmp_path, {**DAY, KNOWN: f"{TOKEN}\n"})
-    words = ("--baseline", "accepted.json")
-    written = check(tmp_path, *words, "--update-baseline")
-    assert written == (0, "", "accepted.json: written: 1 accepted\n")
-    assert TOKEN not in (tmp_path / "accepted.json").read_text()
-    assert check(tmp_path, *words) == (0, "no findings\n", "accepted.json: 1 accepted\n")
-    fill(tmp_path, {KNOWN: f"Above.\n{TOKEN}\n"})
-    assert check(tmp_path, *words).code == 0
-    fill(tmp_path, {KNOWN: f"Above.\n{TOKEN}\nText \u202e txet.\n"})
-    result = check(tmp_path, *words)
-    assert (result.code, "[secret]" in result.out, "[hidden]" in result.out) == (1, False, True)
-
-
-def test_a_baseline_shrinks_on_request_only(tmp_path: Path) -> None:
-    fill(tmp_path, {**DAY, KNOWN: f"{TOKEN}\n"})
-    words = ("--baseline", "accepted.json")
-    check(tmp_path, *words, "--update-baseline")
-    before = (tmp_path / "accepted.json").read_bytes()
-    fill(tmp_path, {KNOWN: "Sound.\n"})
-    assert "1 no longer found: --update-baseline removes them" in check(tmp_path, *words).err
-    assert (tmp_path / "accepted.json").read_bytes() == before
-    assert "0 accepted" in check(tmp_path, *words, "--update-baseline").err
-    assert (tmp_path / "accepted.json").read_bytes() != before
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("--update-baseline",), "--baseline FILE"),
-        (("--baseline", "none.json"), "--update-baseline"),
-        (("--baseline", KNOWN), "not valid JSON"),
-        (("--baseline", "b.json", "--update-baseline", KNOWN), "leave the paths out"),
-        (("--format", "html"), "html"),
-        (("-a", "zz"), "unknown agent zz"),
-        (("--date", "2025-02-30"), "--date"),
-        (("-p", "nosuch"), "unknown profile nosuch"),
-    ],
-)
-def test_what_can_not_be_done_is_refused(tmp_path: Path, words: tuple[str, ...], part: str) -> None:
-    refused(check(fill(tmp_path, {**DAY, KNOWN: "x\n"}), *words), part)
-    assert not (tmp_path / "b.json").exists()
-
-
-def test_no_workspace_is_refused(tmp_path: Path) -> None:
-    refused(check(tmp_path), "no workspace here or above")
 
 
 def test_check_writes_nothing(tmp_path: Path) -> None:
@@ -199,13 +80,6 @@ def test_the_limit_that_a_remedy_names_is_enough(tmp_path: Path, text: str) -> N
     assert named
     fill(tmp_path, {"ctxasm.yaml": f"{DAY['ctxasm.yaml']}layers:\n  - id: L7\n    max_tokens: {named[1]}\n"})
     assert "[cut]" not in check(tmp_path).out
-
-
-def test_the_budget_that_a_remedy_names_is_enough(tmp_path: Path) -> None:
-    files = {"ctxasm.yaml": "date: 2025-03-14\nbudget: 50\n", "agents/a/IDENTITY.md": "word " * 100}
-    named = re.search(r"give `budget` (\d+)", check(fill(tmp_path, files)).out)
-    assert named
-    assert check(tmp_path, "--budget", named[1]).code == 0
 
 
 def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:

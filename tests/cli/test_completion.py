@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.cli.app import COMMANDS, group
-from tests.command import TIMEOUT, clean, fill, inside, refused
+from tests.command import TIMEOUT, clean, fill, inside
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -114,14 +114,6 @@ def test_a_broken_workspace_offers_nothing(tmp_path: Path, workspace: Path, fold
 def test_mistakes_in_the_settings_do_not_matter(workspace: Path) -> None:
     (workspace / "ctxasm.yaml").write_text("agents: [\n", encoding="utf-8")
     assert complete("build", "-a", "", cwd=workspace) == ["lukas", "luna"]
-
-
-def test_a_script_without_words_gets_nothing() -> None:
-    assert inside(env={"_CTXASM_COMPLETE": "complete_bash"}) == (1, "", "")
-
-
-def test_an_unknown_shell_is_refused() -> None:
-    refused(inside("completion", "tcsh"), "tcsh", "bash", "zsh", "fish")
 
 
 # Real shells. The program that they find logs its words, unless it is asked for completions.

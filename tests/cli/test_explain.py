@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from random import Random
@@ -18,7 +17,7 @@ from contextasm.records.trace import trace_line
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.text.markdown.blocks import list_mark
 from contextasm.text.markdown.front_matter import attributes
-from tests.command import LUNA, SAMPLE, fill, inside, lines_of
+from tests.command import LUNA, SAMPLE, inside, lines_of
 
 MARKER = "... [truncated]"
 
@@ -66,24 +65,6 @@ def test_table_folds_logs_that_were_never_opened() -> None:
     assert folded.count("\n") == every.count("\n") - len(unopened) + len(rows)
     assert unopened[0].path not in folded or ".." in folded
     assert all(decision.path in every for decision in unopened)
-
-
-def test_folded_row_names_the_first_and_the_last_file_of_one_folder(tmp_path: Path) -> None:
-    logs = {f"{who}/daily/2025-01-{day:02}.md": "x\n" for who in ("agents/a", "teams/t") for day in range(1, 6)}
-    fill(tmp_path, {**logs, "teams/t/GOALS.md": "x\n"})
-    out = inside("explain", "-t", "t", "--date", "2025-03-14", cwd=tmp_path).out
-    rows = [row for row in out.split("\n") if " files: " in row]
-    assert sum(int(re.findall(r"(\d+) files: ", row)[0]) for row in rows) == 10
-    for row in rows:
-        assert row.count("agents/a/daily/") + row.count("teams/t/daily/") == 1, row
-        assert "2025-01-01.md .. 2025-01-05.md" in row, row
-
-
-def test_future_log_says_that_it_is_to_come(tmp_path: Path) -> None:
-    fill(tmp_path, {"agents/a/daily/2025-03-15.md": "x\n"})
-    out = inside("explain", "--date", "2025-03-14", cwd=tmp_path).out
-    assert "agents/a/daily/2025-03-15.md" in out
-    assert "dated after the day of the build" in out
 
 
 def bare(line: str) -> str:
@@ -142,49 +123,9 @@ def test_kept_lines_of_every_decision_are_lines_of_the_file() -> None:
         assert bool(flat) == (decision.outcome in {"included", "truncated"})
 
 
-@pytest.mark.parametrize(
-    ("place", "start"),
-    [
-        ("agents/luna/IDENTITY.md:1", "in L1 included: its layer is required"),
-        ("teams/q1/GOALS.md:1", "in L2 included: "),
-        ("agents/luna/daily/2025-02-07.md:1", "out L3 excluded: 35 days old, and 7 are shown"),
-        ("agents/luna/memories/2025-03.md:2", "out L5 front matter is never shown"),
-        ("agents/luna/memories/2025-02.md:3", "out L5 excluded: rank "),
-        ("agents/luna/memories/2025-02.md:21", "out L5 excluded: its status is expired"),
-        ("agents/kenji/IDENTITY.md:1", "out - no layer reads this file"),
-        ("ctxasm.yaml:1", "out - no layer reads this file"),
-        (f"{SAMPLE}/agents/luna/IDENTITY.md:1", "in L1 included: "),
-    ],
-)
-def test_one_line_is_told_in_one_line(place: str, start: str) -> None:
-    result = inside("explain", *LUNA, "--line", place)
-    assert result.code == 0
-    assert result.out.startswith(start)
-    assert result.out.count("\n") == 1
-
-
-def test_a_file_that_is_no_text_is_told_to_be_none(tmp_path: Path) -> None:
-    workspace = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"caf\xe9\n"})
-    result = inside("explain", "-w", workspace, "--line", "agents/a/KNOWLEDGE.md:1")
-    assert (result.code, result.out[:44]) == (0, "out - this file could not be decoded: it is ")
-
-
 def test_path_of_a_line_may_be_taken_from_the_current_folder() -> None:
     result = inside("explain", "-a", "luna", "--line", "IDENTITY.md:1", cwd=SAMPLE / "agents/luna")
     assert (result.code, result.out[:6]) == (0, "in L1 ")
-
-
-@pytest.mark.parametrize("place", ["/etc/passwd:1", "../../../etc/passwd:1", "agents/../../../etc/passwd:1"])
-def test_line_outside_the_workspace_is_not_read(place: str) -> None:
-    result = inside("explain", *LUNA, "--line", place)
-    assert result.code == 2 or result.out.startswith("out - ")
-    assert "root" not in result.out
-
-
-def test_line_as_json_says_the_same() -> None:
-    result = inside("explain", *LUNA, "--line", "agents/luna/IDENTITY.md:1", "--json")
-    told = {"in": True, "layer": "L1", "reason": "included: its layer is required"}
-    assert json.loads(result.out) == {"schema": "ctxasm.line/1", **told}
 
 
 def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:
@@ -193,29 +134,3 @@ def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:
     assert inside("explain", *cut, "--line", f"agents/luna/KNOWLEDGE.md:{len(lines) - 1}").out.startswith("out L7 ")
     assert inside("explain", *cut, "--line", "agents/luna/KNOWLEDGE.md:1").out.startswith("in L7 ")
     assert MARKER in inside("build", *cut).out
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [("layers:\n  - {id: L7, enabled: false}\n", ()), ("", ("--scope", "L3"))],
-    ids=["switched off", "outside the scope"],
-)
-def test_a_line_of_a_layer_that_is_left_out_is_told_so(tmp_path: Path, settings: str, words: tuple[str, ...]) -> None:
-    files = {"ctxasm.yaml": f"date: 2025-03-14\n{settings}", "agents/a/KNOWLEDGE.md": "K.\n", "x.md": "X.\n"}
-    root = fill(tmp_path, files)
-    out = inside("explain", "-w", root, *words, "--line", "agents/a/KNOWLEDGE.md:1").out
-    assert out == "out L7 its layer is left out of this build, by `enabled: false` or by --scope\n"
-    assert inside("explain", "-w", root, *words, "--line", "x.md:1").out == "out - no layer reads this file\n"
-
-
-def test_same_memory_file_read_by_two_layers_is_told_for_the_one_that_shows_it(tmp_path: Path) -> None:
-    fill(
-        tmp_path,
-        {
-            "p.yaml": "extends: default\nlayers:\n  - {id: L8, heading: Again, source: document, "
-            "path: 'agents/{agent}/KNOWLEDGE.md', overflow: truncate}\n",
-            "agents/a/KNOWLEDGE.md": "Known.\n",
-        },
-    )
-    words = ("-p", "./p.yaml", "--line", "agents/a/KNOWLEDGE.md:1", "--layer", "L7=0")
-    assert inside("explain", *words, cwd=tmp_path).out.startswith("in L8 included")

@@ -38,17 +38,6 @@ def test_help_for_one_command_has_three_spellings(words: tuple[str, ...]) -> Non
     assert inside(*words).out.startswith("Usage: ctxasm build ")
 
 
-@pytest.mark.parametrize(
-    ("words", "command"),
-    [(("build", "-a"), "ctxasm build"), (("explain", "--nosuch"), "ctxasm explain"), (("--nosuch",), "ctxasm")],
-)
-def test_a_usage_error_names_the_command(words: tuple[str, ...], command: str) -> None:
-    result = inside(*words)
-    assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"ctxasm: error: {command}: ")
-    assert result.err.endswith(f": see `{command} --help`\n")
-
-
 @pytest.mark.parametrize("columns", [48, 60, 100])
 def test_help_is_wrapped_at_the_width_of_the_terminal(columns: int) -> None:
     lines = on_terminal("explain", "--help", columns=columns).split("\n")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
-from tests.command import SMALL, SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
+from tests.command import SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
 
 BEGIN, END = "<!-- ctxasm:begin", "<!-- ctxasm:end"
 
@@ -43,25 +43,6 @@ def state(text: str) -> str:
     return "edited" if found.edited else "fresh"
 
 
-def test_row_122_each_file_gets_the_block_and_keeps_the_rest(workspace: Path) -> None:
-    mine = b"# Mine\r\n\r\nkeep \xff\x00this\r\n".replace(b"\x00", b"")
-    agents, new = workspace.parent / "AGENTS.md", workspace.parent / "NEW.md"
-    agents.write_bytes(mine)
-    assert into(workspace, "--into", "AGENTS.md", "--into", "NEW.md") == (0, "", "")
-    assert block(new.read_text()) == SMALL_TEXT
-    first = agents.read_bytes()
-    assert first.startswith(mine)
-    assert first.count(b"\n") == first.count(b"\r\n")
-    agents.write_bytes(first + b"after\r\n")
-    fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
-    assert into(workspace, "--into", "AGENTS.md").code == 0
-    second = agents.read_bytes()
-    assert second.startswith(mine)
-    assert second.endswith(b"-->\r\nafter\r\n")
-    assert b"I am another.\r\n" in second
-    assert b"I am a.\r\n" not in second
-
-
 def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
     target = workspace.parent / "AGENTS.md"
     into(workspace, "--into", "AGENTS.md")
@@ -69,96 +50,6 @@ def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
     result = inside("build", "-w", workspace, "--into", "AGENTS.md", cwd=workspace.parent)
     assert "AGENTS.md: unchanged" in result.err
     assert target.stat().st_mtime_ns == 1
-
-
-def test_several_names_of_one_file_are_written_once(workspace: Path) -> None:
-    (workspace.parent / "CLAUDE.md").symlink_to("AGENTS.md")
-    result = inside("build", "-w", workspace, "--into", "AGENTS.md", "--into", "CLAUDE.md", cwd=workspace.parent)
-    assert result.err.count(".md: ") == 1
-    assert (workspace.parent / "CLAUDE.md").is_symlink()
-    assert block((workspace.parent / "AGENTS.md").read_text()) == SMALL_TEXT
-
-
-def test_edited_block_is_refused_and_replaced_by_force(workspace: Path) -> None:
-    target = workspace.parent / "AGENTS.md"
-    into(workspace, "--into", "AGENTS.md")
-    target.write_text(target.read_text().replace("I am a.", "I am mine."))
-    result = into(workspace, "--into", "AGENTS.md", "--into", "OTHER.md")
-    refused(result, "AGENTS.md:1", "edited by hand", "--force", code=1)
-    assert "I am mine." in target.read_text()
-    assert not (workspace.parent / "OTHER.md").exists()
-    assert into(workspace, "--into", "AGENTS.md", "--force").code == 0
-    assert block(target.read_text()) == SMALL_TEXT
-
-
-def test_stale_block_fails_the_check_with_a_difference(workspace: Path) -> None:
-    target = workspace.parent / "AGENTS.md"
-    assert into(workspace, "--into", "AGENTS.md", "--check").code == 1
-    assert not target.exists()
-    into(workspace, "--into", "AGENTS.md")
-    assert into(workspace, "--into", "AGENTS.md", "--check") == (0, "", "")
-    fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
-    result = into(workspace, "--into", "AGENTS.md", "--check")
-    assert result.code == 1
-    assert "\n-I am a.\n+I am another.\n" in result.err
-    assert "AGENTS.md: stale" in result.err
-    assert block(target.read_text()) == SMALL_TEXT
-
-
-def test_block_and_whole_file_and_standard_output_go_together(workspace: Path) -> None:
-    result = into(workspace, "--into", "AGENTS.md", "-o", "-")
-    assert result.out == SMALL_TEXT
-    assert into(workspace, "--into", "AGENTS.md", "-o", "OUT.md").out == ""
-    assert (workspace.parent / "OUT.md").read_text() == SMALL_TEXT
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        pytest.param(f"x\n{BEGIN} -->\n", 2, "without an end", id="no end"),
-        pytest.param(f"x\ny\n{END} -->\n", 3, "without a begin", id="no begin"),
-        pytest.param(f"{BEGIN} -->\n{BEGIN} -->\n{END} -->\n", 2, "second begin", id="two begins"),
-        pytest.param(f"{BEGIN} -->\n{END} -->\n\n{END} -->\n", 4, "second end", id="two ends"),
-        pytest.param(f"{END} -->\n{BEGIN} -->\n", 1, "without a begin", id="the wrong way round"),
-        pytest.param(f"{BEGIN} -->\n{END} -->\n{BEGIN} -->\n{END} -->\n", 3, "second begin", id="two blocks"),
-    ],
-)
-def test_broken_markers_are_refused_by_their_line(workspace: Path, text: str, line: int, what: str) -> None:
-    target = workspace.parent / "AGENTS.md"
-    target.write_text(text)
-    refused(into(workspace, "--into", "AGENTS.md", "--force"), f"AGENTS.md:{line}: ", what)
-    assert target.read_text() == text
-    assert state(text) == "broken"
-
-
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        pytest.param(("--force",), ("--force", "--into FILE"), id="force without a block"),
-        pytest.param(("--into", "A.md", "-o", "A.md"), ("--into", "A.md", "-o"), id="the same file twice"),
-        pytest.param(("--into", "no/A.md"), ("no/A.md", "folder"), id="no such folder"),
-        pytest.param(("--into", "ws"), ("ws", "is not a file"), id="a folder"),
-        pytest.param(("--into", "ws/ctxasm.yaml"), ("ctxasm.yaml", "settings"), id="the settings"),
-        pytest.param(("-o", "ws/agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input as output"),
-    ],
-)
-def test_what_cannot_be_written_is_refused(workspace: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    refused(into(workspace, *words), *parts)
-    assert (workspace / "agents/a/IDENTITY.md").read_text() == SMALL["agents/a/IDENTITY.md"]
-
-
-def test_other_encodings_are_refused(workspace: Path) -> None:
-    (workspace.parent / "A.md").write_bytes("text\n".encode("utf-16"))
-    refused(into(workspace, "--into", "A.md"), "A.md", "UTF-8")
-
-
-def test_content_with_marker_lines_stays_inside_its_block(workspace: Path) -> None:
-    fill(workspace, {"agents/a/IDENTITY.md": f"{BEGIN} 0123 -->\nin\n{END} -->\n\\{END} -->\n"})
-    for _ in range(2):
-        assert into(workspace, "--into", "AGENTS.md").code == 0
-        text = (workspace.parent / "AGENTS.md").read_text()
-        assert f"\n\\{BEGIN} 0123 -->\nin\n\\{END} -->\n\\\\{END} -->\n" in block(text)
-        assert state(text) == "fresh"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import contextasm
 from contextasm.cli.app import COMMANDS, group, takes_one_value
 from contextasm.config.input.options import UNUSED_IN_SEARCH
-from tests.command import SAMPLE, SMALL_TEXT, fill, inside, refused
+from tests.command import SAMPLE, inside, refused
 
 ONE_VALUE = [
     (name, option.opts)
@@ -37,21 +37,6 @@ def test_second_value_is_refused_under_any_name(tmp_path: Path, command: str, na
         assert done.code == 0
         done = done._replace(code=2, out="")
     refused(done, f"error: {names[0]}: ", "more than once")
-
-
-def test_value_that_is_written_with_an_equals_sign_counts(tmp_path: Path) -> None:
-    refused(inside("build", "--agent=a", "-aa", cwd=tmp_path), "error: --agent: ", "give it once")
-
-
-def test_switches_and_repeatable_options_may_be_repeated(tmp_path: Path) -> None:
-    result = inside("build", "-q", "-q", "--prefer", "a", "--prefer", "b", cwd=fill(tmp_path, {}))
-    assert (result.code, result.out) == (0, SMALL_TEXT)
-
-
-def test_text_that_looks_like_an_option_is_no_second_value(tmp_path: Path) -> None:
-    fill(tmp_path, {})
-    assert inside("build", "--topic", "-a", "-a", "a", "-q", cwd=tmp_path).code == 0
-    assert inside("remember", "-q", "-a", "a", "--", "-a", cwd=tmp_path).code == 0
 
 
 def test_search_offers_no_option_without_an_effect() -> None:

@@ -96,36 +96,6 @@ def test_files_that_a_page_does_not_replace(folder: Path, path: str) -> None:
     assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        pytest.param(("explain", "--html", "p.html", "--json"), ("--json", "--html"), id="json"),
-        pytest.param(("explain", "--html", "p.html", "--line", "a:1"), ("--line", "--html"), id="line"),
-        pytest.param(("explain", "--html", "p.html", "-v"), ("--verbose", "--html"), id="verbose"),
-        pytest.param(("explain", "--budgets", "4k"), ("--budgets", "--html FILE"), id="budgets without a page"),
-        pytest.param(("explain", "--html", "p.html", "--budgets", "4x"), ("--budgets", "4x"), id="no number"),
-        pytest.param(("explain", "--html", "p.html", "--budgets", ""), ("--budgets", "is empty"), id="no budget"),
-        pytest.param(
-            ("explain", "--html", "p.html", "--budgets", "1,2,3,4,5,6,7"), ("7 budgets", "6 at most"), id="too many"
-        ),
-        pytest.param(("diff", "@4k", "--html", "p.html", "--text"), ("--html", "--text"), id="diff and text"),
-        pytest.param(("diff", "@4k", "--html", "p.html", "--json"), ("--html", "--json"), id="diff and json"),
-    ],
-)
-def test_what_does_not_go_with_a_page(folder: Path, words: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    refused(inside(*words, "-w", "ws", "-a", "a", cwd=folder), *parts)
-    assert not (folder / "p.html").exists()
-
-
-def test_page_replaces_an_older_one_and_says_so(folder: Path) -> None:
-    words = ("explain", "-w", "ws", "-a", "a", "--html", "page.html")
-    assert inside(*words, cwd=folder) == (0, "", "page.html: written\n")
-    assert inside(*words, cwd=folder) == (0, "", "page.html: unchanged\n")
-    (folder / "page.html").write_text("old")
-    assert inside(*words, cwd=folder) == (0, "", "page.html: written\n")
-    assert sorted(path.name for path in folder.iterdir()) == ["page.html", "ws"]
-
-
 def test_budgets_are_those_of_the_page(tmp_path: Path) -> None:
     inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "4k,8k,4000", "--audience", "personal")
     plan = json.loads(inside("plan", *LUNA, "--budgets", "4k,8k", "--json").out)

@@ -96,17 +96,6 @@ def test_words_around_a_secret_stay_and_the_receipt_counts_the_masks(tmp_path: P
     }
 
 
-def test_drop_leaves_out_what_holds_a_secret(tmp_path: Path) -> None:
-    secret_workspace(tmp_path)
-    (tmp_path / "agents/a/IDENTITY.md").write_text(f"I am a, and my key is {TOKEN}.\n")
-    done = inside("build", *DAY, "--privacy", "drop", cwd=tmp_path)
-    assert "my key is [masked:github-token]." in done.out
-    assert "Tea at four." in done.out
-    assert not [words for words in ("robot", "postgres", "deploy token") if words in done.out]
-    reasons = inside("explain", *DAY, "--privacy", "drop", "-v", cwd=tmp_path).out
-    assert reasons.count("holds a secret") == 3
-
-
 def test_off_shows_secrets(tmp_path: Path) -> None:
     secret_workspace(tmp_path)
     assert inside("build", *DAY, "--privacy", "off", cwd=tmp_path).out.count(TOKEN) == 2
@@ -126,17 +115,6 @@ def test_a_key_of_several_lines_is_one_mask_and_lines_keep_their_numbers(tmp_pat
     place = "agents/a/KNOWLEDGE.md"
     assert "is part of a secret" in inside("explain", *DAY, "--line", f"{place}:4", cwd=tmp_path).out
     assert inside("explain", *DAY, "--line", f"{place}:9", cwd=tmp_path).out.startswith("in L7")
-
-
-def test_a_value_that_an_escape_spells_is_cleaned(tmp_path: Path) -> None:
-    event = json.dumps({"type": "turn", "content": {"role": "user", "text": "a\u202eb \u001b[2J " + TOKEN}})
-    tasks = f'tasks:\n  - id: t1\n    goal: "ship \\u202e {TOKEN}"\n'
-    fill(tmp_path, {"sessions/s.jsonl": event + "\n", "tasks.yaml": tasks})
-    done = inside("build", "-p", "query", *DAY, cwd=tmp_path)
-    shown = done.out + done.err + inside("task", "show", cwd=tmp_path).out
-    assert "ab" in shown
-    assert not {"\u202e", "\u001b"} & {*shown}
-    assert TOKEN not in shown
 
 
 NOISE = st.text(st.sampled_from("ab \u200b\u202e\ufe0f\x07\U000e0041é"), max_size=6)
@@ -161,17 +139,6 @@ def test_an_edit_changes_no_byte_outside_its_own_lines(
     assert [line.partition(" {")[0] for line in touched] == [line.rstrip() for line in old.splitlines()]
 
 
-def test_memories_that_differ_in_a_secret_are_two(tmp_path: Path) -> None:
-    fill(tmp_path, {MEMORIES: f"- [fact] The deploy token is {TOKEN}\n"})
-    other = TOKEN[:4] + TOKEN[:3:-1]
-    done = inside("remember", "-a", "a", f"The deploy token is {other}", *DAY, cwd=tmp_path)
-    assert done.out.startswith("stored"), done.out
-    assert inside("remember", "-a", "a", f"The deploy token is {TOKEN}", *DAY, cwd=tmp_path).out.startswith(
-        "reinforced"
-    )
-    assert (tmp_path / MEMORIES).read_text().count(TOKEN) == 1
-
-
 def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp_path: Path) -> None:
     fill(tmp_path, {})
     done = inside("remember", "-a", "a", f"Tea\u202e at \u200bfour {TOKEN}", *DAY, cwd=tmp_path)
@@ -180,16 +147,6 @@ def test_text_to_store_is_rid_of_what_nobody_sees_and_a_secret_in_it_is_told(tmp
     assert "[secret]" in done.err
     assert TOKEN not in done.out + done.err
     assert f"Tea at four {TOKEN}" in (tmp_path / MEMORIES).read_text()
-
-
-def test_a_task_with_a_secret_keeps_it(tmp_path: Path) -> None:
-    fill(tmp_path, {"tasks.yaml": f"# mine\ntasks:\n  - id: t1\n    goal: rotate {TOKEN}\n"})
-    done = inside("task", "push", "next", cwd=tmp_path)
-    assert done.code == 0, done.err
-    text = (tmp_path / "tasks.yaml").read_text()
-    assert text.count(TOKEN) == 1
-    assert text.startswith("# mine\n")
-    assert TOKEN not in done.out + inside("task", cwd=tmp_path).out
 
 
 @pytest.mark.parametrize("name", [f"{TOKEN}.md", "a\x1b[2Jb.md", "a\u202eb.md", "a\nb.md", "a\u200bb.md"])
@@ -212,30 +169,6 @@ def test_a_file_of_any_script_is_read(tmp_path: Path, name: str) -> None:
     assert "Tea at four" in inside("build", *DAY, cwd=tmp_path).out
 
 
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("ctxasm.yaml", 'layers:\n  - {id: L7, heading: "Know\\e[2Jledge"}\n'),
-        ("ctxasm.yaml", 'layers:\n  - {id: L7, heading: "Know\u202eledge"}\n'),
-        ("rules/r.yaml", '- name: "a\\u200bb"\n  then: {exclude: [x.md]}\n'),
-    ],
-)
-def test_a_setting_with_a_hidden_character_is_refused(tmp_path: Path, file: str, text: str) -> None:
-    """P20: with its place; nobody meant it, and a heading of it would reach the model."""
-    fill(tmp_path, {"agents/a/KNOWLEDGE.md": "x\n", file: text})
-    done = inside("build", *DAY, cwd=tmp_path)
-    assert (done.code, done.out) == (2, "")
-    assert f"{file}:" in done.err
-    assert "hidden character" in done.err
-
-
-def test_a_heading_with_a_secret_is_masked(tmp_path: Path) -> None:
-    """P27: settings are text of a file as well."""
-    settings = f"layers:\n  - {{id: L7, heading: {TOKEN}}}\n"
-    fill(tmp_path, {"agents/a/KNOWLEDGE.md": "x\n", "ctxasm.yaml": settings})
-    assert "## [masked:github-token]\nx" in inside("build", *DAY, cwd=tmp_path).out
-
-
 def test_recorded_inputs_lack_files_with_secrets(tmp_path: Path) -> None:
     """P27: a stored copy would be one more place to clean; the replay reads the file itself."""
     secret_workspace(tmp_path)
@@ -247,16 +180,6 @@ def test_recorded_inputs_lack_files_with_secrets(tmp_path: Path) -> None:
     assert inside("replay", record, cwd=tmp_path).code == 0
 
 
-def test_a_baseline_accepts_one_secret_and_not_the_next(tmp_path: Path) -> None:
-    fill(tmp_path, {"agents/a/KNOWLEDGE.md": f"Key {TOKEN}.\n"})
-    assert inside("check", "--baseline", "b.json", "--update-baseline", cwd=tmp_path).code == 0
-    assert TOKEN[4:12] not in (tmp_path / "b.json").read_text()
-    assert inside("check", "--baseline", "b.json", cwd=tmp_path).code == 0
-    other = TOKEN[:4] + TOKEN[:3:-1]
-    (tmp_path / "agents/a/KNOWLEDGE.md").write_text(f"Key {other}.\n")
-    assert inside("check", "--baseline", "b.json", cwd=tmp_path).code == 1
-
-
 def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
     """P17: sixty-four thousand characters are enough for anybody."""
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": f"---\nkey: {'x' * 70_000}\n---\nText.\n"})
@@ -265,33 +188,10 @@ def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
     assert "[too-large]" in done.err
 
 
-def test_drop_reaches_what_a_rule_includes_and_spares_what_only_shows_a_mask(tmp_path: Path) -> None:
-    fill(
-        tmp_path,
-        {
-            "docs/key.md": f"The pinned key is {TOKEN}.\n",
-            "rules/r.yaml": "- name: pin\n  then: {always_include: [docs/key.md]}\n",
-            "agents/a/KNOWLEDGE.md": "We write [masked:github-token] in our papers.\n",
-        },
-    )
-    done = inside("build", *DAY, "--privacy", "drop", cwd=tmp_path)
-    assert "pinned key" not in done.out
-    assert "in our papers" in done.out
-
-
 @pytest.mark.parametrize("unit", ["<x>\n", "<!-- a\n", "    ```x\n", "- ```x\n", "~~~~\nx\n```\n", "a <!-- b\n"])
 def test_openings_without_an_end_cost_no_more_than_their_number(tmp_path: Path, unit: str) -> None:
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
     assert inside("build", *DAY, "-q", "--audience", "shared", cwd=tmp_path).code == 0
-
-
-def test_a_secret_that_a_comment_divides_is_masked_when_the_comment_goes(tmp_path: Path) -> None:
-    """P27: `comments: strip` put the halves together behind the masking."""
-    settings = "layers:\n  - {id: L7, comments: strip}\n"
-    text = f"Key {TOKEN[:20]}<!-- -->{TOKEN[20:]}.\n"
-    fill(tmp_path, {"ctxasm.yaml": settings, "agents/a/KNOWLEDGE.md": text})
-    done = inside("build", *DAY, cwd=tmp_path)
-    assert "Key [masked:github-token]." in done.out
 
 
 @pytest.mark.parametrize("option", ["--topic", "--additional", "--exclude", "--prefer"])
@@ -301,8 +201,3 @@ def test_a_record_holds_no_secret_of_the_command_line(tmp_path: Path, option: st
     assert inside("build", *DAY, "-p", "query", option, f"my key {TOKEN}", "--record", cwd=tmp_path).code == 0
     (record,) = (tmp_path / ".ctxasm/records").iterdir()
     assert TOKEN[4:12] not in record.read_text()
-
-
-def test_a_task_with_a_secret_is_warned_of(tmp_path: Path) -> None:
-    fill(tmp_path, {})
-    assert "[secret]" in inside("task", "push", f"rotate {TOKEN}", cwd=tmp_path).err

@@ -6,9 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.command import fill, inside, refused
+from tests.command import fill, inside
 
 TEXT = "Plain words about the sea. " * 20
 FILES = {
@@ -32,13 +30,6 @@ def build(folder: Path, *words: str) -> str:
 PIN = "- name: pin\n  then:\n    always_include: ['{}']\n"
 
 
-def test_section_that_is_included_is_whole_where_its_file_is_cut(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, PIN.format("agents/a/KNOWLEDGE.md#Ports"))
-    text = build(folder, "--layer", "L7=60")
-    assert "## Ports\n\nThe port opens at six." in text
-    assert "... [truncated]" in text
-
-
 def test_file_that_no_layer_reads_comes_under_a_heading_of_its_own(tmp_path: Path) -> None:
     assert build(workspace(tmp_path, PIN.format("docs/extra.md"))).endswith(
         "## Pinned\n### Extra\n\nNobody reads this by itself.\n\n#### Part\n\nThe part.\n"
@@ -52,15 +43,6 @@ def test_memory_that_is_included_passes_the_top_and_the_search(tmp_path: Path) -
     assert "The lamp is new" in build(folder, "--topic", "bell")
     (folder / "rules/10.yaml").write_text("- name: pin\n  then:\n    always_include: [{tag: sound}]\n")
     assert "The bell is cracked" in build(folder, "--topic", "lamp")
-
-
-def test_pins_that_do_not_fit_give_way_one_by_one(tmp_path: Path) -> None:
-    rule = "- name: pin\n  then:\n    always_include: [lamp, bell]\n"
-    folder = workspace(tmp_path, rule)
-    small = inside("build", "-w", folder, "-a", "a", "-b", "27", "--layer", "L7=0")
-    assert small.out.count("- [fact]") == 1
-    assert small.err.count("pin-dropped") == 1
-    assert inside("build", "-w", folder, "-a", "a", "-b", "27", "--strict").code == 1
 
 
 def test_pin_that_means_nothing_is_a_problem(tmp_path: Path) -> None:
@@ -93,75 +75,12 @@ def test_cap_lowers_a_limit_and_never_raises_it(tmp_path: Path) -> None:
         assert told["allowances"][-1]["limit"] == limit
 
 
-def test_layer_of_higher_priority_takes_its_room_first(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, "- name: first\n  then:\n    set_priority: {L7: 9, L5: 1}\n")
-    assert "Knowledge Base" in build(folder, "-b", "60")
-    (folder / "rules/10.yaml").write_text("- name: first\n  then:\n    set_priority: {L5: 9}\n")
-    assert "Personal Memories" in build(folder, "-b", "40")
-
-
-@pytest.mark.parametrize(
-    ("rule", "parts"),
-    [
-        ("- name: x\n  wen: {}\n", ["rules/10.yaml:2", "wen", "when"]),
-        (
-            "- name: x\n  when: {field: task.txt, op: eq, value: a}\n  then: {exclude: [a.md]}\n",
-            ["10.yaml:2", "task.text"],
-        ),
-        (
-            "- name: x\n  when: {field: agent, op: equal, value: a}\n  then: {exclude: [a.md]}\n",
-            ["10.yaml:2", "operator"],
-        ),
-        ("- name: x\n  then: {exlude: [a.md]}\n", ["10.yaml:2", "exclude"]),
-        (
-            "- name: x\n  when: {field: agent, op: regex, value: '('}\n  then: {exclude: [a.md]}\n",
-            ["10.yaml:2", "pattern"],
-        ),
-    ],
-    ids=["key", "field", "operator", "action", "pattern"],
-)
-def test_rule_that_is_not_understood_is_refused_with_its_line(tmp_path: Path, rule: str, parts: list[str]) -> None:
-    folder = workspace(tmp_path, rule)
-    refused(inside("build", "-w", folder, "-a", "a"), *parts)
-    refused(inside("rules", "-w", folder), *parts)
-
-
 def test_pattern_that_would_take_for_ever_does_not_fire_and_says_so(tmp_path: Path) -> None:
     rule = "- name: slow\n  when: {field: task.text, op: regex, value: '(a|aa)+$'}\n  then: {exclude: ['**']}\n"
     folder = workspace(tmp_path, rule)
     result = inside("build", "-w", folder, "-a", "a", "--topic", "a" * 200 + "!")
     assert result.code == 0
     assert "[rule-undecided]" in result.err or "slow" not in result.err
-
-
-def test_rules_are_listed_and_tried_without_a_build(tmp_path: Path) -> None:
-    rule = "- name: beta\n  when: {field: var.phase, op: eq, value: beta}\n  then: {exclude: [docs/extra.md]}\n"
-    folder = workspace(tmp_path, rule)
-    assert "var.phase eq beta" in inside("rules", "-w", folder).out
-    assert "has no value" in inside("rules", "eval", "-w", folder, "-a", "a").out
-    fired = inside("rules", "eval", "-w", folder, "-a", "a", "--var", "phase=beta", "--json").out
-    assert json.loads(fired)["rules"][0]["fired"] is True
-    refused(inside("rules", "eval", "-w", folder, "--var", "phase"), "--var", "NAME=VALUE")
-    refused(inside("rules", "evil", "-w", folder), "eval")
-
-
-def test_environment_is_open_to_rules_only_where_the_config_lists_it(tmp_path: Path) -> None:
-    rule = "- name: ci\n  when: {field: env.STAGE, op: eq, value: ci}\n  then: {exclude: [docs/extra.md]}\n"
-    folder = workspace(tmp_path, rule)
-    refused(inside("rules", "-w", folder), "rules/10.yaml:2", "STAGE")
-    (folder / "ctxasm.yaml").write_text("env: [STAGE]\n")
-    told = inside("rules", "eval", "-w", folder, "-a", "a", "--json", env={"STAGE": "ci"}).out
-    assert json.loads(told)["rules"][0]["fired"] is True
-
-
-def test_rules_may_stand_in_the_config(tmp_path: Path) -> None:
-    folder = fill(
-        tmp_path, FILES | {"ctxasm.yaml": "rules:\n  - name: hide\n    then: {exclude: [agents/a/KNOWLEDGE.md]}\n"}
-    )
-    assert "Knowledge Base" not in build(folder)
-    (folder / "rules").mkdir()
-    (folder / "rules/1.yaml").write_text("- name: hide\n  then: {exclude: [docs/extra.md]}\n")
-    refused(inside("rules", "-w", folder), "ctxasm.yaml:2", "hide")
 
 
 def test_rules_may_ask_what_git_calls_changed_and_which_branch_it_is(tmp_path: Path) -> None:

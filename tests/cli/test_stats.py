@@ -165,10 +165,3 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     assert len(growth.weeks) == weeks
     assert len(stats.duplicates) <= sum(owner.active_memories for owner in stats.owners)
     assert WorkspaceStats(documents[::-1], ESTIMATE).growth(DAY, weeks) == growth
-
-
-@pytest.mark.parametrize("words", [("--weeks", "0"), ("--top", "0"), ("--weeks", "521"), ("--date", "never")])
-def test_figures_out_of_range_are_refused_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
-    result = inside("stats", "-w", fill(tmp_path, {}), *words)
-    assert result.code == 2
-    assert result.err.count("\n") == 1

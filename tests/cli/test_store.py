@@ -48,10 +48,10 @@ def test_status(database: Database, root: Path) -> None:
     result = database.ctxasm(root, "store", "--json")
     data = json.loads(result.out)
     assert (result.code, data["reachable"], data["schema"]) == (0, True, "ctxasm.store/1")
-    assert data["homes"] == [{"home": TEAM, "access": "write", "pages": 1}]
+    assert data["owners"] == [{"owner": TEAM, "access": "write", "pages": 1}]
     away = database.ctxasm(root, "store", **AWAY)
     assert (away.code, "not available" in away.out) == (1, True)
-    assert json.loads(database.ctxasm(root, "store", "--json", role="reader").out)["homes"][0]["access"] == "read"
+    assert json.loads(database.ctxasm(root, "store", "--json", role="reader").out)["owners"][0]["access"] == "read"
     refused = database.ctxasm(root, "store", role="outsider")
     assert "store-refused" in refused.err
 
@@ -113,7 +113,7 @@ def refusing(request: pytest.FixtureRequest) -> Iterator[FakeServer]:
 def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
     tmp_path: Path, refusing: FakeServer, problem: str
 ) -> None:
-    address = f"memories:\n  store: postgresql://luna@127.0.0.1:{refusing.port}/agents\n  homes: [{TEAM}]\n"
+    address = f"memories:\n  store: postgresql://luna@127.0.0.1:{refusing.port}/agents\n  owners: [{TEAM}]\n"
     root = fill(tmp_path, {**FILES, "ctxasm.yaml": f"date: 2025-03-14\n{address}"}, base={})
     result = inside(*BUILD[:1], "-a", "luna", "-t", "q1", "--strict", "-w", root, env={"CTXASM_TRUST": str(root)})
     assert (result.code, f"[{problem}]" in result.err) == (1, True), result.err
@@ -128,7 +128,7 @@ def test_a_server_that_refuses_is_told_from_one_that_is_away_in_any_language(
         ("REVOKE SELECT ON ctxasm.memory FROM luna", "store-failed"),
     ],
 )
-def test_each_reason_why_a_mirror_is_not_brought_up_to_date_has_its_own_id(
+def test_each_reason_why_a_replica_is_not_brought_up_to_date_has_its_own_id(
     database: Database, root: Path, statement: str, problem: str
 ) -> None:
     assert database.ctxasm(root, *BUILD).code == 0
@@ -154,7 +154,7 @@ def test_a_missing_driver_is_told_as_that(database: Database, root: Path, monkey
     assert ("[store-driver]" in result.err, "contextasm[postgres]" in result.err) == (True, True)
 
 
-def test_a_mirror_that_another_pull_holds_is_busy(
+def test_a_replica_that_another_pull_holds_is_busy(
     database: Database, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert database.ctxasm(root, *BUILD).code == 0
@@ -170,7 +170,7 @@ def test_a_mirror_that_another_pull_holds_is_busy(
     ("words", "says"),
     [
         (("store", "dance"), "unknown action dance"),
-        (("store", "pull", TEAM), "leave the home out"),
+        (("store", "pull", TEAM), "leave the owner out"),
         (("store", "export"), "the folder is missing"),
         (("store", "pull", "--to", "x"), "only an export has one"),
         (("store", "import", "teams/q2"), "did you mean teams/q1?"),
@@ -212,10 +212,10 @@ def test_reading_goes_on_while_the_server_is_away(database: Database, root: Path
         assert "store-unreachable" not in result.out + result.err
 
 
-def test_a_machine_without_a_mirror_says_that_there_is_none(database: Database, root: Path) -> None:
+def test_a_machine_without_a_replica_says_that_there_is_none(database: Database, root: Path) -> None:
     for words in ((*BUILD, "--strict"), (*BUILD, "--strict", "--offline")):
         result = database.ctxasm(root, *words, **AWAY)
-        assert (result.code, "it has no mirror yet" in result.err) == (1, True)
+        assert (result.code, "it has no replica yet" in result.err) == (1, True)
 
 
 def test_nothing_is_lost_in_silence_while_the_server_is_away(database: Database, root: Path) -> None:
@@ -229,7 +229,7 @@ def test_nothing_is_lost_in_silence_while_the_server_is_away(database: Database,
     assert database.texts() == ["The launch is on Friday"]
 
 
-def test_records_are_replayed_and_lines_explained_from_the_mirror(database: Database, root: Path) -> None:
+def test_records_are_replayed_and_lines_explained_from_the_replica(database: Database, root: Path) -> None:
     assert database.ctxasm(root, *BUILD, "--record").code == 0
     (record,) = (root / ".ctxasm/records").glob("*.json")
     replay = database.ctxasm(root, "replay", record, **AWAY)
@@ -325,7 +325,7 @@ def test_a_watch_outlives_its_server(own_server: Database, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("env", [{}, AWAY])
 @pytest.mark.parametrize("offline", [(), ("--offline",)])
-def test_a_mirror_for_one_person_is_not_read_by_another(
+def test_a_replica_for_one_person_is_not_read_by_another(
     database: Database, tmp_path: Path, env: dict[str, str], offline: tuple[str, ...]
 ) -> None:
     root = database.workspace(tmp_path, max_age="1h")
@@ -336,7 +336,7 @@ def test_a_mirror_for_one_person_is_not_read_by_another(
     assert "The lantern" not in database.ctxasm(root, *search, *offline, role="kenji", **env).out
 
 
-def test_the_mirror_of_another_store_is_neither_read_nor_exported(database: Database, tmp_path: Path) -> None:
+def test_the_replica_of_another_store_is_neither_read_nor_exported(database: Database, tmp_path: Path) -> None:
     root = database.workspace(tmp_path / "ws")
     database.add("The lantern is lit")
     search = ("search", "-t", "q1", "lantern", "--offline")

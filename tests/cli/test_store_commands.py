@@ -201,7 +201,7 @@ def test_python_and_other_programs_store_in_the_table(
     assert (again.what, again.memory.id) == ("reinforced", outcome.memory.id)
 
 
-def test_python_reads_the_mirror_offline(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_reads_the_replica_offline(database: Database, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**database.environment(root), **AWAY}.items():
         monkeypatch.setenv(name, value)
     told = {

@@ -1,7 +1,5 @@
 """Which layers are locked, and how a build's files are compared with the approved ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,22 +1,16 @@
-"""Rows 1 to 22, 26 and 127 of the digest's capability table: what the first source document promises."""
+"""Rows 1 to 22 of the digest's capability table: what the first source document promises."""
 
-from __future__ import annotations
-
-import os
-import time
 from collections.abc import Mapping
-from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import layer_id, with_layer_changes
-from contextasm.model import Build, Context, ContextasmError, Document
-from contextasm.pipeline import assemble
+from contextasm.model import Context, ContextasmError, Document
 from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.workspace.folder import Folder
+from tests.command import CASES
+from tests.tables import files_of
 from tests.workspaces import (
     DAY,
     DEFAULT,
@@ -30,59 +24,15 @@ from tests.workspaces import (
     limited,
     log,
     outcomes,
-    request,
     section,
     team,
 )
 
 LONG = "\n\n".join(f"Paragraph {n} says something that is worth about fifteen tokens." for n in range(2_000))
 
-EXAMPLE: dict[str, Content] = {
-    "agents/luna/IDENTITY.md": "You are Luna, a creative writing assistant...\n",
-    "agents/luna/INSTRUCTIONS.md": "Always respond with empathy. Prioritize storytelling...\n",
-    "agents/luna/KNOWLEDGE.md": "Reference materials for storytelling frameworks...\n",
-    "agents/luna/memories/user.md": (
-        "## 2025-03-12\n\n- [learning] User's team uses Notion for documentation\n\n"
-        "## 2025-03-13\n\n- [preference] User prefers concise bullet points over paragraphs\n"
-    ),
-    "teams/writers/GOALS.md": "Ship the Q1 product demo by March 15...\n",
-    "teams/writers/daily/2025-03-13.md": "Reviewed plot outline for chapter 3...\n",
-    "teams/writers/daily/2025-03-14.md": "Discussed character arc revisions with user...\n",
-    "teams/writers/memories/demo.md": (
-        "- [context] Target audience is enterprise product managers {created=2025-03-01}\n"
-        "- [decision] Use three-act structure for the demo narrative {created=2025-03-02}\n"
-    ),
-}
-"""The workspace behind the example in the source document."""
-
-SHOWN = """\
-## Identity
-You are Luna, a creative writing assistant...
-
-## Instructions
-Always respond with empathy. Prioritize storytelling...
-
-## Team Goals
-Ship the Q1 product demo by March 15...
-
-## Recent Activity
-### 2025-03-14
-Discussed character arc revisions with user...
-
-### 2025-03-13
-Reviewed plot outline for chapter 3...
-
-## Team Knowledge
-- [decision] Use three-act structure for the demo narrative
-- [context] Target audience is enterprise product managers
-
-## Personal Memories
-- [preference] User prefers concise bullet points over paragraphs
-- [learning] User's team uses Notion for documentation
-
-## Knowledge Base
-Reference materials for storytelling frameworks...
-"""
+_files, _, SHOWN = (CASES / "example.md").read_text(encoding="utf-8").partition("=== builds\n")
+EXAMPLE: dict[str, Content] = {**files_of(_files)}
+"""The workspace behind the example in the source document, and what is built of it."""
 
 NINE = [
     "Identity",
@@ -122,7 +72,13 @@ def test_row_01_nine_sections_stand_in_the_fixed_order_and_nothing_else() -> Non
     assert "no" not in context.text.split("\n")
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("😀", 1), ("😀😀a", 2)])
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        *[("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("😀", 1), ("😀😀", 1), ("😀😀a", 2)],
+        *[("日本語で", 1), ("日本語です", 2), ("é" * 8, 2)],
+    ],
+)
 def test_row_02_estimate_is_a_quarter_of_the_utf16_length(text: str, tokens: int) -> None:
     assert ESTIMATE.count(text) == tokens
 
@@ -352,44 +308,6 @@ def test_row_22_suffix_is_allowed(name: str) -> None:
     context = build(agent() | log(name, "Shown."))
     assert section(context, "Recent Activity") == "### 2025-03-14\nShown."
     assert codes(context) == []
-
-
-@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kathmandu"])
-def test_row_26_same_date_gives_the_same_bytes_in_any_time_zone(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ZoneInfo(zone)
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    try:
-        assert build(EXAMPLE).text == SHOWN
-    finally:
-        monkeypatch.undo()
-        time.tzset()
-
-
-def test_row_127_build_leaves_every_file_as_it_was(tmp_path: Path) -> None:
-    for name, content in EXAMPLE.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        assert isinstance(content, str)
-        path.write_text(content, encoding="utf-8")
-    before = state(tmp_path)
-    context = assemble(Build(Folder(tmp_path), DEFAULT, request(), ESTIMATE))
-    assert context.text == SHOWN
-    assert state(tmp_path) == before
-
-
-def state(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
-    """Everything below a folder: times, size and bytes; not the time of the last access, which reading changes."""
-    found = {}
-    for path in sorted(root.rglob("*")):
-        status = os.stat(path)
-        found[str(path)] = (
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_mode,
-            path.read_bytes() if path.is_file() else b"",
-        )
-    return found
 
 
 def test_record_of_what_was_read_holds_every_file_that_was_opened() -> None:

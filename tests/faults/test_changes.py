@@ -95,16 +95,6 @@ def test_clock_that_goes_back_between_two_builds_changes_nothing(
     assert second.out == first.out.replace("First.", "Other.")
 
 
-@pytest.mark.parametrize("place", ["agents/a/memories", "agents/a/daily"])
-def test_file_where_a_folder_belongs_is_named(tmp_path: Path, place: str) -> None:
-    """P29: not read as a memory, and not passed over."""
-    fill(tmp_path, {place: "- [fact] Not a folder.\n"})
-    done = inside("build", "--date", "2025-03-14", cwd=tmp_path)
-    assert done.code == 0
-    assert "Not a folder" not in done.out
-    assert f"{place}/: can't be read: {place} is a file, not a folder [not-a-folder]" in done.err
-
-
 def test_agents_that_is_a_file_is_named(tmp_path: Path) -> None:
     """P29: whoever is asked for."""
     (tmp_path / "agents").write_text("")
@@ -112,15 +102,6 @@ def test_agents_that_is_a_file_is_named(tmp_path: Path) -> None:
         done = inside("build", *words, cwd=tmp_path)
         assert (done.code, done.out) == (2, "")
         assert "agents is a file, not a folder" in done.err
-
-
-@pytest.mark.parametrize("path", [LOG, "agents/a/memories/m.md"])
-def test_folder_where_a_file_belongs_is_named(tmp_path: Path, path: str) -> None:
-    """P29: a folder that is called like a log or a file of memories."""
-    (fill(tmp_path, {}) / path).mkdir(parents=True)
-    done = inside("build", "--date", "2025-03-14", cwd=tmp_path)
-    assert done.code == 0
-    assert f"{path}: is a folder, not a file [not-a-file]" in done.err
 
 
 def test_folders_that_may_have_such_names_are_no_problem(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Lines of running text: which layers hold them, and which lines of a file a decision names."""
 
-from __future__ import annotations
-
 import regex
 
 from contextasm.model import Span

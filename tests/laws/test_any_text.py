@@ -1,7 +1,5 @@
 """Laws of text of all planes: halves of characters, controls, turned text, odd line ends, secrets, any front matter."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

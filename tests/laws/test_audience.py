@@ -1,7 +1,5 @@
 """The law of audiences: no private sentence is in a shared context, nor in anything that is written about it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Budgets hold, for every workspace, profile and budget (docs/architecture.md, Laws), on random ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds of `ctxasm check` on random workspaces, however broken."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

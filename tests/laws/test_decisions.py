@@ -1,7 +1,5 @@
 """Decisions and sections agree with each other and with the files, on random workspaces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import regex

@@ -1,7 +1,5 @@
 """Equal inputs give an equal context, on random workspaces."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """Laws of the commands that write: no byte changes outside the lines that are meant, whatever the file holds."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 
@@ -9,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace, NewMemory
+from tests.workspaces import document
 
 DAY = date(2025, 3, 14)
 FOLDER = "agents/a/memories"
@@ -55,9 +52,7 @@ ENTRIES = st.lists(
 
 
 def memories_of(data: bytes) -> list[str]:
-    document = decode_document("m.md", data)
-    assert isinstance(document, Document)
-    return [memory.text for memory in parse_memories(document)[0]]
+    return [memory.text for memory in parse_memories(document(data))[0]]
 
 
 @given(BULLETS, ENTRIES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.integers(-1, 9))
@@ -76,9 +71,7 @@ def test_law_remember_changes_no_byte_outside_its_lines(
     )
     old = (b"\xef\xbb\xbf" if mark else b"") + text.replace("\n", end).encode()
     (root / FOLDER / "m.md").write_bytes(old)
-    document = decode_document("m.md", old)
-    assert isinstance(document, Document)
-    names = [memory.id for memory in parse_memories(document._replace(path=f"{FOLDER}/m.md"))[0]]
+    names = [memory.id for memory in parse_memories(document(old, f"{FOLDER}/m.md"))[0]]
     if 0 <= superseded < len(names) and names.count(names[superseded]) == 1:
         entries = [entries[0]._replace(supersedes=(names[superseded],)), *entries[1:]]
     outcomes = store_memories(Folder(root), MemoryPlace(FOLDER, f"{FOLDER}/m.md"), entries, DAY, force=False)

@@ -24,17 +24,10 @@ PLACE = MemoryPlace(FOLDER, f"{FOLDER}/imported.md")
 
 
 MARKDOWN_LINES = (
-    *("# Heading", "## 2025-03-10", "- a bullet", "* another", "  - below", "1. one", "> quoted", "---", "***", "", ""),
-    *("```", "```py", "~~~", "    code", "\tcode", "| a | b |", "[x] done", "[ ] open", "[a](b.md)", "(in brackets)"),
-    *(
-        "{importance=0.9}",
-        "{id=x}",
-        "ends in {braces}",
-        "{private}",
-        "<!-- a comment -->",
-        "type: fact",
-        "- [fact] one",
-    ),
+    *("# Heading", "## 2025-03-10", "- a bullet", "* another", "  - below", "1. one", "> quoted", "---", "***", ""),
+    *("", "```", "```py", "~~~", "    code", "\tcode", "| a | b |", "[x] done", "[ ] open", "[a](b.md)"),
+    *("(in brackets)", "{importance=0.9}", "{id=x}", "ends in {braces}", "{private}", "<!-- a comment -->"),
+    *("type: fact", "- [fact] one"),
 )
 """Lines that mean something in a file of memories."""
 
@@ -88,11 +81,11 @@ def test_law_export_then_import_gives_equal_memories(
     checked = checked_entries(read_json_lines([SourceFile("f", lines)], lambda *_: None))
     assert checked.problems == ()
     outcomes = store_entries(Folder(root), PLACE, checked.entries, update=False, dry_run=False)
-    assert [outcome.what for outcome in outcomes] == ["added"] * len(memories)
+    assert [outcome.outcome for outcome in outcomes] == ["added"] * len(memories)
     assert stored(root) == [memory._replace(path="", line=0) for memory in memories]
     before = (root / PLACE.path).read_bytes()
     again = store_entries(Folder(root), PLACE, checked.entries, update=True, dry_run=False)
-    assert {outcome.what for outcome in again} == {"left"}
+    assert {outcome.outcome for outcome in again} == {"left"}
     assert (root / PLACE.path).read_bytes() == before
 
 

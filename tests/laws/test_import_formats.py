@@ -1,7 +1,5 @@
 """Laws of every import format: no text is lost, a second import changes nothing, and broken input is one line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -38,29 +36,10 @@ def checked(name: str, text: str) -> CheckedEntries:
 LINES = st.lists(
     st.sampled_from(
         [
-            *(
-                "",
-                "",
-                "---",
-                "* * *",
-                "___",
-                "- - -",
-                "# A",
-                "### B",
-                "**C**",
-                "__D:__",
-                "- [A](a.md)",
-                "[A](a.md), [B](b.md)",
-            ),
-            *("```", "~~~ py", "<!-- note -->", "<!-- observed: 2025-03-01 | status: superseded -->"),
-            *(
-                "<!-- observed: 2025-03-08 | status: active -->",
-                "name: x",
-                "- [ ] open",
-                "- one <!-- more -->",
-                "===",
-                "    - x",
-            ),
+            *("", "", "---", "* * *", "___", "- - -", "# A", "### B", "**C**", "__D:__", "- [A](a.md)"),
+            *("[A](a.md), [B](b.md)", "```", "~~~ py", "<!-- note -->"),
+            *("<!-- observed: 2025-03-01 | status: superseded -->", "<!-- observed: 2025-03-08 | status: active -->"),
+            *("name: x", "- [ ] open", "- one <!-- more -->", "===", "    - x"),
         ]
     )
     | st.tuples(st.sampled_from(["", "", "- ", "  ", "* ", "> ", "1. ", "- [D](d.md) - "]), st.integers(0, 3)).map(
@@ -168,7 +147,7 @@ def store_twice(root: Path, entries: CheckedEntries) -> None:
     """Import into an empty workspace, and hold the second import to changing nothing."""
     (root / FOLDER).mkdir(parents=True)
     outcomes = store_entries(Folder(root), PLACE, entries.entries, update=False, dry_run=False)
-    assert {outcome.what for outcome in outcomes} == {"added"}
+    assert {outcome.outcome for outcome in outcomes} == {"added"}
     document = Folder(root).read(PLACE.path)
     assert isinstance(document, Document)
     memories, problems = parse_memories(document)
@@ -176,7 +155,7 @@ def store_twice(root: Path, entries: CheckedEntries) -> None:
     assert [(memory.id, memory.text) for memory in memories] == [(entry.id, entry.text) for entry in entries.entries]
     before = (root / PLACE.path).read_bytes()
     again = store_entries(Folder(root), PLACE, entries.entries, update=True, dry_run=False)
-    assert {outcome.what for outcome in again} == {"left"}
+    assert {outcome.outcome for outcome in again} == {"left"}
     assert (root / PLACE.path).read_bytes() == before
 
 

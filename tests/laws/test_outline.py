@@ -4,8 +4,6 @@ It sees the profile's sections, in their order, and no other heading of their le
 wherever a text is cut.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What holds of every command that writes: no file that a build could read is changed by it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

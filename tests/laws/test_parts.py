@@ -1,16 +1,13 @@
 """All readers of a Markdown text agree on its bullets, headings, fences and HTML."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.exchange.notes import text_parts
 from contextasm.text.markdown.blocks import parts, without_block_comments
 from contextasm.text.memories.parser import parse_memories
+from tests.workspaces import document
 
 _LINES = (
     *("- [fact] One", "* Two", "+ Three", "-", "- - -", "  more", "  - inner", "    far in", "Text", "", " "),
@@ -18,12 +15,6 @@ _LINES = (
     *("<pre>", "</pre>", "<pre>x</pre>", "<!-- a", "b -->", "<!-- c -->", "<style>", "<div>", "- {private=true}"),
 )
 MARKDOWN = st.lists(st.sampled_from(_LINES), max_size=14).map("\n".join)
-
-
-def read(text: str) -> Document:
-    document = decode_document("memories/m.md", text.encode())
-    assert isinstance(document, Document)
-    return document
 
 
 @given(MARKDOWN, st.booleans())
@@ -35,19 +26,19 @@ def test_law_each_line_is_in_one_part(text: str, is_cautious: bool) -> None:
 
 @given(MARKDOWN)
 def test_law_memories_are_the_bullets(text: str) -> None:
-    document = read(text)
-    lines = without_block_comments(document.text).split("\n")
+    file = document(text)
+    lines = without_block_comments(file.text).split("\n")
     bullets = {part.first: part.stop for part in parts(lines) if part.kind == "bullet"}
-    for memory in parse_memories(document)[0]:
-        assert memory.line - document.line in bullets
-        assert memory.text.count("\n") <= bullets[memory.line - document.line] - memory.line + document.line - 1
+    for memory in parse_memories(file)[0]:
+        assert memory.line - file.line in bullets
+        assert memory.text.count("\n") <= bullets[memory.line - file.line] - memory.line + file.line - 1
 
 
 @given(MARKDOWN)
 def test_law_no_bullet_with_the_flag_is_shown_to_others(text: str) -> None:
-    document = read(text)
-    hidden = private_lines(document, None)
-    memories = parse_memories(document)[0]
+    file = document(text)
+    hidden = private_lines(file, None)
+    memories = parse_memories(file)[0]
     assert all(memory.line in hidden for memory in memories if memory.private)
     assert all(memory.line in hidden for memory in memories if "{private=true}" in memory.text)
 

@@ -3,8 +3,6 @@
 The profile `default` has the other modules of this folder to itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random

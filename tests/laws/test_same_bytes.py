@@ -1,11 +1,9 @@
 """The same inputs give the same bytes, on any machine; and building changes nothing (rows 26, 126 and 127)."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 
@@ -14,6 +12,7 @@ import pytest
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from tests.command import LUNA, SAMPLE, ctxasm, fill, inside
+from tests.laws.test_determinism import shuffled_folders
 
 REQUESTS = {
     "markdown": ("build", "-q"),
@@ -46,9 +45,7 @@ def test_builds_are_equal_whatever_the_locale_the_zone_and_the_hash_seed(request
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_builds_are_equal_whatever_order_the_disk_lists_files_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_builds_are_equal_whatever_order_the_disk_lists_files_in(tmp_path: Path, seed: int) -> None:
     """Row 126: made in another order, and listed in another one."""
     random = Random(seed)
     files = [path for path in SAMPLE.rglob("*") if path.is_file()]
@@ -58,25 +55,10 @@ def test_builds_are_equal_whatever_order_the_disk_lists_files_in(
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
         os.utime(target, (random.randrange(10**9), random.randrange(10**9)))
-    scandir = os.scandir
     plain = {name: inside(*words, *LUNA) for name, words in REQUESTS.items()}
-    monkeypatch.setattr(os, "scandir", lambda path: _Shuffled(scandir(path), random))
     own = ("-w", str(tmp_path), "-a", "luna", "-t", "q1")
-    assert {name: inside(*words, *own) for name, words in REQUESTS.items()} == plain
-
-
-class _Shuffled:
-    """The entries of a folder, in any order."""
-
-    def __init__(self, entries: Iterator[os.DirEntry[str]], random: Random) -> None:
-        self._entries = list(entries)
-        random.shuffle(self._entries)
-
-    def __enter__(self) -> Iterator[os.DirEntry[str]]:
-        return iter(self._entries)
-
-    def __exit__(self, *_error: object) -> None:
-        return
+    with shuffled_folders(seed):
+        assert {name: inside(*words, *own) for name, words in REQUESTS.items()} == plain
 
 
 def test_named_day_decides_and_not_the_clock() -> None:

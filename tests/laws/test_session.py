@@ -3,8 +3,6 @@
 The model is a dict of texts. No text is ever lost, no file is half-written, and a build shows what the files say.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Truncation by itself, on random texts: here every state of it can be looked at."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Laws of the upkeep of memories: undone it was never there, twice is once, and no text is lost."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +9,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
-from contextasm.model import Document, Memory
-from contextasm.text.cleaning.clean import decode_document
+from contextasm.model import Memory
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.apply import apply_actions
@@ -21,6 +18,7 @@ from contextasm.upkeep.memories.planner import plan_memories
 from contextasm.upkeep.plan import prepare_upkeep
 from tests.command import fill, inside
 from tests.upkeep.trees import tree
+from tests.workspaces import document
 
 DAY = ("--date", "2026-03-14")
 
@@ -78,9 +76,7 @@ def memory_files(draw: st.DrawFn) -> bytes:
 
 
 def memories_of(path: str, data: bytes) -> list[Memory]:
-    document = decode_document(path, data)
-    assert isinstance(document, Document)
-    return [*parse_memories(document)[0]]
+    return [*parse_memories(document(data, path))[0]]
 
 
 def texts_of(root: Path) -> set[str]:
@@ -115,7 +111,7 @@ def test_nothing_is_lost_and_everything_is_taken_back(files: list[bytes], are_ma
 
 def changes_of(root: Path) -> list[Action]:
     upkeep = prepare_upkeep(Options(workspace=str(root), date=DAY[1]), process_environment())
-    return [action for action in plan_memories(upkeep) if action.changes_files]
+    return [action for action in plan_memories(upkeep) if not action.for_you]
 
 
 @given(st.lists(memory_files(), min_size=1, max_size=2))

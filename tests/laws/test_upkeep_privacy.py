@@ -1,7 +1,5 @@
 """The law of upkeep and privacy: a tidied workspace shows nothing that it did not show before."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Coherence as a part of a score: what it is, and what it weighs beside the other three parts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,20 +1,16 @@
 """Duplicates: which copy stays, what is left of a text of which a paragraph stands elsewhere, and who is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, Layer, Profile
-from contextasm.pipeline import assemble
+from contextasm.model import Context, Layer, Profile
 from contextasm.rendering.tables import decision_table
-from contextasm.selection.tokens import ESTIMATE
-from tests.workspaces import Content, Files, request
+from tests import workspaces
+from tests.workspaces import Content
 
 RULE = "Every release is tagged by two people before the gates open."
 OTHER = "Nothing else in this text is said anywhere but here."
@@ -35,8 +31,7 @@ def profile(*layers: Layer, merge: tuple[str, ...] = ("content", "dedup")) -> Pr
 
 
 def build(files: dict[str, Content], used: Profile, **fields: Any) -> Context:
-    asked = request(agent="", team="", **fields)
-    return assemble(Build(Files(files), used, asked, ESTIMATE, parse_yaml=load_yaml))
+    return workspaces.build(files, used, agent="", team="", **fields)
 
 
 def outcomes(context: Context) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """Order and top: which fragments of a layer may enter, by similarity and by the whole score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

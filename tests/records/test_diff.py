@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,23 +97,6 @@ def test_difference_accounts_for_every_token(
 
 def edit(root: Path, name: str, text: str) -> None:
     (root / name).write_text(text, encoding="utf-8")
-
-
-def test_revision_against_the_workspace(root: Path) -> None:
-    assert rows(root, "HEAD") == []
-    edit(root, KNOWLEDGE, "Known better.\n")
-    edit(root, MEMORIES, "- [fact] two {id=m2}\n- [fact] three {id=m3}\n")
-    (root / TODAY).unlink()
-    assert sorted(rows(root, "HEAD")) == [("changed", KNOWLEDGE), ("entered", "m3"), ("left", TODAY), ("left", "m1")]
-
-
-def test_revision_against_a_revision(root: Path) -> None:
-    edit(root, KNOWLEDGE, "Known better.\n")
-    git(root, "commit", "-q", "-a", "-m", "two")
-    edit(root, KNOWLEDGE, "Not committed.\n")
-    found = differ(root, "HEAD~1", "main")
-    assert [each["kind"] for each in found["changes"]] == ["changed"]
-    assert [found[key]["label"] for key in ("before", "after")] == ["HEAD~1", "main"]
 
 
 def test_settings_and_profile_of_a_revision_are_its_own(root: Path) -> None:
@@ -247,15 +230,6 @@ def test_folder_of_links_lists_as_on_the_disk(root: Path) -> None:
             assert revision.read(path) == disk.read(path), path
 
 
-def test_days_against_each_other(root: Path) -> None:
-    done = inside("diff", "-w", root, "2025-03-13", "2025-03-21")
-    assert done.code == 0
-    assert "8 days old, and 7 are shown" in done.out
-    assert "was out: dated after the day of the build" in done.out
-    assert done.out.splitlines()[-1].startswith("2025-03-13: ")
-    assert "bytes" in done.out.splitlines()[-1]
-
-
 def test_budgets_against_each_other() -> None:
     done = inside("diff", *LUNA, "@2k", "@8k", "--json")
     there = json.loads(done.out)
@@ -266,17 +240,6 @@ def test_budgets_against_each_other() -> None:
         (each["kind"], each["fragment"]) for each in back["changes"]
     )
     assert there["identical_bytes"] == back["identical_bytes"] > 0
-
-
-def test_memory_that_another_layer_shows_has_moved(root: Path) -> None:
-    fill(root, {"teams/t/GOALS.md": "Win.\n", "teams/t/memories/x.md": "- [fact] three {id=m3}\n"})
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "two")
-    edit(root, "teams/t/memories/x.md", "- [fact] three {id=m3}\n- [fact] one {id=m1}\n")
-    edit(root, MEMORIES, "- [fact] two {id=m2}\n")
-    [change] = differ(root, "HEAD", "-t", "t")["changes"]
-    assert [change[key] for key in ("kind", "fragment", "layer_before", "layer_after")] == ["moved", "m1", "L5", "L4"]
-    assert "L5 -> L4" in inside("diff", "-w", root, "HEAD", "-t", "t").out
 
 
 def recorded(root: Path, *words: str) -> str:
@@ -309,62 +272,8 @@ def test_record_against_a_record_needs_no_workspace(root: Path, tmp_path: Path) 
     assert KNOWLEDGE in done.out
 
 
-def test_file_edited_where_nothing_of_it_is_shown_is_no_change(root: Path) -> None:
-    edit(root, KNOWLEDGE, "Known.\n\n")
-    assert rows(root, "HEAD") == []
-
-
-def test_memory_edited_under_its_own_id_is_told_of(root: Path) -> None:
-    edit(root, MEMORIES, FILES[MEMORIES].replace("one", "uno"))
-    [change] = differ(root, "HEAD")["changes"]
-    assert (change["kind"], change["layer_after"]) == ("changed", "L5")
-
-
-def test_text_shows_the_lines_that_differ(root: Path) -> None:
-    edit(root, KNOWLEDGE, "Known better.\n")
-    lines = inside("diff", "-w", root, "HEAD", "--text").out.splitlines()
-    assert lines[:2] == ["--- HEAD", "+++ now"]
-    assert lines[-2:] == ["-Known.", "+Known better."]
-    assert inside("diff", "-w", root, "HEAD", "HEAD", "--text").out == ""
-
-
-REFUSED: Sequence[tuple[str, str]] = (
-    ("HEAD~99", "HEAD~99: no such record or revision"),
-    ("--upload-pack=x", "--upload-pack"),
-    ("", "A: is empty"),
-    ("@many", "@many: many is not a number of tokens"),
-    ("2025-02-30", "2025-02-30 is not a date"),
-)
-
-
-@pytest.mark.parametrize(("name", "words"), REFUSED)
-def test_side_that_is_none_is_refused(root: Path, name: str, words: str) -> None:
-    refused(inside("diff", "-w", root, name), words)
-
-
-def test_fault_of_a_revision_names_it(root: Path) -> None:
-    edit(root, "ctxasm.yaml", "colour: red\n")
-    git(root, "commit", "-q", "-a", "-m", "two")
-    edit(root, "ctxasm.yaml", "date: 2025-03-14\n")
-    refused(inside("diff", "-w", root, "HEAD"), "HEAD: ctxasm.yaml:1: unknown key colour")
-
-
 def test_no_repository_is_one_line(tmp_path: Path) -> None:
     fill(tmp_path, FILES)
     refused(inside("diff", "-w", tmp_path, "HEAD"), "is not in a git repository")
     refused(inside("diff", "-w", tmp_path, "HEAD", env={"PATH": str(tmp_path)}), "git: can't be run", "install git")
     assert inside("diff", "-w", tmp_path, "@2k", env={"PATH": str(tmp_path)}).code == 0
-
-
-def test_file_with_the_name_of_a_branch_is_no_record(root: Path) -> None:
-    (root / "main").write_text("not a record")
-    assert inside("diff", "main", cwd=root).code == 0
-
-
-def test_what_git_complains_of_is_passed_on(root: Path) -> None:
-    (root.parent / ".git" / "config").write_text("[core\n")
-    refused(inside("diff", "-w", root, "HEAD"), "git rev-parse: fatal: bad config")
-
-
-def test_text_and_json_do_not_go_together(root: Path) -> None:
-    refused(inside("diff", "-w", root, "HEAD", "--text", "--json"), "--text: does not go with --json")

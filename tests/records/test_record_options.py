@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from contextasm.model import ContextasmError
 from contextasm.records.record import Record, encode_record, parse_record
-from tests.command import fill, inside, python, refused
+from tests.command import fill, inside, python
 from tests.records.test_records import SCHEMA, recorded, records
 
 DAY = "date: 2025-03-14\n"
@@ -178,8 +178,8 @@ def test_layer_that_is_skipped_for_want_of_a_team_is_not_late(root: Path) -> Non
 
 
 def signed_again(path: Path, **fields: Any) -> None:
-    record: Record = parse_record(path.read_bytes(), "record")._replace(**fields)
-    path.write_bytes(encode_record(record)[1])
+    record: Record = parse_record(path.read_bytes(), "record")
+    path.write_bytes(encode_record(record._replace(context=record.context._replace(**fields)))[1])
 
 
 @pytest.mark.parametrize("part", ["sections", "decisions", "allowances", "tokens"])
@@ -187,8 +187,8 @@ def test_record_with_false_content_does_not_replay_as_the_same(root: Path, part:
     path = recorded(root)
     record = parse_record(path.read_bytes(), "record")
     false: dict[str, Any] = {
-        "sections": (record.sections[0]._replace(text="Another identity."), *record.sections[1:]),
-        "decisions": record.decisions[1:],
+        "sections": (record.context.sections[0]._replace(text="Another identity."), *record.context.sections[1:]),
+        "decisions": record.context.decisions[1:],
         "allowances": (),
         "tokens": 1,
     }
@@ -205,20 +205,6 @@ def test_record_of_an_unknown_layer_is_still_refused(root: Path) -> None:
     data["options"]["colour"] = "red"
     with pytest.raises(ContextasmError, match="damaged"):
         parse_record(json.dumps(data).encode(), "record")
-
-
-def test_scope_decides_after_the_profile_whether_a_team_is_read(root: Path) -> None:
-    done = inside("build", "-w", root, "-t", "t", "--scope", "L5")
-    assert done.code == 0, done.err
-    assert done.out == inside("build", "-w", root, "--scope", "L5", env={"CTXASM_TEAM": "t"}).out
-    refused(inside("build", "-w", root, "-t", "nope", "--scope", "L5"), "--team: unknown team nope")
-    refused(inside("build", "-w", root, "-t", "t", "-p", "memory"), "--team: profile memory reads no team")
-
-
-def test_row_87_json_of_one_fragment_holds_its_decision_alone(root: Path) -> None:
-    data = json.loads(inside("explain", "-w", root, "--id", "m1", "--json").out)
-    assert {*data} == {"schema", "decisions"}
-    assert [(decision["fragment"], decision["outcome"]) for decision in data["decisions"]] == [("m1", "included")]
 
 
 flags = st.lists(st.sampled_from(OPTIONS), max_size=5, unique_by=lambda words: words[0])

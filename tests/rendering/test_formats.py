@@ -1,7 +1,5 @@
 """The formats: each can be read back by what it is meant for, and the budget holds in all."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from pathlib import Path

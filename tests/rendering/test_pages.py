@@ -1,7 +1,5 @@
 """Pages: one file that needs nothing else, with every decision, and nothing of a hostile text but its letters."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import struct

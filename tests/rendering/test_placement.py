@@ -1,7 +1,5 @@
 """Fragments as they stand in their sections, seen in what is built."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Metrics as a Prometheus text file, read back with the official parser."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading
@@ -20,7 +18,7 @@ from contextasm.rendering.prometheus import Series, exposition
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.plan import upkeep_series
 from contextasm.workspace.editing.memory_file import Edit
-from tests.command import LUNA, Result, fill, inside
+from tests.command import LUNA, fill, inside, refused
 
 NAMED = {
     "memory_assembly_duration_seconds": "gauge",
@@ -47,13 +45,6 @@ def metrics(*words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | 
     result = inside("build", "-q", *words, "-o", "/dev/null", "--metrics", "-", cwd=cwd, env=env)
     assert result.code == 0, result.err
     return result.out
-
-
-def refused(result: Result, *words: str) -> None:
-    assert result.code == 2
-    assert result.err.count("\n") == 1
-    for word in words:
-        assert word in result.err
 
 
 def test_row_105_a_metrics_file_carries_the_five_named_series(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Days and events: nothing of a later day is shown, a day of logs is shared fairly, events are ranked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import timedelta
@@ -11,16 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, with_strategy
-from contextasm.model import Build, Context, Document, Layer, Profile
-from contextasm.pipeline import assemble
+from contextasm.model import Context, Document
 from contextasm.retrieval.pool import MANY
-from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import unique_ids
 from tests.command import fill, inside
-from tests.workspaces import DAY, Content, Files, agent, build, codes, limited, log, request, team
+from tests.workspaces import DAY, Content, agent, build, codes, limited, log, team
 
 TOMORROW = DAY + timedelta(days=1)
 
@@ -34,7 +29,7 @@ def query(files: Mapping[str, Content], topic: str = "", strategy: str = "", bud
     """A build with the profile `query`."""
     profile = load_profile("query", "tests", Path())
     profile = with_strategy(profile, strategy, "tests") if strategy else profile
-    return assemble(Build(Files(files), profile, request(topic=topic, budget=budget), ESTIMATE))
+    return build(files, profile, topic=topic, budget=budget)
 
 
 # A pinned date shows nothing later.
@@ -139,22 +134,6 @@ def test_strategies_change_the_scores_of_events() -> None:
         for name in ("coding", "writing", "research", "support")
     }
     assert len({*totals.values()}) == 4
-
-
-def test_a_weight_of_a_part_that_the_source_does_not_give_is_a_problem() -> None:
-    layer = with_layer_values(
-        Layer("events", ("Events",)),
-        {
-            "source": ("events",),
-            "path": ("sessions/*.jsonl",),
-            "order": "best",
-            "weights": (("recency", 0.5), ("salience", 0.5)),
-        },
-    )
-    files: dict[str, Content] = {"sessions/s.jsonl": event("note", f"{DAY}T08:00:00Z", "one")}
-    context = assemble(Build(Files(files), Profile("tests", "", 900, "plain", (layer,)), request(budget=900), ESTIMATE))
-    assert [(problem.code, problem.path) for problem in context.problems] == [("no-effect", "events")]
-    assert "salience" in context.problems[0].message
 
 
 def test_the_newest_events_are_the_newest_by_time_not_the_last_lines() -> None:

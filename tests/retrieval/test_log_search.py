@@ -1,7 +1,5 @@
 """Source `log-search`: lines of all logs that match the topic, under their days."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 

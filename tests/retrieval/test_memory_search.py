@@ -1,7 +1,5 @@
 """Search: which memories answer a topic, how their scores are made, and what `ctxasm search` shows of them."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -13,6 +11,7 @@ import pytest
 from contextasm.model import Fragment, FragmentDisplay, Layer, Location, Query, Ranking, memory_score, recency
 from contextasm.ranking.order import rank
 from tests.command import LUNA, SAMPLE, fill, inside, python, refused
+from tests.tables import rows
 from tests.workspaces import DAY, agent, ago, build, outcomes, section, team
 
 
@@ -169,47 +168,11 @@ def test_importance_lifts_no_memory_that_is_out_of_reach() -> None:
 
 # The example workspace: what a person would ask, and the memory that answers.
 
-KENJI = ("-w", str(SAMPLE), "-a", "kenji", "-t", "platform")
 
-TOPICS = {
-    "demo date": (LUNA, "why does the demo go public a week late", "because the hall of the showcase has water damage"),
-    "foghorn": (LUNA, "how loud may the foghorn be next to speech", "The foghorn is lowered from 9 to 4 decibels"),
-    "booth": (LUNA, "can we bring loudspeakers to the lobby booth", "The booth in the lobby is 180 by 90 cm"),
-    "ledger": (LUNA, "testers trying to open the ledger", "Four of ten tried to open the ledger lying on the desk"),
-    "Sloane": (LUNA, "make Mr. Sloane more of a threat", "Mr. Sloane becomes frightening when every threat"),
-    "Teodor": (LUNA, "when does Teodor say Maren's name", "Teodor speaks Maren's name exactly once"),
-    "letters": (
-        LUNA,
-        "translating a letter: whose age must we know",
-        "Letters can't be translated without the sender's",
-    ),
-    "keys": (KENJI, "who has the signing keys", "Signing keys live on two hardware tokens"),
-    "laptop": (KENJI, "setting up a new laptop for Sigrid, how long", "a new laptop is ready in 22 minutes"),
-    "power cut": (KENJI, "save files lost when the power is cut", "A 16-byte header write is not atomic"),
-    "pause": (KENJI, "player quits in a pause and loses a choice", "A pause must be saved as started"),
-    "sorting": (KENJI, "replays differ between compilers", "Two boats with equal draught changed places"),
-}
-"""Request, topic, and the beginning of a line that must be among the five."""
-
-MISTYPED = {
-    "swapped letters": (LUNA, "how loud may the foghron be next to speech", TOPICS["foghorn"][2]),
-    "a letter missing": (LUNA, "testers trying to open the leger", TOPICS["ledger"][2]),
-    "a wrong letter": (KENJI, "who has the signimg keys", TOPICS["keys"][2]),
-    "a letter too many": (KENJI, "setting up a new lapttop for Sigrid", TOPICS["laptop"][2]),
-}
-
-JAPANESE = {
-    "long lines": (LUNA, "三行を超える長い台詞はどう直したか", "日本語で三行を超える台詞は四十一件"),
-    "counting": (LUNA, "怖いときにウレンは舟をどう数えるか", "ウレンは普段「一艘、二艘」と数え"),
-}
-
-
-@pytest.mark.parametrize(
-    ("who", "topic", "expected"),
-    [pytest.param(*each, id=name) for own in (TOPICS, MISTYPED, JAPANESE) for name, each in own.items()],
-)
-def test_the_memory_that_answers_is_among_the_five(who: tuple[str, ...], topic: str, expected: str) -> None:
-    result = inside("build", "-q", *who, "--topic", topic)
+@pytest.mark.parametrize(("who", "topic", "expected"), rows("questions/memories"), ids=str)
+def test_the_memory_that_answers_is_among_the_five(who: str, topic: str, expected: str) -> None:
+    request = LUNA if who == "luna" else ("-w", SAMPLE, "-a", "kenji", "-t", "platform")
+    result = inside("build", "-q", *request, "--topic", topic)
     memories = re.findall(r"## (?:Team Knowledge|Personal Memories)\n(.*?)(?:\n\n|\Z)", result.out, re.DOTALL)
     assert [own for own in memories if expected in own], result.out
 

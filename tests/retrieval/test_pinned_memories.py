@@ -1,7 +1,5 @@
 """Memories that pin themselves (`pin=true`): shown as a rule that includes them would show them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What people of the studio in the sample workspace ask is in the context that is built for the question."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.command import SAMPLE, inside

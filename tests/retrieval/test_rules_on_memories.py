@@ -1,9 +1,7 @@
 """Rules on memories of a large pool: a build is the same as one that lists every memory."""
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -101,6 +99,7 @@ class Setting(NamedTuple):
     min_score: float
     budget: int
     merge: tuple[str, ...] = ()
+    required: bool = False
 
     @property
     def profile(self) -> Profile:
@@ -109,6 +108,7 @@ class Setting(NamedTuple):
             layer._replace(
                 ranking=layer.ranking._replace(top=self.top, fallback_top=self.top, min_score=self.min_score),
                 query=layer.query._replace(paths=(f"{FOLDER}/*.md", f"{FOLDER}/archive/*.md"), min_match=0.0),
+                limits=layer.limits._replace(required=self.required),
             )
             if layer.id == "L5"
             else layer
@@ -141,6 +141,14 @@ def told(context: Context) -> dict[tuple[str, str], Decision]:
         for each in context.decisions
         if each.reason.code not in {"not-in-top", "no-match"} and not dict(each.reason.facts).get("count")
     }
+
+
+def agreed(folder: Path, files: Mapping[str, str], setting: Setting, *fired: Rule) -> Context:
+    """What is built of these files with an index, held against what is built of all memories."""
+    fill(folder, files)
+    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -185,13 +193,12 @@ def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
     chance = Random(6)
     pages = {path: page(chance, 0) for path in PATHS}
     pages[PATHS[3]] += f"- [fact] oars are dry {{id={PATHS[3]}-x}}\n"
-    folder = fill(tmp_path, pages)
-    fired = [Rule("one", "ctxasm.yaml", 1, include=(Target("id", f"{FOLDER}/4.md-x"),))]
-    found, listed = (
-        built(folder, Setting("", 3, 0.0, 16_000), fired, used) for used in (indexes(Folder(folder)), None)
-    )
-    assert "oars are dry" in found.text
-    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    included = RULE._replace(include=(Target("id", f"{FOLDER}/4.md-x"),))
+    assert "oars are dry" in agreed(tmp_path, pages, Setting("", 3, 0.0, 16_000), included).text
+
+
+RULE = Rule("one", "ctxasm.yaml", 1)
+HARBOR = Setting("harbor", 2, 0.0, 16_000)
 
 
 def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> None:
@@ -206,13 +213,8 @@ def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> Non
             "- [fact] winch delta hotel cedar fjord ember delta {importance=0.1 id=kept}\n"
         ),
     }
-    folder = fill(tmp_path, pages)
-    fired = [
-        Rule("one", "ctxasm.yaml", 1, include=(Target("id", "kept"),), exclude=(Target("path", PATHS[0]),)),
-    ]
-    setting = Setting("harbor lantern winch", 2, 0.0, 16_000)
-    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
-    assert found.text == listed.text
+    rule = RULE._replace(include=(Target("id", "kept"),), exclude=(Target("path", PATHS[0]),))
+    found = agreed(tmp_path, pages, HARBOR._replace(topic="harbor lantern winch"), rule)
     assert found.text.endswith(
         "- [fact] winch delta hotel cedar fjord ember delta\n"
         "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma\n"
@@ -223,107 +225,65 @@ def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> Non
 def test_places_of_merged_memories_go_to_the_next_ones(tmp_path: Path, topic: str) -> None:
     copies = "- [fact] harbor same\n" * 6
     others = "".join(f"- [fact] harbor {number}\n" for number in range(9))
-    folder = fill(tmp_path, {PATHS[0]: f"## 2025-03-01\n\n{others}\n## 2025-03-10\n\n{copies}"})
-    setting = Setting(topic, 3, 0.0, 16_000, ("content",))
-    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
-    assert found.text == listed.text
+    pages = {PATHS[0]: f"## 2025-03-01\n\n{others}\n## 2025-03-10\n\n{copies}"}
+    found = agreed(tmp_path, pages, Setting(topic, 3, 0.0, 16_000, ("content",)))
     assert found.text.endswith("- [fact] harbor same\n- [fact] harbor 8\n- [fact] harbor 7\n")
 
 
 def test_a_memory_that_reaches_the_least_score_is_shown(tmp_path: Path) -> None:
     old = "".join(f"- [fact] harbor lantern {number} {{importance=0.0}}\n" for number in range(4))
     new = "- [fact] harbor and so many other words about the long quay wall {importance=1.0}\n"
-    folder = fill(tmp_path, {PATHS[0]: f"## 2020-01-01\n\n{old}", PATHS[1]: f"## {DAY}\n\n{new}"})
-    setting = Setting("harbor lantern", 2, 0.5001, 16_000)
-    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
-    assert found.text == listed.text
-    assert "the long quay wall" in found.text
+    pages = {PATHS[0]: f"## 2020-01-01\n\n{old}", PATHS[1]: f"## {DAY}\n\n{new}"}
+    assert "the long quay wall" in agreed(tmp_path, pages, Setting("harbor lantern", 2, 0.5001, 16_000)).text
 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 @pytest.mark.parametrize("action", ["exclude", "boost"])
 def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, action: str) -> None:
-    folder = fill(tmp_path, {PATHS[0]: "- [section] harbor one {tags=tide}\n- [fact] harbor two\n"})
-    meant = (Target("type", "section"), Target("tag", "tide"))
-    rule = Rule("one", "ctxasm.yaml", 1)
-    rule = (
-        rule._replace(exclude=meant) if action == "exclude" else rule._replace(boost=((meant[0], 2.0), (meant[1], 3)))
-    )
-    for used in (indexes(Folder(folder)), None):
-        context = built(folder, Setting(topic, 3, 0.0, 16_000), [rule], used)
-        assert ("harbor one" in context.text) == (action == "boost")
-        (decision,) = (each for each in context.decisions if each.layer == "L5" and each.lines == (1, 1))
-        if action == "boost" and topic:
-            assert dict(decision.score)["boost"] == 6
+    pages = {PATHS[0]: "- [section] harbor one {tags=tide}\n- [fact] harbor two\n"}
+    kind, tag = Target("type", "section"), Target("tag", "tide")
+    boosting = action == "boost"
+    rule = RULE._replace(boost=((kind, 2.0), (tag, 3))) if boosting else RULE._replace(exclude=(kind, tag))
+    context = agreed(tmp_path, pages, Setting(topic, 3, 0.0, 16_000), rule)
+    assert ("harbor one" in context.text) == boosting
+    (decision,) = (each for each in context.decisions if each.layer == "L5" and each.lines == (1, 1))
+    assert not (boosting and topic) or dict(decision.score)["boost"] == 6
 
 
 def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Path) -> None:
     facts = "".join(f"- [fact] harbor and many other words {number} {{importance=0.1}}\n" for number in range(5))
     notes = "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(3))
-    newest = f"## {DAY}\n\n- [fact] winch\n"
-    folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{facts}{notes}", PATHS[1]: newest})
-    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 0.5),))]
-    setting = Setting("harbor", 2, 0.0, 16_000)
-    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
-    assert found.text == listed.text
-    assert [trace.lost for trace in found.rule_traces] == [trace.lost for trace in listed.rule_traces] == [()]
+    pages = {PATHS[0]: f"## 2025-01-01\n\n{facts}{notes}", PATHS[1]: f"## {DAY}\n\n- [fact] winch\n"}
+    found = agreed(tmp_path, pages, HARBOR, RULE._replace(boost=((Target("type", "fact"), 0.5),)))
+    assert [trace.lost for trace in found.rule_traces] == [()]
 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Path, topic: str) -> None:
     tagged = "".join(f"- [fact] harbor {number} {{importance=0.9 tags=tide}}\n" for number in range(5))
     others = "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5, 9))
-    folder = fill(tmp_path, {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"})
-    rule = Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
-    setting = Setting(topic, 2, 0.0, 16_000)
-    found, listed = (built(folder, setting, [rule], used) for used in (indexes(Folder(folder)), None))
-    assert found.text == listed.text
+    pages = {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"}
+    rule = RULE._replace(boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
+    found = agreed(tmp_path, pages, HARBOR._replace(topic=topic), rule)
     assert found.text.endswith("- [fact] harbor 8\n- [fact] harbor 7\n")
 
 
 def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> None:
     later = f"## {DAY + timedelta(days=1)}\n\n- [fact] harbor later {{tags=tide}}\n"
     draft = "- [fact] harbor draft {status=draft tags=tide}\n"
-    folder = fill(tmp_path, {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"})
-    fired = [Rule("one", "ctxasm.yaml", 1, include=(Target("tag", "tide"),))]
-    found, listed = (
-        built(folder, Setting("", 3, 0.0, 16_000), fired, used) for used in (indexes(Folder(folder)), None)
-    )
-    assert found.problems == listed.problems
+    pages = {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"}
+    rule = RULE._replace(include=(Target("tag", "tide"),))
+    found = agreed(tmp_path, pages, Setting("", 3, 0.0, 16_000), rule)
     assert [problem.message for problem in found.problems] == ["rule one: its status is draft, so it can't be shown"]
 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str) -> None:
-    folder = fill(tmp_path, {PATHS[0]: "".join(f"- [fact] harbor {number}\n" for number in range(5))})
-    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("type", "fact"),))]
-    profile = Setting(topic, 2, 0.9, 16_000).profile
-    layers = (
-        layer._replace(limits=layer.limits._replace(required=True)) if layer.id == "L5" else layer
-        for layer in profile.layers
-    )
-    profile = profile._replace(layers=tuple(layers))
-    request = Request("a", "", topic, DAY, 16_000, "estimate", "markdown")
-    build = Build(Folder(folder), profile, request, ESTIMATE, rules=evaluate(fired, {}))
-    found, listed = (assemble(build._replace(memory_index=used)) for used in (indexes(Folder(folder)), None))
-    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+    pages = {PATHS[0]: "".join(f"- [fact] harbor {number}\n" for number in range(5))}
+    rule = RULE._replace(exclude=(Target("type", "fact"),))
+    found = agreed(tmp_path, pages, Setting(topic, 2, 0.9, 16_000, required=True), rule)
     assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
     assert [problem.code for problem in found.problems] == ["rule-protected"]
-
-
-def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
-    folder = fill(
-        tmp_path,
-        {
-            PATHS[0]: "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5)),
-            PATHS[1]: "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(5)),
-        },
-    )
-    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))]
-    setting = Setting("harbor", 2, 0.0, 16_000)
-    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
-    assert (found.text, found.rule_traces) == (listed.text, listed.rule_traces)
-    assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
 
 
 FACTS_AND_NOTES = {
@@ -332,31 +292,28 @@ FACTS_AND_NOTES = {
 }
 
 
+def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
+    rule = RULE._replace(boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR, rule)
+    assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
+
+
 @pytest.mark.parametrize("min_score", [0.0, 0.6])
 def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_score: float) -> None:
-    folder = fill(tmp_path, FACTS_AND_NOTES)
-    fired = [Rule("one", "ctxasm.yaml", 1, boost=((Target("type", "fact"), 3.0),))]
-    setting = Setting("harbor", 2, min_score, 16_000)
-    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
-    assert found.text == listed.text
+    rule = RULE._replace(boost=((Target("type", "fact"), 3.0),))
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR._replace(min_score=min_score), rule)
     assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
 
 
 def test_a_layer_without_a_memory_of_the_least_score_says_so(tmp_path: Path) -> None:
-    folder = fill(tmp_path, FACTS_AND_NOTES)
-    setting = Setting("harbor", 2, 0.99, 16_000)
-    found, listed = (built(folder, setting, [], used) for used in (indexes(Folder(folder)), None))
-    assert (found.text, found.problems) == (listed.text, listed.problems)
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR._replace(min_score=0.99))
     assert [problem.code for problem in found.problems] == ["low-quality"]
 
 
 def test_a_rule_means_no_count_of_what_is_not_listed(tmp_path: Path) -> None:
-    folder = fill(tmp_path, FACTS_AND_NOTES)
-    fired = [Rule("one", "ctxasm.yaml", 1, exclude=(Target("path", "agents/**/archive/*"),))]
-    setting = Setting("harbor", 2, 0.0, 16_000)
-    found, listed = (built(folder, setting, fired, used) for used in (indexes(Folder(folder)), None))
+    rule = RULE._replace(exclude=(Target("path", "agents/**/archive/*"),))
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR, rule)
     assert any(each.reason.is_count for each in found.decisions)
-    assert found.rule_traces == listed.rule_traces
     assert [reason.code for reason in found.rule_traces[0].lost] == ["no-match-found"]
 
 
@@ -372,19 +329,11 @@ def test_rules_on_logs_leave_the_index_in_use(tmp_path: Path, target: Target, ac
     logs = {
         f"agents/a/daily/{DAY - timedelta(days=age)}.md": f"- harbor {age}\n- crew {age}\n" for age in range(30, 50)
     }
-    logs[OLD_LOG] = "- quay\n- winch\n"
-    folder = fill(tmp_path, {**FACTS_AND_NOTES, **logs})
-    rule = Rule("one", "ctxasm.yaml", 1)
-    fired = {
-        "include": rule._replace(include=(target,)),
-        "exclude": rule._replace(exclude=(target,)),
-        "boost": rule._replace(boost=((target, 3.0),)),
-    }
-    setting = Setting("harbor", 2, 0.0, 16_000)
+    meant: tuple[object, ...] = ((target, 3.0),) if action == "boost" else (target,)
+    rule = RULE._replace(**{action: meant})  # type: ignore[arg-type]
     with patch.object(log_search, "MANY", many):
-        found, listed = (built(folder, setting, [fired[action]], used) for used in (indexes(Folder(folder)), None))
-    assert (found.text, found.problems, found.rule_traces) == (listed.text, listed.problems, listed.rule_traces)
+        found = agreed(tmp_path, {**FACTS_AND_NOTES, **logs, OLD_LOG: "- quay\n- winch\n"}, HARBOR, rule)
     counts = {each.layer for each in found.decisions if each.reason.is_count}
     means_memories = target.kind == "id"
     assert counts == (set() if means_memories else {"L5"}) | (set() if many else {"related"})
-    assert len(pools(folder)) == (1 if means_memories else 2)
+    assert len(pools(tmp_path)) == (1 if means_memories else 2)

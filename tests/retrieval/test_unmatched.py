@@ -1,7 +1,5 @@
 """Options and weights that match nothing are problems of the build, which `--strict` and `check` see."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import fill, inside, refused
+from tests.command import fill, inside
 
 AGENT = {"agents/a/KNOWLEDGE.md": "# Handbook\n\nThe port opens at six.\n"}
 GRAPH = {
@@ -30,27 +30,6 @@ def explained(folder: Path, *words: str) -> dict[str, Any]:
 
 
 # --- Boosts ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("target", ["entity: AuthService", "kg_entity: AuthService", "entity: SSO"])
-def test_boost_by_entity_raises_the_entity_in_the_graph(tmp_path: Path, target: str) -> None:
-    folder = workspace(tmp_path, f"name: auth\nthen: {{boost: [{{{target}, weight: 8}}]}}\n", **GRAPH)
-    text = inside("build", "-w", folder, "-p", "query").out
-    assert text.index("AuthService\n") < text.index("Other\n")
-
-
-def test_boost_by_entity_raises_the_relations_of_the_entity(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, "then: {boost: [{entity: AuthService, weight: 8}]}\n", **GRAPH)
-    text = inside("build", "-w", folder, "-p", "query").out
-    assert text.index("AuthService --[calls]") < text.index("Other --[calls]")
-
-
-def test_boosted_entity_is_looked_at_beyond_the_number_of_candidates(tmp_path: Path) -> None:
-    many = "".join(f"- {{name: Part {number}, salience: 0.9}}\n" for number in range(12))
-    graph = {"graph/entities.yaml": many + "- {name: AuthService, salience: 0.1}\n"}
-    assert "AuthService" not in inside("build", "-w", workspace(tmp_path, "", **graph), "-p", "query").out
-    (tmp_path / "rules/r.yaml").write_text("then: {boost: [{entity: AuthService, weight: 2}]}\n")
-    assert "AuthService" in inside("build", "-w", tmp_path, "-p", "query").out
 
 
 def test_rule_behind_a_boost_is_named_in_the_decision(tmp_path: Path) -> None:
@@ -80,13 +59,6 @@ def test_boost_that_changes_nothing_is_told_by_explain(tmp_path: Path, target: s
     assert words not in inside("build", "-w", folder, "-a", "a").err
 
 
-def test_boost_without_a_topic_says_that_nothing_is_ranked(tmp_path: Path) -> None:
-    rules = "name: up\nthen: {boost: [{tag: sea, weight: 2}]}\n"
-    folder = workspace(tmp_path, rules, **{"agents/a/memories/m.md": "- [fact] The bell rings {tags=sea}\n"})
-    assert "no such fragment is ranked" in inside("explain", "-w", folder, "-a", "a").out
-    assert "no such fragment is ranked" not in inside("explain", "-w", folder, "-a", "a", "--topic", "bell").out
-
-
 # --- Caps and ranks --------------------------------------------------------------------------------------------------
 
 
@@ -111,95 +83,7 @@ def test_caps_of_one_layer_by_two_names_are_one_and_the_smaller_wins(tmp_path: P
     assert "cap layer L3 lost to rule narrow" in inside("explain", "-w", folder, "-a", "a").out
 
 
-@pytest.mark.parametrize(
-    ("then", "parts"),
-    [
-        pytest.param("cap: {L77: 10}", ["cap", "unknown layer L77", "L7"], id="a cap"),
-        pytest.param("set_priority: {Lx: 1}", ["set_priority", "unknown layer Lx"], id="a rank"),
-        pytest.param("cap: {Recent Activty: 10}", ["did you mean Recent Activity?"], id="a heading"),
-        pytest.param("cap: {dayly: 10}", ["did you mean daily?"], id="a source"),
-        pytest.param("cap: {Team Rules: 10}", ["one of 3 sections of L2"], id="a section among several"),
-    ],
-)
-def test_layer_that_no_profile_has_is_refused_with_the_nearest_name(
-    tmp_path: Path, then: str, parts: list[str]
-) -> None:
-    folder = workspace(tmp_path, f"- name: typo\n  then: {{{then}}}\n")
-    refused(inside("build", "-w", folder, "-a", "a"), "rules/r.yaml:1", "rule `typo`", *parts)
-    assert inside("check", "-w", folder).code == 1
-
-
-def test_layer_of_another_profile_is_no_error_and_is_told(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, "- name: ok\n  then: {cap: {experience: 10, mine: 5}}\n")
-    (folder / "profiles").mkdir()
-    (folder / "profiles/own.yaml").write_text(
-        "layers:\n  - {id: mine, heading: Mine, source: document, path: PROJECT.md}\n"
-    )
-    result = inside("build", "-w", folder, "-a", "a")
-    assert (result.code, "warning" in result.err) == (0, False)
-    assert (
-        "cap layer mine changes nothing: this build has no such layer" in inside("explain", "-w", folder, "-a", "a").out
-    )
-
-
-def test_scope_makes_no_layer_unknown(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, "- name: ok\n  then: {cap: {Knowledge Base: 10}}\n")
-    assert inside("build", "-w", folder, "-a", "a", "--scope", "L3").code == 0
-
-
-def test_rank_of_a_required_layer_is_told_as_lost(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, "then: {set_priority: {L1: 5}}\n")
-    assert "set_priority layer L1 lost: its layer is required" in inside("explain", "-w", folder, "-a", "a").out
-
-
-def test_exclusion_that_meets_nothing_is_told_by_explain(tmp_path: Path) -> None:
-    folder = workspace(tmp_path, "then: {exclude: [nosuch/**]}\n")
-    assert "exclude path nosuch/** changes nothing" in inside("explain", "-w", folder, "-a", "a").out
-    assert "nosuch" not in inside("build", "-w", folder, "-a", "a").err
-
-
-@pytest.mark.parametrize(
-    "then",
-    [
-        "exclude: [nosuch/**]",
-        "boost: [{tag: nosuch, weight: 2}]",
-        "always_include: [nosuch]",
-        "exclude: [{type: fcat}]",
-    ],
-)
-@pytest.mark.parametrize("when", ["[]", "{task_contains: [auth]}"])
-def test_target_that_nothing_in_the_workspace_can_be_is_a_finding(tmp_path: Path, then: str, when: str) -> None:
-    files = {"agents/a/memories/m.md": "- [fact] The bell {tags=sea}\n"}
-    folder = workspace(tmp_path, f"- name: typo\n  when: {when}\n  then: {{{then}}}\n", **files)
-    result = inside("check", "-w", folder, "--strict")
-    assert (result.code, "typo" in result.out) == (1, True), result.out
-
-
-@pytest.mark.parametrize(
-    "then",
-    ["exclude: [agents/**]", "boost: [{tag: sea, weight: 2}]", "always_include: [m1]", "exclude: [{type: fact}]"],
-)
-def test_target_that_only_another_topic_would_meet_is_no_finding(tmp_path: Path, then: str) -> None:
-    files = {"agents/a/memories/m.md": "- [fact] The bell {tags=sea id=m1}\n"}
-    rules = f"- name: fine\n  when: {{task_contains: [auth]}}\n  then: {{{then}}}\n"
-    assert "fine" not in inside("check", "-w", workspace(tmp_path, rules, **files)).out
-
-
 # --- Pins ------------------------------------------------------------------------------------------------------------
-
-
-def test_pins_give_way_in_the_order_of_their_rules(tmp_path: Path) -> None:
-    files = {
-        "docs/first.md": "The first pin, of some twenty words or so, that is wanted more than any other one here.\n",
-        "agents/a/KNOWLEDGE.md": "The last pin, of some twenty words or so, that may be left out where room ends.\n",
-    }
-    rules = (
-        "- {name: last, priority: 1, then: {always_include: [agents/a/KNOWLEDGE.md]}}\n"
-        "- {name: first, priority: 100, then: {always_include: [docs/first.md]}}\n"
-    )
-    result = inside("build", "-w", workspace(tmp_path, rules, **files), "-a", "a", "-b", "50")
-    assert "The first pin" in result.out
-    assert "agents/a/KNOWLEDGE.md:1: rule last includes it" in result.err
 
 
 def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
@@ -208,30 +92,6 @@ def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
         folder = workspace(tmp_path, f"then: {{always_include: {paths}}}\n", **files)
         out = inside("build", "-w", folder, "-a", "a").out
         assert out.endswith("## Pinned\n### A\n\nIntro.\n\n### B\n\nThe part.\n\n### C\n\nMore.\n")
-
-
-def test_section_of_higher_priority_outlasts_its_file(tmp_path: Path) -> None:
-    files = {"docs/a.md": "# A\n\n" + "Words and more words. " * 40 + "\n\n## B\n\nThe part.\n"}
-    rules = (
-        "- {name: part, priority: 9, then: {always_include: ['docs/a.md#B']}}\n"
-        "- {name: all, then: {always_include: [docs/a.md]}}\n"
-    )
-    result = inside("build", "-w", workspace(tmp_path, rules, **files), "-a", "a", "-b", "60")
-    assert "The part." in result.out
-    assert "rule all includes it" in result.err
-
-
-@pytest.mark.parametrize(
-    ("memory", "words"),
-    [
-        pytest.param("- [fact] Soon {id=m status=draft}\n", "its status is draft", id="a draft"),
-        pytest.param("- [fact] Old {id=m}\n- [fact] New {id=n supersedes=m}\n", "n supersedes it", id="superseded"),
-    ],
-)
-def test_pin_of_a_memory_that_may_not_be_shown_says_why(tmp_path: Path, memory: str, words: str) -> None:
-    """Row 73: the message was `there is no such thing that may be shown`."""
-    folder = workspace(tmp_path, "name: pin\nthen: {always_include: [m]}\n", **{"agents/a/memories/m.md": memory})
-    assert f"id m: rule pin: {words}" in inside("build", "-w", folder, "-a", "a").err
 
 
 # --- Order and stability ---------------------------------------------------------------------------------------------
@@ -272,31 +132,3 @@ def test_rule_makes_only_the_layers_unstable_that_it_can_change(tmp_path: Path, 
     folder = fill(tmp_path, STABLE | {"rules/r.yaml": f"then: {{{then}}}\n"})
     sections = explained(folder, "-a", "a", "-t", "t")["sections"]
     assert {section["heading"] for section in sections if section["stable"]} == stable
-
-
-@pytest.mark.parametrize(
-    ("effect", "words"),
-    [
-        ("exclude: [agents/a/IDENTITY.md]", "exclude path agents/a/IDENTITY.md"),
-        ("cap: {L1: 10}", "cap layer L1"),
-        ("set_priority: {L1: 5}", "set_priority layer L1"),
-    ],
-)
-def test_effect_on_required_layers_alone_is_a_problem(tmp_path: Path, effect: str, words: str) -> None:
-    folder = workspace(tmp_path, f"- name: out\n  then: {{{effect}}}\n")
-    told = f"rules/r.yaml:1: rule out: {words} changes nothing: its layer is required [rule-protected]"
-    result = inside("build", "-w", folder, "-a", "a")
-    assert result.err.count("ctxasm: warning: ") == 1
-    assert f"ctxasm: warning: {told}\n" in result.err
-    assert "I am a." in result.out
-    strict = inside("build", "-w", folder, "-a", "a", "--strict")
-    assert (strict.code, strict.out) == (1, "")
-    assert f"ctxasm: error: {told}\n" in strict.err
-    assert "rule-protected" in inside("check", "-w", folder).out
-
-
-def test_effect_that_also_reaches_other_layers_is_no_problem(tmp_path: Path) -> None:
-    rules = "- name: out\n  then: {exclude: ['agents/a/*']}\n- name: no\n  when: {agent: b}\n  then: {cap: {L1: 9}}\n"
-    result = inside("build", "-w", workspace(tmp_path, rules), "-a", "a")
-    assert "The port" not in result.out
-    assert "rule-protected" not in result.err

@@ -1,7 +1,5 @@
 """Levels of detail, and the ladder's steps that shorten: `detail` and `summarize`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

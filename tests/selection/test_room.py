@@ -1,7 +1,5 @@
 """Use of the budget: room that one layer leaves unused goes to others, and shortened text is told."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from random import Random

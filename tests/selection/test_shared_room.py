@@ -1,7 +1,5 @@
 """Rooms of logs and memories: what a layer within another takes, and what they leave to the memories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from hypothesis import given
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import in_scope, with_layer_changes
 from contextasm.model import Context, ContextasmError, LayerUsage, Profile
-from tests.command import SAMPLE, inside
+from tests.command import SAMPLE, fill, inside
 from tests.workspaces import DAY, DEFAULT, Content, agent, ago, budgets, build, limited, log, section, workspaces
 
 WORDS = "\n\n".join(f"Paragraph {n} says something of the harbour." for n in range(400))
@@ -105,10 +103,7 @@ def test_rooms_that_can_not_be_are_refused(layers: str, message: str) -> None:
 
 
 def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
-    for path, content in FULL.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(str(content), encoding="utf-8")
-    (tmp_path / "ctxasm.yaml").write_text("layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n", encoding="utf-8")
+    fill(tmp_path, {**FULL, "ctxasm.yaml": "layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n"}, base={})
     request = ("-a", "luna", "--date", str(DAY), "--topic", "harbour")
     result = inside("explain", "--json", *request, "-w", tmp_path)
     assert '"layer": "L3"' not in result.out

@@ -1,7 +1,5 @@
 """Counters: the estimate, the tables as published, and exact counts of ordinary and of monstrous texts."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from base64 import b64encode
@@ -19,16 +17,9 @@ from contextasm.model import ContextasmError, TokenCounter
 from contextasm.selection import tokens
 from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, TOKENIZERS, exact_counter, unpack
 from tests.command import LUNA, inside
+from tests.workspaces import Remembered
 
 NAMES = list(ENCODINGS)
-
-
-class Remembered(dict[str, int]):
-    """Counts in memory."""
-
-    def put(self, text: str, count: int) -> None:
-        """Remember a count."""
-        self[text] = count
 
 
 @cache
@@ -46,24 +37,6 @@ def plain(name: str) -> tiktoken.Encoding:
 
 def tiktoken_count(name: str, text: str) -> int:
     return len(plain(name).encode(text, disallowed_special=()))
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        pytest.param("", 0, id="empty"),
-        pytest.param("a", 1, id="a begun token is a whole one"),
-        pytest.param("abcd", 1, id="four letters"),
-        pytest.param("abcde", 2, id="five letters"),
-        pytest.param("😀😀", 1, id="an emoji is two units"),
-        pytest.param("😀😀a", 2, id="emoji and a letter"),
-        pytest.param("日本語で", 1, id="a Japanese letter is one unit"),
-        pytest.param("日本語です", 2, id="five Japanese letters"),
-        pytest.param("é" * 8, 2, id="Latin with accents"),
-    ],
-)
-def test_estimate_is_a_quarter_of_the_utf16_units_rounded_up(text: str, count: int) -> None:
-    assert ESTIMATE.count(text) == count
 
 
 def test_units_of_the_estimate_add_up_over_the_parts_of_a_text() -> None:
@@ -165,12 +138,6 @@ def test_a_hundred_thousand_characters_in_one_run_are_counted_as_tiktoken_counts
 def test_a_million_white_space_characters_are_counted(name: str) -> None:
     few, many = (counter(name).count(" " * length + "x") for length in (500_000, 1_000_000))
     assert 1.9 * few < many < 70_000
-
-
-@pytest.mark.parametrize("length", [0, 1, tokens._BLOCK])
-def test_text_up_to_the_size_of_a_block_is_encoded_whole(length: int) -> None:
-    text = ("word " * (length // 5 + 1))[:length]
-    assert list(tokens._blocks(text)) == [text]
 
 
 @pytest.mark.parametrize("name", NAMES)

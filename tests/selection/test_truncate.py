@@ -4,9 +4,6 @@ A room is in characters (UTF-16 units) and holds the text under a heading, its m
 that is meant, `UPDATE_CASES=1 pytest tests/selection/test_truncate.py` writes what is shown now; read the difference.
 """
 
-from __future__ import annotations
-
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +16,7 @@ from contextasm.selection.overflow import STEPS
 from contextasm.selection.sections import Excerpt, section_body, whole_excerpt
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
-from tests.command import CASES
+from tests.command import CASES, held_against
 
 CUTS = CASES / "cut"
 
@@ -73,17 +70,8 @@ def test_cut_shows_what_its_case_says(path: Path) -> None:
     case = read(source)
     assert case.title.strip()
     found = {room: shown(case, room) for room in case.expected}
-    if os.environ.get("UPDATE_CASES"):
-        head = source[: source.index("=== room")]
-        path.write_text(
-            head
-            + "".join(
-                f"=== room {room}\n{text}\n" * bool(text) or f"=== room {room}\n" for room, text in found.items()
-            ),
-            encoding="utf-8",
-        )
-        return
-    assert found == case.expected
+    rooms = "".join(f"=== room {room}\n{text}\n" if text else f"=== room {room}\n" for room, text in found.items())
+    held_against(path, source[: source.index("=== room")] + rooms)
     assert all(ESTIMATE.units(text) <= room for room, text in found.items())
 
 

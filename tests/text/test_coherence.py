@@ -1,7 +1,5 @@
 """Coherence: the share of words that two texts have in common."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

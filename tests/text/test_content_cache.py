@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contextasm.model import Cleaning, Document, Gap
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.content_cache import MOST_CACHED, cached_by_content
+from tests.workspaces import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,22 +65,14 @@ def test_any_difference_is_parsed_anew(
     assert [*map(repr, parsed)] == [repr(DOCUMENT), repr(other)]
 
 
-def test_result_of_a_long_text_is_not_kept(parse: Callable[[Document], object], parsed: list[Document]) -> None:
-    longest = DOCUMENT._replace(text="a" * MOST_CACHED)
-    longer = DOCUMENT._replace(text="a" * (MOST_CACHED + 1))
-    for document in (longest, longest, longer, longer):
-        parse(document)
-    assert [len(document.text) - MOST_CACHED for document in parsed] == [0, 1, 1]
-
-
-def test_result_of_a_large_file_with_a_short_text_is_not_kept(
-    parse: Callable[[Document], object], parsed: list[Document]
+@pytest.mark.parametrize(("field", "unit", "most"), [("text", "a", MOST_CACHED), ("data", b"a", 4 * MOST_CACHED)])
+def test_result_of_a_large_document_is_not_kept(
+    parse: Callable[[Document], object], parsed: list[Document], field: str, unit: str | bytes, most: int
 ) -> None:
-    largest = DOCUMENT._replace(data=b"a" * (4 * MOST_CACHED))
-    larger = DOCUMENT._replace(data=b"a" * (4 * MOST_CACHED + 1))
-    for document in (largest, largest, larger, larger):
-        parse(document)
-    assert [len(document.data) - 4 * MOST_CACHED for document in parsed] == [0, 1, 1]
+    largest, larger = (DOCUMENT._replace(**{field: unit * size}) for size in (most, most + 1))  # type: ignore[arg-type]
+    for each in (largest, largest, larger, larger):
+        parse(each)
+    assert [len(getattr(each, field)) - most for each in parsed] == [0, 1, 1]
 
 
 def test_error_is_raised_each_time() -> None:
@@ -99,10 +91,7 @@ def test_error_is_raised_each_time() -> None:
 
 def test_change_of_a_document_that_was_given_out_is_no_change_of_the_next() -> None:
     data = b"---\ntype: fact\n---\nOne\n"
-    first = decode_document("a.md", data)
-    assert isinstance(first, Document)
+    first = document(data)
     assert isinstance(first.front, dict)
     first.front["type"] = "changed"
-    second = decode_document("a.md", data)
-    assert isinstance(second, Document)
-    assert second.front == {"type": "fact"}
+    assert document(data).front == {"type": "fact"}

@@ -1,7 +1,5 @@
 """The reader of JSON: plain values, and one error for what Python takes and JSON does not have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -31,17 +31,3 @@ def test_archived_logs_and_memories_are_found(tmp_path: Path, compress: bool) ->
     }
     of_agent = inside("search", "-w", root, "--archive", "-a", "a", "ferry")
     assert (of_agent.code, "sank" in of_agent.out, "noon" in of_agent.out) == (0, False, True)
-
-
-def test_no_build_and_no_search_of_memories_shows_an_archive(tmp_path: Path) -> None:
-    root = fill(tmp_path, {ARCHIVE: TEXT, "agents/a/memories/m.md": "- [fact] The ferry is red\n"})
-    assert "noon" not in inside("build", "-w", root, "-a", "a", "--topic", "ferry").out
-    assert "noon" not in inside("search", "-w", root, "-a", "a", "ferry").out
-
-
-def test_an_empty_archive_and_options_of_builds_are_told(tmp_path: Path) -> None:
-    root = fill(tmp_path, {})
-    none = inside("search", "-w", root, "--archive", "ferry")
-    assert (none.code, none.err) == (1, "ctxasm: no archive was found\n")
-    refused = inside("search", "-w", root, "--archive", "--scope", "L4", "ferry")
-    assert (refused.code, "leave out --scope" in refused.err) == (2, True)

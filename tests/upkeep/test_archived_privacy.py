@@ -113,20 +113,6 @@ def test_texts_of_a_private_section_are_never_consolidated_into_a_public_one(tmp
     assert "harbor master" not in shared(root)
 
 
-@pytest.mark.parametrize("is_first_private", [True, False])
-def test_a_memory_of_a_private_section_says_nothing_for_a_public_one(tmp_path: Path, is_first_private: bool) -> None:
-    private = "- [fact] The spare key hangs in the hall. {created=2026-03-01 tags=vault importance=0.9}\n"
-    public = "- [fact] The spare key hangs in the hall {created=2026-03-01}\n"
-    section = f"## Sect {{private=true}}\n\n{private}\n"
-    text = f"{section}## Open\n\n{public}" if is_first_private else f"## Open\n\n{public}\n{section}"
-    root = fill(tmp_path, {**SMALL, FILE: text})
-    before = shared(root)
-    tidy(root)
-    assert "The spare key hangs in the hall" in before
-    assert shared(root) == before
-    assert (root / FILE).read_text() == text
-
-
 # --- Search in archives ----------------------------------------------------------------------------------------------
 
 LEAVING = "- [fact] The lamp hides a key {status=deprecated}\n"

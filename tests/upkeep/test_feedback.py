@@ -117,11 +117,3 @@ def test_a_profile_that_is_not_there_is_an_error_only_where_it_is_asked(tmp_path
 
 def test_rates_of_no_feedback_call_for_nothing() -> None:
     assert (contradiction_rate([]), completeness([]), mean_coherence([])) == (0, 1, None)
-
-
-def test_a_plan_tells_of_feedback_that_cant_be_read(tmp_path: Path) -> None:
-    fill(tmp_path, {LINES: said("a") + "no feedback\n", "feedback/2025-02.jsonl": b"\xff\xfe\xff"})
-    done = inside("tidy", "-w", tmp_path, "--date", "2025-03-14")
-    assert done.code == 0
-    assert f"{LINES}:2:" in done.err
-    assert "feedback/2025-02.jsonl" in done.err

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.keys.upkeep import parse_upkeep
-from contextasm.model import ContextasmError, Problem, Summarizer
+from contextasm.model import Problem, Summarizer
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.input import UpkeepInput
 from contextasm.upkeep.retention import SHORTENED_MARK, plan_retention
@@ -247,33 +247,6 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     record(root, "2025-03-12")
     (root / ".ctxasm/records/0000.json").write_text('{"schema": "ctxasm.record/1"', encoding="utf-8")
     assert verbs(plan(root)) == [("skip", ".ctxasm/records/0000.json"), ("evict", "docs/a.md")]
-
-
-@pytest.mark.parametrize(
-    ("policies", "what", "hint"),
-    [
-        ("docs: {file: docs/*}", "unknown key file", "did you mean files?"),
-        ("docs: {files: docs/*, evict: {max_kbs: 3}}", "unknown key max_kbs", "did you mean max_kb?"),
-        ("docs: {files: docs/*, evict: {max_kb: 50k}}", "`50k` is not a number of kilobytes", "without a unit"),
-        ("docs: {files: docs/*, evict: {max_kb: 5, lru: 0.4, quality: 0.4}}", "weights add up to 0.8", "add up to 1"),
-        ("docs: {files: docs/*, evict: {max_kb: 5, to: warm}}", "unknown value warm", "cold, frozen"),
-        ("docs: {files: docs/*, evict: {lru: 1}}", "evicts without a limit", "max_kb"),
-        ("docs: {files: docs/*, compress: {ratio: 1}}", "1 is not a ratio", "below 1"),
-        ("docs: {files: docs/*, compress: {uses_below: 0}}", "nothing is ever compressed", "1 or more"),
-        ("docs: {types: fact, compress: {}}", "memories have no shorter form", "take it away"),
-        ("docs: {files: docs/*, pin: {files: docs/a}}", "has no effect", "evict"),
-        ("docs: {evict: {max_kb: 5}}", "a policy of no files", "files"),
-        ("docs: {files: ../x, evict: {max_kb: 5}}", "not a path inside the workspace", "relative"),
-        ("docs: 5", "`5` where a mapping belongs", "files"),
-    ],
-)
-def test_settings_are_parsed_strictly(tmp_path: Path, policies: str, what: str, hint: str) -> None:
-    root = workspace(tmp_path, policies, {})
-    with pytest.raises(ContextasmError) as caught:
-        plan(root)
-    assert caught.value.where.startswith("ctxasm.yaml:4")
-    assert what in caught.value.what
-    assert hint in caught.value.hint
 
 
 @given(

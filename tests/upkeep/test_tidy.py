@@ -50,72 +50,6 @@ def test_row_24_a_log_stays_up_to_an_age_of_30_days(tmp_path: Path, age: int, is
     assert (tmp_path / log_of(age)).exists() is not is_archived
 
 
-def test_row_25_a_second_run_changes_nothing(tmp_path: Path) -> None:
-    """Row 25: a log of 40 days is archived in one run."""
-    fill(tmp_path, {log_of(40): "Text\n"})
-    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
-    after = tree(tmp_path)
-    again = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
-    assert (again.code, again.out, again.err) == (0, "", "ctxasm: nothing to do\n")
-    assert tree(tmp_path) == after
-
-
-def test_a_plan_changes_nothing_and_names_each_action(tmp_path: Path) -> None:
-    fill(tmp_path, {log_of(40): "Text\n", log_of(50): "Text\n"})
-    before = tree(tmp_path)
-    done = inside("tidy", "-w", tmp_path, *WORDS)
-    (action,) = actions_of(tmp_path)
-    header, line = done.out.splitlines()
-    assert header.split() == ["id", "do", "what", "why", "tokens", "bytes", "approval"]
-    assert line.startswith(f"{action['id']}  archive  {log_of(50)}, {log_of(40)}")
-    assert action["targets"] == [log_of(50), log_of(40)]
-    assert "nothing has changed" in done.err
-    assert (tree(tmp_path), sorted(os.listdir(tmp_path))) == (before, ["agents"])
-
-
-@pytest.mark.parametrize(
-    "words", [["--apply"], ["--undo", "--safe"], ["--apply", "--safe", "--all"], ["--apply", "--all", "0123abcd"]]
-)
-def test_contradictions_and_a_bare_apply_are_usage_errors(tmp_path: Path, words: list[str]) -> None:
-    """Digest 004-14: without a choice nothing is done."""
-    fill(tmp_path, {log_of(40): "Text\n"})
-    before = tree(tmp_path)
-    done = inside("tidy", "-w", tmp_path, *WORDS, *words)
-    assert (done.code, done.out, done.err.count("\n"), tree(tmp_path)) == (2, "", 1, before)
-
-
-def test_an_id_applies_one_action_and_an_unknown_one_none(tmp_path: Path) -> None:
-    fill(tmp_path, {log_of(40): "Text\n", log_of(40, "teams/t"): "Text\n"})
-    of_agent, _ = actions_of(tmp_path)
-    before = tree(tmp_path)
-    unknown = inside("tidy", "-w", tmp_path, *WORDS, "--apply", str(of_agent["id"]), "00000000")
-    assert (unknown.code, tree(tmp_path)) == (2, before)
-    assert "the plan has no action 00000000" in unknown.err
-    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", str(of_agent["id"]))
-    assert (done.code, done.out) == (0, f"{of_agent['id']} archive {log_of(40)}\n")
-    assert not (tmp_path / log_of(40)).exists()
-    assert (tmp_path / log_of(40, "teams/t")).exists()
-    undone = inside("tidy", "-w", tmp_path, "--undo")
-    assert (undone.code, tree(tmp_path)) == (0, before)
-    assert f"restored {log_of(40)}\n" in undone.out
-
-
-def test_settings_say_when_logs_are_archived_and_whether_they_are_compressed(tmp_path: Path) -> None:
-    settings = "upkeep:\n  logs: {archive: 3, compress: true}\n"
-    fill(tmp_path, {"ctxasm.yaml": settings, log_of(4): "Text\n", log_of(3): "Text\n"})
-    assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
-    assert archived(tmp_path) == {f"{DAY - timedelta(days=4)}.md.gz"}
-    for wrong, what in (
-        ("{archive: -1}", "give 0 or more"),
-        ("{archive: 2.5}", "give 0 or more"),
-        ("{keep: 3}", "keep"),
-    ):
-        (tmp_path / "ctxasm.yaml").write_text(f"upkeep:\n  logs: {wrong}\n", encoding="utf-8")
-        done = inside("tidy", "-w", tmp_path, *WORDS)
-        assert (done.code, what in done.err, done.err.count("\n")) == (2, True, 1)
-        assert "ctxasm.yaml:" in inside("check", "-w", tmp_path).out
-
-
 _LINES = st.sampled_from(["The harbor bell rang.", "Kenji fixed ticket 317.", "Release on Monday", "- lamp", "# Day"])
 
 
@@ -255,19 +189,6 @@ def test_the_first_and_the_last_days_of_the_calendar_are_days(tmp_path: Path, da
         assert done.code == 0, done.err
 
 
-def test_a_log_that_the_archive_has_already_is_told(tmp_path: Path) -> None:
-    same, other, free = (log_of(age) for age in (40, 41, 42))
-    places = [f"agents/a/daily/archive/2026/{Path(path).name}" for path in (same, other)]
-    fill(tmp_path, {same: "Text\n", places[0]: "Text\n", other: "Text\n", places[1]: "More\n", free: "Text\n"})
-    told = {str(action["targets"]): action for action in actions_of(tmp_path) if action["verb"] == "settle"}
-    assert set(told) == {str([same, places[0]]), str([other, places[1]])}
-    assert "the archived copy is enough" in str(told[str([same, places[0]])]["reason"])
-    assert "another log" in str(told[str([other, places[1]])]["reason"])
-    assert [action["for_you"] for action in told.values()] == [True, True]
-    done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
-    assert (done.code, (tmp_path / free).exists(), (tmp_path / same).exists()) == (0, False, True)
-
-
 def test_an_agent_that_is_a_link_has_no_actions_of_its_own(tmp_path: Path) -> None:
     memories = "- [decision] We ring the harbor bell at noon (2025-01-01).\n" * 2
     fill(tmp_path, {log_of(40): "Text\n", "agents/a/memories/m.md": memories})
@@ -290,16 +211,6 @@ def test_a_file_whose_name_builds_refuse_is_left_alone_and_told(tmp_path: Path) 
     assert (tmp_path / bad).exists()
     assert (tmp_path / page).exists()
     assert not (tmp_path / log_of(40)).exists()
-
-
-def test_an_evicted_page_is_read_by_no_layer_that_does_not_name_its_archive(tmp_path: Path) -> None:
-    fill(tmp_path, {**SMALL, "knowledge/p1.md": "Lamps\n", "knowledge/archive/p0.md": "Ropes\n"})
-    for pattern, shown in (("knowledge/**/*.md", (True, False)), ("knowledge/archive/*.md", (False, True))):
-        profile = "layers:\n- {id: pages, heading: Pages, source: document, path: ['" + pattern + "']}\n"
-        (tmp_path / "p.yaml").write_text(profile, encoding="utf-8")
-        done = inside("build", "-q", "-w", tmp_path, "--profile", tmp_path / "p.yaml")
-        assert done.code == 0, done.err
-        assert ("Lamps" in done.out, "Ropes" in done.out) == shown
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")

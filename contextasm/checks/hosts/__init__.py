@@ -1,1 +1,1 @@
-"""What a host loads and cuts of its own files."""
+"""The files that a host loads by itself, and the parts of them that it cuts."""

@@ -37,7 +37,7 @@ def digest_runs(text: str, digest: Digest, room: int, measure: Callable[[str], i
 
 
 def _candidates(text: str, digest: Digest) -> Iterator[tuple[bool, str, Sequence[Run]]]:
-    """Whether each line that may be chosen goes first, its words and its runs, with the line of prose right above."""
+    """For each line that may be chosen: whether it goes first; its words and its runs, with the prose line above it."""
     first, words = _pattern(digest.first), _pattern((*digest.first, *digest.words))
     position = 0
     above: tuple[tuple[Run, ...], str] = ((), "")
@@ -70,7 +70,7 @@ class LostSection(NamedTuple):
     heading: str
     """Words of the heading that the lines are under; empty above the first one."""
     text: str
-    """What is lost."""
+    """The lost text."""
 
 
 MEASURES: Mapping[str, Callable[[str], int]] = {
@@ -81,28 +81,21 @@ MEASURES: Mapping[str, Callable[[str], int]] = {
 """Units in which hosts count, by the fields of `Cut`."""
 
 
-def trimmed_run(text: str, cut: Cut) -> Run:
-    """The part of a text that a host measures: without the blanks that it takes away."""
-    start = len(text) - len(text.lstrip()) if cut.trimmed == "both" else 0
-    return start, max(len(text.rstrip()) if cut.trimmed else len(text), start)
-
-
 def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
-    """The parts of a text that a cut leaves, in order; none of them is empty.
+    """The parts of a text that a cut leaves, in order; none of them is empty, or has blanks that the host takes away.
 
     `lead` is what the host puts before the text and measures with it. Where several limits are exceeded, each cuts what
     the ones before it left.
     """
-    first, last = trimmed_run(text, cut)
+    first = len(text) - len(text.lstrip()) if cut.trimmed == "both" else 0
+    last = max(len(text.rstrip()) if cut.trimmed else len(text), first)
     whole = lead + text[first:last]
     runs: Sequence[Run] = [(0, len(whole))] if whole else []
     if cut.lines:
-        runs = _within(whole, runs, _line_end(whole, cut.lines))
+        runs = common_runs(runs, [(0, _line_end(whole, cut.lines))])
     for unit, measure in MEASURES.items():
         if limit := getattr(cut, unit):
             runs = _kept_ends(whole, runs, limit, cut, measure)
-    if runs == [(0, len(whole))]:
-        return [(0, len(text))] if text else []
     shift = first - len(lead)
     return common_runs([(first, last)], [(start + shift, stop + shift) for start, stop in runs])
 
@@ -165,10 +158,6 @@ def _line_end(text: str, lines: int) -> int:
         if position < 0:
             return len(text)
     return position + 1
-
-
-def _within(text: str, runs: Sequence[Run], end: int) -> Sequence[Run]:
-    return common_runs(runs, [(0, end)]) if end < len(text) else runs
 
 
 def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:

@@ -6,11 +6,11 @@ The limits are the limits of each file, of the files of one rule together, and o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections, trimmed_run
+from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections
 from contextasm.config.hosts.loader import Cut, Host, LoadRule
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.retrieval.sources.instructions import read_with_imports
@@ -48,34 +48,30 @@ def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Seque
     """The files of a rule, each with what its own limits and the limits of all together leave."""
     leads = [_lead(rule, path, session) for path, _ in files]
     loaded = [
-        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if _is_less(text, kept) else "")
+        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if lost_runs(text, kept) else "")
         for (path, text), lead in zip(files, leads, strict=True)
         for kept in [kept_runs(text, rule.each, lead)]
     ]
     whole = ""
-    places: list[Sequence[tuple[Run, int]]] = []
+    places: list[int] = []
     for file, lead in zip(loaded, leads, strict=True):
-        whole += lead
-        measured = common_runs(file.kept, [trimmed_run(file.text, rule.each)])
-        shown = []
-        for start, stop in measured:
-            shown.append(((start, stop), len(whole)))
-            whole += file.text[start:stop]
-        places.append(shown)
-        whole += "\n\n" if rule.spaced else ""
+        places.append(len(whole + lead))
+        kept = "".join(file.text[start:stop] for start, stop in file.kept)
+        whole += lead + kept + ("\n\n" if rule.spaced else "")
     kept_together = kept_runs(whole, rule.together)
-    if not _is_less(whole, kept_together):
+    if not lost_runs(whole, kept_together):
         return loaded
-    return [_kept_of(file, shown, kept_together) for file, shown in zip(loaded, places, strict=True)]
+    return [_kept_of(file, place, kept_together) for file, place in zip(loaded, places, strict=True)]
 
 
-def _kept_of(file: LoadedFile, shown: Sequence[tuple[Run, int]], kept_together: Sequence[Run]) -> LoadedFile:
-    """A file with what is kept of the whole that has its parts at these places."""
+def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[Run]) -> LoadedFile:
+    """A file with what is kept of the whole in which its kept parts begin at `place`."""
     kept: list[Run] = []
-    for (start, stop), place in shown:
+    for start, stop in file.kept:
         part = common_runs(kept_together, [(place, place + stop - start)])
         kept += [(a - place + start, b - place + start) for a, b in part]
-    is_cut = kept != [run for run, _ in shown]
+        place += stop - start
+    is_cut = kept != [*file.kept]
     limit = f"{_limit_words(file.rule.together)} for all of them" if is_cut else file.limit
     return file._replace(kept=kept, limit=limit)
 
@@ -119,10 +115,6 @@ def _kept_units(file: LoadedFile) -> int:
     return sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
 
 
-def _is_less(text: str, kept: Sequence[Run]) -> bool:
-    return bool(lost_runs(text, kept))
-
-
 def _limit_words(cut: Cut) -> str:
     limits = ((cut.chars or cut.codepoints, "characters"), (cut.lines, "lines"), (cut.bytes, "bytes"))
     return " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
@@ -154,7 +146,7 @@ class HostReading(NamedTuple):
     problems: Sequence[Problem]
     """One for each file that can't be read."""
     not_looked_at: Sequence[str]
-    """What the host may load besides."""
+    """Other things that the host may load."""
 
 
 def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> HostReading:
@@ -247,17 +239,13 @@ class _FolderReader:
         names = self.session.split("/") if self.session else []
         return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
 
-    def paths(self, patterns: Sequence[str], folder: str) -> Iterator[str]:
+    def paths(self, patterns: Sequence[str], folder: str) -> Sequence[str]:
         """The files of a folder that match, pattern by pattern."""
         from glob import escape  # of `fnmatch`, which has the same signs as our patterns
 
         prefix = f"{escape(folder)}/" if folder else ""
-        seen: set[str] = set()
-        for pattern in patterns:
-            for path in self.folder.list(prefix + pattern):
-                if path not in seen and not path.endswith("/"):
-                    seen.add(path)
-                    yield path
+        listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
+        return [path for path in listed if not path.endswith("/")]
 
     def text(self, path: str) -> str:
         """The text of a file; empty, with a problem, for one that can't be read."""

@@ -8,7 +8,6 @@ from contextasm.checks.finding import Finding
 from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import HostReading, LoadedFile
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.cleaning.clean import clean_text
 
 CUT, UNREAD, UNREADABLE = "host-cut", "host-unread", "host-unreadable"
 """Ids of the findings. An id never changes its meaning."""
@@ -23,11 +22,7 @@ def check_host(reading: HostReading) -> list[Finding]:
     A lost part and a file that can't be read are errors; a file that the host has given up is a warning; one that gives
     way to another is a note, and one that is loaded later is nothing. What they quote is clean text.
     """
-    findings = [*_cut_findings(reading), *_unread_findings(reading)]
-    return [
-        finding._replace(message=clean_text(finding.message).text, hint=clean_text(finding.hint).text)
-        for finding in findings
-    ]
+    return [finding.cleaned for finding in (*_cut_findings(reading), *_unread_findings(reading))]
 
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
@@ -40,10 +35,10 @@ _CUT_HINT = "shorten the file, or move this part to where the model looks it up"
 
 
 def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[LostSection]) -> str:
-    lines = sections[-1].last - sections[0].first + 1
     digest = file.rule.each.digest
-    if digest:
-        lines = sum(section.last - section.first + 1 for section in sections)
+    counted = [(section.first, section.last) for section in sections]
+    counted = counted if digest else [(sections[0].first, sections[-1].last)]
+    lines = sum(last - first + 1 for first, last in counted)
     tokens = lost_tokens(sections)
     headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
     names = ", ".join(f"`{name}`" for name in headings[:_SHOWN_HEADINGS])
@@ -51,8 +46,8 @@ def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[Lost
     under = f" under {names}{more}" if headings else ""
     part = f"{lines:,} line{'s' * (lines != 1)}{under}"
     rest = ", but for single lines in a digest" if digest else ""
-    message = f"{reading.host.summary} cuts this file at {file.limit}: {part}, some {tokens:,} tokens, are never seen"
-    return f"{message}{rest}"
+    lost = f"{part}, some {tokens:,} tokens, are never seen{rest}"
+    return f"{reading.host.summary} cuts this file at {file.limit}: {lost}"
 
 
 def lost_tokens(sections: Sequence[LostSection]) -> int:

@@ -7,8 +7,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
 from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import (
@@ -19,57 +17,39 @@ from contextasm.cli.output import (
     write_stderr_lines,
     write_stdout,
 )
-from contextasm.config.input.options import Options
+from contextasm.config.build import PreparedBuild
+from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.wording import receipt
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
-    from contextasm.config.build import PreparedBuild
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
-    from contextasm.workspace.recording import Read
 
 
 class BuildFlags(NamedTuple):
     """The flags that only `build` has, as typed."""
 
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file; - is standard output.")
-    ] = None
-    into: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="Write into a managed block of this file; repeatable.")
-    ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace a managed block that was edited by hand.")] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Print the table of decisions on standard error.")] = False
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if a file is stale.")] = (
-        False
+    output: Annotated[str | None, Flag("-o", "FILE", "Write to this file; - is standard output.")] = None
+    into: Annotated[tuple[str, ...], Flag("", "FILE", "Write into a managed block of this file; repeatable.")] = ()
+    force: Annotated[bool, Flag("", "", "Replace a managed block that was edited by hand.")] = False
+    explain: Annotated[bool, Flag("", "", "Print the table of decisions on standard error.")] = False
+    check: Annotated[bool, Flag("", "", "Write nothing; exit 1 with a diff if a file is stale.")] = False
+    strict: Annotated[bool, Flag("", "", "Write nothing and exit 1 if there is a problem.")] = False
+    if_none_match: Annotated[str | None, Flag("", "ETAG", "Write nothing and exit 3 if the context has this etag.")] = (
+        None
     )
-    strict: Annotated[bool, typer.Option("--strict", help="Write nothing and exit 1 if there is a problem.")] = False
-    if_none_match: Annotated[
-        str | None, typer.Option(metavar="ETAG", help="Write nothing and exit 3 if the context has this etag.")
-    ] = None
-    manifest: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write inputs, hashes, sections and tokens to this file.")
-    ] = None
-    metrics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write metrics of the build to this Prometheus text file.")
-    ] = None
-    touch: Annotated[bool, typer.Option("--touch", help="Set accessed=DATE in each memory that the context shows.")] = (
-        False
-    )
-    record: Annotated[
-        bool, typer.Option("--record", help="Write a record to .ctxasm/records/, for replay and diff.")
-    ] = False
-    record_inputs: Annotated[
-        bool, typer.Option("--record-inputs", help="Write a record and store the bytes of its inputs with it.")
-    ] = False
+    manifest: Annotated[str | None, Flag("", "FILE", "Write inputs, hashes, sections and tokens to this file.")] = None
+    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the build to this Prometheus text file.")] = None
+    touch: Annotated[bool, Flag("", "", "Set accessed=DATE in each memory that the context shows.")] = False
+    record: Annotated[bool, Flag("", "", "Write a record to .ctxasm/records/, for replay and diff.")] = False
+    record_inputs: Annotated[bool, Flag("", "", "Write a record and store the bytes of its inputs with it.")] = False
     locked: LockedOption = False
     quiet: QuietOption = False
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print settings, sections and time on standard error.")
-    ] = False
+    verbose: Annotated[bool, Flag("-v", "", "Print settings, sections and time on standard error.")] = False
 
     @property
     def is_recorded(self) -> bool:
@@ -98,7 +78,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     The receipt and all messages go to standard error.
     """
     _refuse_contradictions(flags)
-    files = RequestedFiles.named(flags.output, flags.into or (), flags.reports, check=flags.check)
+    files = RequestedFiles.named(flags.output, flags.into, flags.reports, check=flags.check)
     started = perf_counter()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
@@ -110,7 +90,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         chosen = recording.listen(chosen)
     timer = _start_timer(job) if flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
-    reports = _reports(job, context, timer)
+    reports = _reports(job, context, timer, flags)
     if flags.strict and context.problems:
         return strict_failure(context)
     if not flags.quiet:
@@ -181,7 +161,7 @@ def _write(
     if files.uses_stdout:
         write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
-        write_stdout(reports[kind]())
+        write_stdout(reports[kind])
     if flags.touch:
         show_problems(touch_shown(workspace, context))
     return 0
@@ -216,12 +196,13 @@ def _start_timer(job: PreparedBuild) -> BuildTimer:
     return BuildTimer(job)
 
 
-def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None) -> Reports:
+def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None, flags: BuildFlags) -> Reports:
     """The texts of the other files of a build; `timer` has just seen the build end."""
-    reports = {"manifest": lambda: manifest_text(context)}
+    reports = {}
     if timer:
-        times = timer.times()
-        reports["metrics"] = lambda: metrics_text(context, times, job.workspace.root)
+        reports["metrics"] = metrics_text(context, timer.times(), job.workspace.root)
+    if flags.manifest is not None:
+        reports["manifest"] = manifest_text(context)
     return reports
 
 

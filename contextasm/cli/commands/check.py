@@ -19,9 +19,9 @@ from contextasm.checks.hosts.report import check_host
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
-from contextasm.cli.options import all_but, takes_options
+from contextasm.cli.options import all_but, refuse_given, takes_options
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError
@@ -42,35 +42,26 @@ _NAMES = [*FORMATS]
 class CheckFlags(NamedTuple):
     """The flags that only `check` has, as typed."""
 
-    form: Annotated[
-        FormatName | None,
-        typer.Option("--format", "-f", metavar="NAME", help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}."),
-    ] = None
-    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False
-    baseline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Leave out the findings that this file lists as accepted.")
-    ] = None
-    staged: Annotated[
-        bool, typer.Option("--staged", help="Check the files in git's index, as the next commit will have them.")
-    ] = False
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the current findings to the --baseline file.")
-    ] = False
+    form: Annotated[FormatName | None, Flag("--format -f", "NAME", f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}.")] = None
+    strict: Annotated[bool, Flag("", "", "Count warnings as errors.")] = False
+    baseline: Annotated[str | None, Flag("", "FILE", "Leave out the findings that this file lists as accepted.")] = None
+    staged: Annotated[bool, Flag("", "", "Check the files in git's index, as the next commit will have them.")] = False
+    update_baseline: Annotated[bool, Flag("", "", "Write the current findings to the --baseline file.")] = False
     host: HostOption = None
-    host_file: HostFileOption = None
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, as with --format json.")] = False
+    host_file: HostFileOption = ()
+    json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
 
-    @property
-    def format_name(self) -> FormatName | None:
-        """The name of the format that is asked for; None for the default."""
-        return "json" if self.json else self.form
+    def format_in(self, environment: Mapping[str, str]) -> FormatName:
+        """The name of the format; the default is the one that GitHub reads if it runs this."""
+        default = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+        return "json" if self.json else self.form or default
 
 
 def check(
     options: Options,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH", help="Show only findings in these files and folders.")
-    ] = None,
+        tuple[str, ...], typer.Argument(metavar="PATH", help="Show only findings in these files and folders.")
+    ] = (),
     *,
     flags: CheckFlags,
 ) -> int:
@@ -83,33 +74,30 @@ def check(
     if flags.host is not None:
         return _check_host(options, flags, process, paths)
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
-    found, root, selected = _inspect(options, process, paths or (), flags)
+    found, root, selected = _inspect(options, process, paths, flags)
     if flags.baseline and flags.update_baseline:
         _write_baseline(Path(flags.baseline), found)
         return 0
     findings = _shown_findings(found, selected, flags)
-    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), root))
+    write_stdout(_findings_text(findings, flags.format_in(process.environment), root))
     return int(any(finding.severity == "error" for finding in findings))
 
 
 run = takes_options(check, all_but("format"))
 
 
-def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str] | None) -> int:
+def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str]) -> int:
     """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
     own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline, "--staged": flags.staged}
-    typed = [name for name, value in own.items() if value not in {None, False}]
-    if paths or typed:
-        where = typed[0] if typed else str((paths or ())[0])
-        raise ContextasmError(where, "does not go with --host", "leave it out; -w names another folder")
-    reading = read_host(flags.host or "", flags.host_file or (), options)
+    refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
+    reading = read_host(flags.host or "", flags.host_file, options)
     findings = [_as_error(finding) if flags.strict else finding for finding in check_host(reading)]
-    write_stdout(_findings_text(findings, flags.format_name or _default_format(process.environment), reading.root))
+    write_stdout(_findings_text(findings, flags.format_in(process.environment), reading.root))
     write_scope(reading)
     return int(any(finding.severity == "error" for finding in findings))
 
 
-def _refuse_update(baseline: str | None, paths: Sequence[str] | None, *, update: bool) -> None:
+def _refuse_update(baseline: str | None, paths: Sequence[str], *, update: bool) -> None:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
     if baseline == "-":
         what = "- is not a file that could hold a baseline"
@@ -158,10 +146,6 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     target = OutputFile.named("baseline", baseline)
     refuse_inputs([target], inspected_files(inspection))
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
-
-
-def _default_format(environment: Mapping[str, str]) -> FormatName:
-    return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
 
 
 def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:

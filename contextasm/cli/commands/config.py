@@ -4,45 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
-from contextasm.config.input.options import Options
-
-
-class SettingData(TypedDict):
-    """One setting."""
-
-    key: str
-    """Its name."""
-    value: str
-    """Its value in words; `-` for none."""
-    origin: str
-    """Where the value comes from."""
+from contextasm.config.input.options import Flag, Options
+from contextasm.records.record import Chosen
 
 
 class ConfigDocument(TypedDict):
     """The settings in force, as `ctxasm config --json` prints them."""
 
     schema: Literal["ctxasm.config/1"]
-    settings: list[SettingData]
+    settings: list[Chosen]
     """Every setting, in the order of the manual."""
 
 
 def config(
     options: Options,
     *,
-    origin: Annotated[bool, typer.Option("--origin", help="Show where each value comes from.")] = False,
+    origin: Annotated[bool, Flag("", "", "Show where each value comes from.")] = False,
     json: JsonOption = False,
 ) -> int:
     """Show the settings of a build with the same options."""
     job = prepare_request(options)
     show_taken(job.taken)
-    rows = [(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
+    rows = [Chosen(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
-        settings = [dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]
-        write_stdout(format_json(ConfigDocument, {"settings": settings}))
+        write_stdout(format_json(ConfigDocument, {"settings": rows}))
     elif origin:
         write_stdout(format_table(("setting", "value", "from"), rows))
     else:

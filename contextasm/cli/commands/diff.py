@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from difflib import unified_diff
 from typing import Annotated
 
-import typer
-
 from contextasm.cli.commands.replay import BuildOptions, OpenedRecord, find_opened_record, with_options_of
 from contextasm.cli.options import record_argument, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.values import parse_day, parse_tokens
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
@@ -41,11 +39,9 @@ def diff(
     a: Annotated[str, record_argument("A", f"{_SIDE}.")],
     b: Annotated[str | None, record_argument("B", "The same choice (default: the workspace as it is).")] = None,
     *,
-    text: Annotated[bool, typer.Option("--text", help="Print the lines that differ between the two texts.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (ctxasm.diff/1).")] = False,
-    html: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with layers, changes and lines to this file.")
-    ] = None,
+    text: Annotated[bool, Flag("", "", "Print the lines that differ between the two texts.")] = False,
+    json: Annotated[bool, Flag("", "", "Print JSON (ctxasm.diff/1).")] = False,
+    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, changes and lines to this file.")] = None,
 ) -> int:
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
@@ -53,7 +49,10 @@ def diff(
     revision. A record is not built again; the other side is then built with the options of the record. A page of --html
     is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    _refuse_two({"--html": html is not None, "--text": text, "--json": json})
+    given = {flag: True for flag, value in (("--html", html is not None), ("--text", text), ("--json", json)) if value}
+    if len(given) > 1:
+        first, second, *_ = given
+        raise ContextasmError(first, f"does not go with {second}", "leave one of them out")
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
 
 from contextasm.cli.options import takes_options
-from contextasm.cli.output import show_problems
-from contextasm.cli.owner import OWNER
+from contextasm.cli.owner import OWNER, MemoryId, memories_of_id
 from contextasm.config.input.options import Options
-from contextasm.config.resolve import process_environment
-from contextasm.memories.owner import find_owner, ids_of_folders
 from contextasm.model import ContextasmError
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import refuse_store
-from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 AT_PLUS = ("+{line}", "{file}")
 AT_GOTO = ("--goto", "{file}:{line}")
@@ -34,19 +27,16 @@ EDITORS = {
 
 def edit(
     options: Options,
-    name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
+    name: MemoryId,
 ) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
-    process = process_environment()
-    owner = find_owner(options, process, needed=False, reads_memories=True)
-    show_problems(owner.problems)
-    memories = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process)).find(name)
+    workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])
         raise ContextasmError("id", f"{name} is in several places ({places})", "name its owner with -a or -t")
     (memory,) = memories
-    refuse_store(owner.workspace, memory.path)
-    _run_editor(_editor_command(), f"{owner.workspace.root}/{memory.path}", memory.line)
+    refuse_store(workspace, memory.path)
+    _run_editor(_editor_command(), f"{workspace.root}/{memory.path}", memory.line)
     return 0
 
 

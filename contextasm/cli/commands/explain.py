@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-import typer
-
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
-from contextasm.cli.options import LockedOption, flag_names, prepare_context, record_argument, run_build, takes_options
+from contextasm.cli.options import (
+    LockedOption,
+    prepare_context,
+    record_argument,
+    refuse_given,
+    run_build,
+    takes_options,
+    typed_flags,
+)
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -24,10 +30,10 @@ from contextasm.cli.output import (
 )
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
-from contextasm.config.profiles.overrides import resolve_all_layers
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import process_environment
 from contextasm.model import Context, ContextasmError, Decision, Layer, Workspace
 from contextasm.records.trace import trace_line
@@ -56,28 +62,17 @@ class LineDocument(TypedDict):
 class ExplainFlags(NamedTuple):
     """The flags that only `explain` has, as typed."""
 
-    line: Annotated[
-        str | None, typer.Option(metavar="FILE:LINE", help="Show only whether this line is included, and why.")
-    ] = None
-    fragment: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Show only this fragment: the path of a file or an id.")
-    ] = None
-    html: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with layers, fragments and files to this file.")
-    ] = None
-    budgets: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Show these budgets side by side on the page.")
-    ] = None
+    line: Annotated[str | None, Flag("", "FILE:LINE", "Show only whether this line is included, and why.")] = None
+    fragment: Annotated[str | None, Flag("--id", "ID", "Show only this fragment: the path of a file or an id.")] = None
+    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, fragments and files to this file.")] = None
+    budgets: Annotated[str | None, Flag("", "N,N,...", "Show these budgets side by side on the page.")] = None
     locked: LockedOption = False
     json: Annotated[
-        bool,
-        typer.Option("--json", help="Print JSON: ctxasm.context/1, with --id the decisions, with --host its files."),
+        bool, Flag("", "", "Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")
     ] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the logs outside the window one by one.")] = (
-        False
-    )
+    verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
     host: HostOption = None
-    host_file: HostFileOption = None
+    host_file: HostFileOption = ()
 
 
 def show_decisions(
@@ -98,7 +93,7 @@ def show_decisions(
     refuse_host_files(flags.host, flags.host_file)
     if flags.host is not None:
         _refuse_beside_host(record, flags)
-        explain_host(read_host(flags.host, flags.host_file or (), options), as_json=flags.json)
+        explain_host(read_host(flags.host, flags.host_file, options), as_json=flags.json)
         return 0
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
@@ -108,7 +103,7 @@ def show_decisions(
         opened = _open_record(record, options, locked=flags.locked)
         if flags.line is not None:
             return _explain_recorded_line(opened, flags.line, as_json=flags.json)
-        context, folder, taken = opened.record.context, _record_folder(opened), ""
+        context, folder, taken = opened.record.context, opened.folder, ""
     else:
         job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
@@ -130,7 +125,7 @@ def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
-    _refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
+    refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
@@ -138,14 +133,7 @@ def _refuse_beside_page(flags: ExplainFlags) -> None:
     if flags.html is None:
         raise ContextasmError("--budgets", "only a page shows them", "add --html FILE, or use `ctxasm plan`")
     others = {"--line": flags.line, "--id": flags.fragment, "--json": flags.json, "--verbose": flags.verbose}
-    _refuse_given(others, "--html", "leave one of them out")
-
-
-def _refuse_given(others: Mapping[str, object], flag: str, hint: str) -> None:
-    """Raise `ContextasmError` for the first of the other arguments that is given."""
-    for name, value in others.items():
-        if value not in {None, False}:
-            raise ContextasmError(name, f"does not go with {flag}", hint)
+    refuse_given(others, "--html", "leave one of them out")
 
 
 MAX_BUDGETS = 6
@@ -254,19 +242,10 @@ def _known_name(folder: Folder, context: Context, typed: str) -> str:
     return next((name for name in sorted(paths) if os.path.realpath(os.path.join(folder.root, name)) == real), path)
 
 
-def _record_folder(opened: OpenedRecord) -> Folder | None:
-    """The workspace of a record; None without one."""
-    return Folder(opened.root) if opened.root else None
-
-
 def _open_record(name: str, options: Options, budgets: str | None = None, *, locked: bool) -> OpenedRecord:
     """The record of this name. Raises `ContextasmError` for options of a request, which the record has already."""
-    typed = [field for field, value in options._asdict().items() if value and field != "workspace"]
-    flags = [flag_names(field)[0] for field in typed]
-    flags += [flag for flag, is_given in (("--budgets", budgets), ("--locked", locked)) if is_given]
-    if flags:
-        hint = "leave it out; `ctxasm diff` compares a record with another build"
-        raise ContextasmError(flags[0], "does not go with a record", hint)
+    given = {**typed_flags(options), "--budgets": budgets, "--locked": locked}
+    refuse_given(given, "a record", "leave it out; `ctxasm diff` compares a record with another build")
     return open_record(name, options.workspace, process_environment())
 
 
@@ -285,7 +264,7 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
     result = replay_record(opened)
     if not result.context or not result.same:
         return show_differences(opened, result)
-    if folder := _record_folder(opened):
+    if folder := opened.folder:
         place = _workspace_line(folder, result.context, place)
     write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
     return 0
@@ -293,8 +272,8 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
 
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
     """Layers of the profile, with the ones that are switched off or outside the scope."""
-    settings_file = load_settings_file(job.workspace)
-    return resolve_all_layers(job.settings, settings_file, job.workspace, process_environment(), {}).layers
+    reader = ProfileReader(load_settings_file(job.workspace), job.workspace, process_environment())
+    return reader.with_all_layers(job.settings).layers
 
 
 def _line_text(

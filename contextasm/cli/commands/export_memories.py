@@ -11,7 +11,7 @@ import typer
 from contextasm.cli.options import QuietOption, takes_options
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import READ_OWNER
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import one_of
 from contextasm.config.inputs import build_inputs
 from contextasm.config.resolve import prepare_build, process_environment
@@ -32,10 +32,7 @@ def export_memories(
         Literal["jsonl", "okf"],
         typer.Option("--format", "-f", metavar="jsonl|okf", help="JSON lines, which `import jsonl` takes, or OKF."),
     ] = "jsonl",
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="PATH", help="Write to this file; for okf, a new or empty folder."),
-    ] = None,
+    output: Annotated[str | None, Flag("-o", "PATH", "Write to this file; for okf, a new or empty folder.")] = None,
     quiet: QuietOption = False,
 ) -> int:
     """Write the memories of an agent or a team, of every status, for other programs.
@@ -61,19 +58,17 @@ run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:
     text = write_json_lines(memories)
-    if output in {None, "-"}:
+    if output is None or output == "-":
         write_stdout(text)
         return
-    assert output is not None
     write(_settled_path(options, owner, output), as_bytes(text))
 
 
 def _write_bundle(
     options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
 ) -> None:
-    if output in {None, "", "-"}:
+    if not output or output == "-":
         raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")
-    assert output is not None
     refuse_filled_folder(output)
     _settled_path(options, owner, f"{output}/index.md")
     write_folder(output, ((name, as_bytes(text)) for name, text in write_okf(memories)), private=private)

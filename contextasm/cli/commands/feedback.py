@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.commands.replay import OpenedRecord, open_record
-from contextasm.cli.options import JsonOption, QuietOption, record_argument, takes_options
-from contextasm.cli.output import format_json, require_stdout, write_receipt
+from contextasm.cli.options import Receipt, record_argument, takes_options
 from contextasm.cli.owner import recover_first, typed_text
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner
 from contextasm.model import ContextasmError
@@ -37,15 +34,11 @@ def add_feedback(
     record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
     *,
     useful: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="A fragment of the build that helped, by id or FILE:LINE; repeatable."),
-    ] = None,
-    wrong: Annotated[list[str] | None, typer.Option(metavar="ID", help="One that is not true; repeatable.")] = None,
-    missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Something that the build lacked; repeatable.")
-    ] = None,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
+        tuple[str, ...], Flag("", "ID", "A fragment of the build that helped, by id or FILE:LINE; repeatable.")
+    ] = (),
+    wrong: Annotated[tuple[str, ...], Flag("", "ID", "One that is not true; repeatable.")] = (),
+    missing: Annotated[tuple[str, ...], Flag("", "TEXT", "Something that the build lacked; repeatable.")] = (),
+    receipt: Receipt,
 ) -> int:
     """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
@@ -53,8 +46,7 @@ def add_feedback(
     that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
     settings if the feedback calls for them.
     """
-    if json or not quiet:
-        require_stdout()
+    receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())
     owner = find_owner(options._replace(workspace=_workspace_of(opened)), process_environment(), needed=False)
     feedback = feedback_on(
@@ -62,18 +54,16 @@ def add_feedback(
         opened.path,
         owner.workspace,
         owner.day,
-        useful=useful or (),
-        wrong=wrong or (),
-        missing=[typed_text(text, "--missing", masked=True) for text in missing or ()],
+        useful=useful,
+        wrong=wrong,
+        missing=[typed_text(text, "--missing", masked=True) for text in missing],
     )
     path = f"feedback/{feedback.day[:7]}.jsonl"
     recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
-    if json:
-        write_receipt(format_json(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}))
-    elif not quiet:
-        counts = (f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
-        write_receipt(f"appended to {path}:{line}: {', '.join(counts)} (record {feedback.record})\n")
+    counts = ", ".join(f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
+    words = f"appended to {path}:{line}: {counts} (record {feedback.record})"
+    receipt.write(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}, [words])
     return 0
 
 

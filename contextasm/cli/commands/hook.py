@@ -7,12 +7,10 @@ import sys
 import time
 from typing import Annotated
 
-import typer
-
 from contextasm.cli.options import takes_options
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
 from contextasm.config.hosts.loader import host_names
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 
 _HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
 
@@ -20,16 +18,11 @@ _HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
 def hook(
     options: Options,
     *,
-    host: Annotated[
-        str | None,
-        typer.Option("--for", metavar="HOST", help=f"{_HOSTS} (default: suit all of them)."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Write at most N of the host's units.")] = None,
-    part: Annotated[
-        str | None, typer.Option(metavar="K/N", help="Write part K of a context that takes N hooks.")
-    ] = None,
+    host: Annotated[str | None, Flag("--for", "HOST", f"{_HOSTS} (default: suit all of them).")] = None,
+    limit: Annotated[int | None, Flag("", "N", "Write at most N of the host's units.")] = None,
+    part: Annotated[str | None, Flag("", "K/N", "Write part K of a context that takes N hooks.")] = None,
     print_config: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Print the settings to paste into this host; change nothing.")
+        str | None, Flag("", "HOST", "Print the settings to paste into this host; change nothing.")
     ] = None,
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
@@ -37,18 +30,14 @@ def hook(
     The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
     are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
     """
-    from contextasm.integrations.hook import answer_text, hook_call
+    from contextasm.integrations.hook import answer_text, config_text, hook_call
 
-    if print_config is None:
-        call = hook_call(host or None, options, limit, part)
-    else:
-        call = hook_call(print_config, options, limit, part, "--print-config")
     if print_config is not None:
-        from contextasm.integrations.hook import config_text
-
+        call = hook_call(print_config, options, limit, part, "--print-config")
         write_stdout(config_text(call.hosts[0], call))
         write_stderr(f"paste this into {call.rules[0].settings}, next to what it holds")
         return 0
+    call = hook_call(host or None, options, limit, part)
     if sys.stdin and sys.stdin.isatty():
         from contextasm.model import ContextasmError
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt, write_stderr
+from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.output import read_stdin, show_problems, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import process_environment
@@ -23,30 +23,18 @@ from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.exchange_files import read_import_files, source_file
-from contextasm.workspace.storage import ImportOutcome
+from contextasm.workspace.storage import ImportOutcome, Outcome
 
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""
 
-WORDS = {"added": "added", "changed": "changed", "differs": "left although they differ", "left": "left as they are"}
+WORDS: Mapping[Outcome, str] = {
+    "added": "added",
+    "changed": "changed",
+    "differs": "left although they differ",
+    "left": "left as they are",
+}
 """Outcomes in the words of the receipt."""
-
-
-class ImportedData(TypedDict):
-    """One entry."""
-
-    outcome: Literal["added", "changed", "differs", "left"]
-    """What became of it."""
-    id: str
-    """The id of its memory."""
-    path: str
-    """The file of its memory; empty for none."""
-    line: Count
-    """The line of its memory; 0 for none."""
-    differing: list[str]
-    """Fields that differ."""
-    alike: str
-    """The id of the memory that says the same; empty for none."""
 
 
 class ImportedDocument(TypedDict):
@@ -63,7 +51,7 @@ class ImportedDocument(TypedDict):
     """How many were left although they differ."""
     left: Count
     """How many were left as they are."""
-    memories: list[ImportedData]
+    memories: list[ImportOutcome]
     """Every entry, in order."""
     problems: list[Problem]
     """What was wrong with entries."""
@@ -82,16 +70,11 @@ def import_memories(
     ],
     *,
     file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write to this file (default: memories/imported-FROM.md of the owner)."),
+        str | None, Flag("", "FILE", "Write to this file (default: memories/imported-FROM.md of the owner).")
     ] = None,
-    update: Annotated[
-        bool,
-        typer.Option("--update", help="Let memories that are there already take over what the file has otherwise."),
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
+    update: Annotated[bool, Flag("", "", "Change stored memories that differ from the imported ones.")] = False,
+    dry_run: Annotated[bool, Flag("", "", "Say what would be done, and write nothing.")] = False,
+    receipt: Receipt,
 ) -> int:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
@@ -99,8 +82,7 @@ def import_memories(
     if it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
     are named with their places.
     """
-    if json or not quiet:
-        require_stdout()
+    receipt.require_stdout()
     checked = _read_entries(source, path)
     process = process_environment()
     owner = find_owner(options, process, reads_memories=dry_run)
@@ -112,11 +94,8 @@ def import_memories(
         recover_first(owner.workspace)
     storage = storage_of(owner.workspace, place.path)
     outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
-    if json:
-        write_receipt(format_json(ImportedDocument, _receipt_data(outcomes, checked, dry_run=dry_run)))
-    elif not quiet:
-        lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
-        write_receipt("".join(f"{line}\n" for line in lines))
+    lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
+    receipt.write(ImportedDocument, _receipt_data(outcomes, checked, dry_run=dry_run), lines)
     _show_first_problems(checked.problems)
     return 0
 
@@ -147,8 +126,8 @@ def _receipt_lines(
     outcomes: Sequence[ImportOutcome], left_out: Sequence[LeftOutPart], *, update: bool, dry_run: bool
 ) -> Iterator[str]:
     """The number of entries of each outcome, then what a person may want to look at."""
-    counts = Counter(outcome.what for outcome in outcomes)
-    places = dict.fromkeys(outcome.path for outcome in outcomes if outcome.what == "added")
+    counts = Counter(outcome.outcome for outcome in outcomes)
+    places = dict.fromkeys(outcome.path for outcome in outcomes if outcome.outcome == "added")
     target = f" to {', '.join(places)}" if places else ""
     parts = [f"{counts[what]:,} {words}{target if what == 'added' else ''}" for what, words in WORDS.items()]
     told = [part for part, what in zip(parts, WORDS, strict=True) if counts[what] or what == "added"]
@@ -166,7 +145,7 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _differing_line(outcome: ImportOutcome, hint: str) -> str:
-    return f"{outcome.what} {outcome.id} {outcome.path}:{outcome.line}: {', '.join(outcome.differing)}{hint}"
+    return f"{outcome.outcome} {outcome.id} {outcome.path}:{outcome.line}: {', '.join(outcome.differing)}{hint}"
 
 
 def _alike_line(outcome: ImportOutcome) -> str:
@@ -184,7 +163,6 @@ def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
 
 def _receipt_data(outcomes: Sequence[ImportOutcome], checked: CheckedEntries, *, dry_run: bool) -> dict[str, object]:
     """The receipt, with what `ImportedDocument` has of it."""
-    counts = Counter(outcome.what for outcome in outcomes)
-    memories = [outcome._asdict() | {"outcome": outcome.what} for outcome in outcomes]
+    counts = Counter(outcome.outcome for outcome in outcomes)
     numbers = {what: counts[what] for what in WORDS}
-    return checked._asdict() | numbers | {"dry_run": dry_run, "memories": memories}
+    return checked._asdict() | numbers | {"dry_run": dry_run, "memories": outcomes}

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, require_stdout, show_taken, write_receipt, write_stderr
+from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.output import show_taken, write_stderr
 from contextasm.cli.owner import recover_first
 from contextasm.config.approval import drift, instructing_files, load_approved
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import LOCK_FILE
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
@@ -48,16 +46,14 @@ class LockDocument(TypedDict):
 def lock(
     options: Options,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Approve files with hidden characters, too.")] = False,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
+    force: Annotated[bool, Flag("", "", "Approve files with hidden characters, too.")] = False,
+    receipt: Receipt,
 ) -> int:
     """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.
 
     Prints each file that changed, came or went since the last time. A file with hidden characters is refused.
     """
-    if json or not quiet:
-        require_stdout()
+    receipt.require_stdout()
     process = process_environment()
     workspace = open_workspace(options, process)
     recover_first(workspace)
@@ -72,12 +68,9 @@ def lock(
         changes = drift(approved or {}, dict.fromkeys(approved or {}, "") | digests)
         before, data = open_file(workspace, LOCK_FILE).data, format_lock(digests).encode()
         save_file(workspace, LOCK_FILE, data)
-    if json:
-        approved_files = [{"path": path, "sha256": digest} for path, digest in digests.items()]
-        document = {"written": before != data, "changes": changes, "files": approved_files}
-        write_receipt(format_json(LockDocument, document))
-    elif not quiet:
-        write_receipt(_receipt(changes, digests, is_new=before != data))
+    files = [{"path": path, "sha256": digest} for path, digest in digests.items()]
+    document = {"written": before != data, "changes": changes, "files": files}
+    receipt.write(LockDocument, document, _receipt_lines(changes, digests, is_new=before != data))
     return 0
 
 
@@ -110,8 +103,8 @@ def _refuse_hidden_characters() -> int:
     return 1
 
 
-def _receipt(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> str:
+def _receipt_lines(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> Sequence[str]:
     words = {"added": "new", "changed": "changed", "gone": "gone"}
     lines = [f"{words[change.kind]} {quoted_path(change.path)}" for change in changes]
     files = f"{len(digests):,} file{'s' * (len(digests) != 1)} approved"
-    return "".join(f"{line}\n" for line in [*lines, f"{LOCK_FILE}: {'written' if is_new else 'unchanged'}: {files}"])
+    return [*lines, f"{LOCK_FILE}: {'written' if is_new else 'unchanged'}: {files}"]

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, read_stdin, require_stdout, write_receipt
+from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.output import read_stdin
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
@@ -29,21 +29,16 @@ def append_entry(
     options: Options,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; - reads standard input.")],
     *,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
+    receipt: Receipt,
 ) -> int:
     """Append an entry to the log of the day, after a blank line; a missing log is created."""
-    if json or not quiet:
-        require_stdout()
+    receipt.require_stdout()
     entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(options, process_environment())
     path = f"{owner.path}/daily/{owner.day}.md"
     recover_first(owner.workspace)
     made = append_log(owner.workspace, path, entry)
-    if json:
-        write_receipt(format_json(LogDocument, {"path": path, "made": made}))
-    elif not quiet:
-        write_receipt(f"{'made' if made else 'appended to'} {path}\n")
+    receipt.write(LogDocument, {"path": path, "made": made}, [f"{'made' if made else 'appended to'} {path}"])
     return 0
 
 

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+import os
+from typing import Annotated
 
 from contextasm.cli.options import takes_options
-from contextasm.config.input.options import Options
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
+from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.settings import load_settings_file, resolve_settings
+from contextasm.config.input.values import one_of
+from contextasm.config.owners import owner_folder
+from contextasm.config.profiles.overrides import ProfileReader
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.model import AUDIENCES, SHARED, ContextasmError
+from contextasm.workspace.folder import Folder
 
 
 def mcp(
     options: Options,
     *,
-    write: Annotated[bool, typer.Option("--write", help="Offer the tools that write: remember and log.")] = False,
+    write: Annotated[bool, Flag("", "", "Offer the tools that write: remember and log.")] = False,
 ) -> int:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 
     Tools: build_context, explain_context and search_memories; with --write also remember and log. A name that is given
     here can't be changed by the client. Needs `pip install 'contextasm[mcp]'`.
     """
-    import os
-
-    from contextasm.config.input.values import one_of
-    from contextasm.model import AUDIENCES, SHARED, ContextasmError
-
     folder = _refuse_bad_names(options)
     try:
         from contextasm.integrations.mcp_answers import ServedWorkspace
@@ -52,12 +51,6 @@ run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))
 
 def _refuse_bad_names(options: Options) -> Folder:
     """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
-    from contextasm.config.input.settings import load_settings_file, resolve_settings
-    from contextasm.config.owners import owner_folder
-    from contextasm.config.profiles.overrides import resolve_profile
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_workspace
-
     process = process_environment()
     folder = open_workspace(options, process)
     if options.agent:
@@ -66,5 +59,5 @@ def _refuse_bad_names(options: Options) -> Folder:
         owner_folder(folder, "team", options.team, "--team")
     settings_file = load_settings_file(folder)
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    resolve_profile(settings, settings_file, folder, process, {})
+    ProfileReader(settings_file, folder, process).resolve(settings)
     return folder

@@ -7,10 +7,10 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
-from contextasm.cli.output import format_json, read_stdin, require_stdout, show_problems, write_receipt
+from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.additions import NewMemoryReader
 from contextasm.memories.owner import find_owner, place_for_memories
@@ -60,22 +60,16 @@ def add_memories(
         str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
     ] = "note",
     importance: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="0 to 1, or low, medium, high, critical (default: that of the file, or 0.5)."),
+        str | None, Flag("", "X", "0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; repeatable.")] = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The subject; memories with the same key are of one subject.")
-    ] = None,
-    supersedes: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A memory that this one replaces; repeatable.")
-    ] = None,
+    tag: Annotated[tuple[str, ...], Flag("", "TAG", "A tag; repeatable.")] = (),
+    key: Annotated[str | None, Flag("", "KEY", "The subject; memories with the same key are of one subject.")] = None,
+    supersedes: Annotated[tuple[str, ...], Flag("", "ID", "A memory that this one replaces; repeatable.")] = (),
     file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write to this file (default: memories/YYYY-MM.md of the owner).")
+        str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Store the memory even if another one says the same.")] = False,
-    json: JsonOption = False,
-    quiet: QuietOption = False,
+    force: Annotated[bool, Flag("", "", "Store the memory even if another one says the same.")] = False,
+    receipt: Receipt,
 ) -> int:
     """Add a memory to the owner's file of the month.
 
@@ -83,9 +77,8 @@ def add_memories(
     up by 0.1, and it gets the new tags, key and type if it has none. Standard output gets one line for
     each memory.
     """
-    if json or not quiet:
-        require_stdout()
-    reader = NewMemoryReader(_shared_fields(kind, importance, tag or (), key, supersedes or ()))
+    receipt.require_stdout()
+    reader = NewMemoryReader(_shared_fields(kind, importance, tag, key, supersedes))
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)
     process = process_environment()
@@ -93,11 +86,7 @@ def add_memories(
     recover_first(owner.workspace)
     place = place_for_memories(owner, file, process)
     outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)
-    if json:
-        data = [_outcome_data(outcome) for outcome in outcomes]
-        write_receipt(format_json(RememberedDocument, {"memories": data}))
-    elif not quiet:
-        write_receipt("".join(f"{_outcome_line(outcome)}\n" for outcome in outcomes))
+    receipt.write(RememberedDocument, {"memories": [*map(_outcome_data, outcomes)]}, map(_outcome_line, outcomes))
     return 0
 
 

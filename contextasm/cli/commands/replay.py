@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import typer
 
@@ -18,7 +18,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.config.workspace_folder import open_mirrored_folder, open_workspace
+from contextasm.config.workspace_folder import open_with_replica, open_workspace
 from contextasm.model import ContextasmError, Profile
 from contextasm.records.record import Record
 from contextasm.records.replay import (
@@ -33,11 +33,9 @@ from contextasm.records.replay import (
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
 from contextasm.workspace.atomic import STATE_FOLDER
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
 
 
 class ReplayDocument(TypedDict):
@@ -96,7 +94,7 @@ def run(
 def _replay_data(opened: OpenedRecord, result: Replay) -> dict[str, object]:
     """The result of a replay, with what `ReplayDocument` has of it."""
     etag = result.context.etag if result.context else None
-    record = {"record": str(opened.path), "etag_before": opened.record.etag}
+    record = {"record": str(opened.path), "etag_before": opened.record.context.etag}
     return result._asdict() | record | {"same": result.same, "etag": etag}
 
 
@@ -107,6 +105,11 @@ class OpenedRecord(NamedTuple):
     record: Record
     root: Path | None
     """The workspace of the record; None without one."""
+
+    @property
+    def folder(self) -> Folder | None:
+        """The workspace of the record, opened."""
+        return Folder(self.root) if self.root else None
 
 
 def open_record(name: str, workspace: str | None, process: ProcessEnvironment) -> OpenedRecord:
@@ -139,12 +142,12 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
 def replay_record(opened: OpenedRecord) -> Replay:
     """Build a record again. Raises `ContextasmError` without stored inputs and without a workspace."""
     record, process = opened.record, process_environment()
-    counter, counts = load_counter(record.request.tokenizer, process.environment)
+    counter, counts = load_counter(record.context.request.tokenizer, process.environment)
     inputs = stored_inputs(record, opened.path)
     if inputs is not None:
         result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, open_mirrored_folder(opened.root, process, offline=True), counter)
+        result = replay(record, open_with_replica(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")
@@ -176,7 +179,7 @@ def show_differences(opened: OpenedRecord, result: Replay) -> int:
 
 def _reason_without_changes(record: Record, result: Replay) -> str:
     """The reason why the same inputs give another context: another version, or a record that is not as it was."""
-    now = program_versions(record.request.tokenizer)
+    now = program_versions(record.context.request.tokenizer)
     for name, version in record.making.versions:
         if now.get(name, version) != version:
             return f"{name} {version} wrote it and this is {now[name]}: use that version"
@@ -218,7 +221,13 @@ def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     }
     workspace = {"workspace": str(opened.root)} if opened.root else {}
     typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {**variables, **typed, "topic": record.request.topic, "audience": record.request.audience, **workspace}
+    return {
+        **variables,
+        **typed,
+        "topic": record.context.request.topic,
+        "audience": record.context.request.audience,
+        **workspace,
+    }
 
 
 def _typed_profile(opened: OpenedRecord) -> Profile | None:

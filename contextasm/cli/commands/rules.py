@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
+from contextasm.cli.options import JsonOption, action_argument, all_but, prepare_request, takes_options
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
@@ -79,12 +77,7 @@ class RulesDocument(TypedDict):
 def rules(
     options: Options,
     action: Annotated[
-        str,
-        typer.Argument(
-            metavar=f"[{'|'.join(ACTIONS)}]",
-            help="`list` the rules, or `eval` them for a request.",
-            autocompletion=lambda: ACTIONS,
-        ),
+        str, action_argument(ACTIONS, "`list` the rules, or `eval` them for a request.", f"[{'|'.join(ACTIONS)}]")
     ] = "list",
     *,
     json: JsonOption = False,
@@ -112,9 +105,7 @@ def _rule_traces(options: Options, *, as_json: bool) -> str:
     job = prepare_request(options)
     show_taken(job.taken)
     evaluation = job.build.rules
-    traces: Sequence[RuleTrace] = ()
-    if evaluation is not None:
-        traces = rule_traces(evaluation)
+    traces: Sequence[RuleTrace] = rule_traces(evaluation) if evaluation is not None else ()
     if as_json:
         return format_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
     return format_table(*rule_trace_table(traces))

@@ -22,35 +22,17 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.input.options import UNUSED_IN_SEARCH, Options
+from contextasm.config.input.options import UNUSED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.search import best_memories, searched_topic
-from contextasm.model import ContextasmError, Memory, Score
-from contextasm.rendering.json_codec import Count, Positive
+from contextasm.model import ContextasmError, Memory, Problem, Score
+from contextasm.rendering.documents import HitData, hit_data
+from contextasm.rendering.json_codec import Count
 from contextasm.rendering.tables import format_columns, hit_rows
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import OwnerKind
 from contextasm.upkeep.archive import EVERY_OWNER, ArchiveHit, search_archives
-
-
-class HitData(TypedDict):
-    """One memory that matches."""
-
-    id: str
-    """The memory's id."""
-    path: str
-    """The file, relative to the workspace."""
-    line: Positive
-    """The line at which its text begins, counted from 1."""
-    type: str
-    """Its type."""
-    text: str
-    """The text without list mark, type and attributes."""
-    score: float
-    """The sum that it is ranked by."""
-    parts: Mapping[str, float]
-    """The parts of the score, by name."""
 
 
 class SearchDocument(TypedDict):
@@ -78,11 +60,9 @@ def show_hits(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for; - reads standard input.")],
     *,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="Search the memories of every agent, every team and the project.")
+        bool, Flag("--all", "", "Search the memories of every agent, every team and the project.")
     ] = False,
-    archive: Annotated[
-        bool, typer.Option("--archive", help="Search what `tidy` archived: lines of logs, and memories.")
-    ] = False,
+    archive: Annotated[bool, Flag("", "", "Search what `tidy` archived: lines of logs, and memories.")] = False,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N hits.")] = 5,
     json: JsonOption = False,
 ) -> int:
@@ -96,18 +76,13 @@ def show_hits(
         return _search_archives(options, searched_topic(options, typed, everywhere=everywhere), top, json=json)
     watch = partial(build_progress, doing="searching")
     found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top, watch=watch)
-    hits = found.hits
     show_taken(found.taken)
     if json:
-        data = [_hit_data(*hit) for hit in hits]
-        write_stdout(format_json(SearchDocument, {"searched": found.searched, "hits": data}))
-    elif hits:
-        write_stdout(shown(_hit_table(hits)))
-    show_problems(found.problems)
-    if not hits:
-        what = f"none of {found.searched:,} memories matches" if found.searched else "no memory to search was found"
-        write_stderr(f"ctxasm: {what}")
-    return 0 if hits else 1
+        hits = [hit_data(*hit) for hit in found.hits]
+        write_stdout(format_json(SearchDocument, {"searched": found.searched, "hits": hits}))
+    elif found.hits:
+        write_stdout(shown(_hit_table(found.hits)))
+    return _show_search(found.hits, found.searched, found.problems, "memories", "no memory to search was found")
 
 
 run = takes_options(show_hits, all_but(*UNUSED_IN_SEARCH))
@@ -132,10 +107,14 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
             (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits
         ]
         write_stdout(format_table(("score", "where", "day", "text"), rows, (0,)))
+    return _show_search(hits, searched, problems, "archived texts", "no archive was found")
+
+
+def _show_search(hits: Sequence[object], searched: int, problems: Sequence[Problem], noun: str, nothing: str) -> int:
+    """Write problems, and a line for no hit; returns the exit code. `nothing` is said if nothing was `searched`."""
     show_problems(problems)
     if not hits:
-        what = f"none of {searched:,} archived texts matches" if searched else "no archive was found"
-        write_stderr(f"ctxasm: {what}")
+        write_stderr(f"ctxasm: {f'none of {searched:,} {noun} matches' if searched else nothing}")
     return 0 if hits else 1
 
 
@@ -145,12 +124,6 @@ def _refuse_options_of_builds(options: Options) -> None:
         if field not in {"workspace", "agent", "team", "audience"} and getattr(options, field) != default:
             what = "archives are searched only by their words"
             raise ContextasmError("--archive", what, f"leave out {flag_names(field)[0]}")
-
-
-def _hit_data(memory: Memory, score: Score) -> dict[str, object]:
-    """A hit, with what `HitData` has of it."""
-    parts = dict(score)
-    return memory._asdict() | {"score": parts.pop("total"), "parts": parts}
 
 
 def _hit_table(hits: Sequence[Hit]) -> str:

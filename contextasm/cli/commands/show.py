@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
-
-import typer
+from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption, takes_options
-from contextasm.cli.output import format_json, show_problems, shown, write_stdout
-from contextasm.cli.owner import READ_OWNER
+from contextasm.cli.output import format_json, shown, write_stdout
+from contextasm.cli.owner import READ_OWNER, MemoryId, memories_of_id
 from contextasm.config.input.options import Options
-from contextasm.config.resolve import process_environment
-from contextasm.memories.owner import find_owner, ids_of_folders
 from contextasm.model import Memory
-from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 
 class MemoriesDocument(TypedDict):
@@ -26,15 +21,12 @@ class MemoriesDocument(TypedDict):
 
 def show(
     options: Options,
-    name: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")],
+    name: MemoryId,
     *,
     json: JsonOption = False,
 ) -> int:
     """Print a memory: its place, fields and text. If several owners use the id, the memory of each is printed."""
-    process = process_environment()
-    owner = find_owner(options, process, needed=False, reads_memories=True)
-    show_problems(owner.problems)
-    memories = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process)).find(name)
+    _, memories = memories_of_id(options, name)
     if json:
         write_stdout(format_json(MemoriesDocument, {"memories": memories}))
     else:

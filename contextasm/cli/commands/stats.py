@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
+from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated, NamedTuple
@@ -191,19 +192,25 @@ def _first(title: str, contributors: Sequence[Contributor], top: int) -> str:
     return f"{title}: {top:,} of {len(contributors):,}" if len(contributors) > top else title
 
 
-def _owner_table(owners: Sequence[OwnerSize], bars: _Bars) -> _Table:
-    most = max((owner.tokens for owner in owners), default=0)
-    header = ("owner", "files", "logs", "memories", "active", "bytes", "tokens", "")
-    rows = [
-        (
-            owner.owner,
-            *(f"{number:,}" for number in (owner.files, owner.logs, owner.memories, owner.active_memories)),
-            *(f"{number:,}" for number in (owner.bytes, owner.tokens)),
-            bars.draw(owner.tokens, most),
-        )
-        for owner in owners
+def _bar_table(
+    header: Sequence[str], rows: Sequence[Sequence[str | int]], bars: _Bars, values: Sequence[int], *whole: int
+) -> _Table:
+    """A table of names and figures with a bar for each of the values, up to the whole ones."""
+    most = max(whole or values, default=0)
+    cells = [
+        (*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), bars.draw(value, most, rest))
+        for row, value, rest in zip_longest(rows, values, whole)
     ]
-    return header, rows, range(1, 7)
+    return (*header, ""), cells, range(1, len(header))
+
+
+def _owner_table(owners: Sequence[OwnerSize], bars: _Bars) -> _Table:
+    header = ("owner", "files", "logs", "memories", "active", "bytes", "tokens")
+    rows = [
+        (each.owner, each.files, each.logs, each.memories, each.active_memories, each.bytes, each.tokens)
+        for each in owners
+    ]
+    return _bar_table(header, rows, bars, [owner.tokens for owner in owners])
 
 
 def _growth_words(growth: Growth) -> str:
@@ -213,26 +220,16 @@ def _growth_words(growth: Growth) -> str:
 
 
 def _growth_table(growth: Growth, bars: _Bars) -> _Table:
-    most = max(week.tokens for week in growth.weeks)
     rows = [
-        (
-            str(week.monday),
-            f"{week.logs:,}",
-            f"{week.memories:,}",
-            f"+{week.tokens:,}" if week.tokens else "0",
-            bars.draw(week.tokens, most),
-        )
+        (str(week.monday), week.logs, week.memories, f"+{week.tokens:,}" if week.tokens else "0")
         for week in growth.weeks
     ]
-    return ("week of", "logs", "memories", "tokens", ""), rows, range(1, 4)
+    return _bar_table(("week of", "logs", "memories", "tokens"), rows, bars, [week.tokens for week in growth.weeks])
 
 
 def _contributor_table(noun: str, contributors: Sequence[Contributor], bars: _Bars) -> _Table:
-    most = max((each.tokens for each in contributors), default=0)
-    rows = [
-        (each.name, f"{each.memories:,}", f"{each.tokens:,}", bars.draw(each.tokens, most)) for each in contributors
-    ]
-    return (noun, "memories", "tokens", ""), rows, (1, 2)
+    rows = [(each.name, each.memories, each.tokens) for each in contributors]
+    return _bar_table((noun, "memories", "tokens"), rows, bars, [each.tokens for each in contributors])
 
 
 def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
@@ -269,19 +266,13 @@ def _layers_title(context: Context) -> str:
 
 
 def _layer_table(context: Context, bars: _Bars) -> _Table:
-    most = max((usage.wanted for usage in context.allowances), default=0)
+    usages = context.allowances
     rows = [
-        (
-            usage.layer,
-            "-" if usage.limit is None else f"{usage.limit:,}",
-            f"{usage.wanted:,}",
-            f"{usage.used:,}",
-            f"{max(0, usage.wanted - usage.used):,}",
-            bars.draw(usage.used, most, usage.wanted),
-        )
-        for usage in context.allowances
+        (each.layer, "-" if each.limit is None else each.limit, each.wanted, each.used, max(0, each.wanted - each.used))
+        for each in usages
     ]
-    return ("layer", "limit", "needs", "gets", "lacks", ""), rows, range(1, 5)
+    wanted = [usage.wanted for usage in usages]
+    return _bar_table(("layer", "limit", "needs", "gets", "lacks"), rows, bars, [each.used for each in usages], *wanted)
 
 
 def _bars() -> _Bars:
@@ -304,9 +295,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
     if not any(row[-1] for row in rows):  # no bars
         header, rows = header[:-1], [row[:-1] for row in rows]
-    if not _is_terminal():
-        return format_table(header, rows, right)
-    if is_rich_terminal() and _takes_utf8():
+    if not _is_terminal() or (is_rich_terminal() and _takes_utf8()):
         return format_table(header, rows, right)
     return _fitting(header, rows, right, get_terminal_size().columns)
 

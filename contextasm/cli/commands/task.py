@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, action_argument, takes_options
 from contextasm.cli.output import (
     format_json,
     require_stdout,
@@ -52,8 +52,13 @@ _CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
 ACTIONS: Sequence[str] = (*_CHANGES, "show")
 """What can be done with the stack."""
 
-_EXAMPLES = {"push": '"..."', "pop": '"..."', "block": '"..."', "resume": "ID"}
-"""The argument of each action that needs one, as messages show it."""
+_NEEDED = {
+    "push": ("the goal", '"..."'),
+    "pop": ("the result", '"..."'),
+    "block": ("the reason", '"..."'),
+    "resume": ("the id of a task", "ID"),
+}
+"""The argument of each action that needs one, in words and as a hint shows it."""
 
 
 class TasksDocument(TypedDict):
@@ -70,10 +75,8 @@ def task(
     options: Options,
     action: Annotated[
         str,
-        typer.Argument(
-            metavar="|".join(ACTIONS),
-            help="Push a goal, pop the task, block it, leave it for later, take up a task again, or show all.",
-            autocompletion=lambda: ACTIONS,
+        action_argument(
+            ACTIONS, "Push a goal, pop the task, block it, leave it for later, take up a task again, or show all."
         ),
     ] = "show",
     text: Annotated[
@@ -122,11 +125,9 @@ def _resulting_stack(options: Options, action: str, text: str | None) -> TaskSta
 
 def _argument(action: str, text: str | None) -> str:
     """The text of an action, in one line. Raises `ContextasmError` if it is missing."""
-    missing = {"push": "the goal", "pop": "the result", "block": "the reason", "resume": "the id of a task"}
-    if action in missing and (text is None or (not text.strip() and action != "block")):
-        raise ContextasmError(
-            f"task {action}", f"{missing[action]} is missing", f"write ctxasm task {action} {_EXAMPLES[action]}"
-        )
+    if action in _NEEDED and (text is None or (not text.strip() and action != "block")):
+        noun, example = _NEEDED[action]
+        raise ContextasmError(f"task {action}", f"{noun} is missing", f"write ctxasm task {action} {example}")
     words = " ".join((text or "").split())
     return typed_text(words, f"task {action}") if words else words
 

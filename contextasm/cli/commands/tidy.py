@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, Receipt, takes_options
 from contextasm.cli.output import (
     format_json,
     format_table,
-    require_stdout,
     show_problems,
-    write_receipt,
     write_stderr,
     write_stdout,
 )
 from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import INLINE, Day
-from contextasm.rendering.prometheus import Series, exposition
+from contextasm.rendering.prometheus import exposition
 from contextasm.text.names.places import WORKSPACE_PATTERNS
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.apply import Applied, apply_all, apply_named, named_actions
+from contextasm.upkeep.apply import apply_all, apply_named, named_actions
 from contextasm.upkeep.input import UpkeepInput
 from contextasm.upkeep.plan import make_plan, plan_problems, prepare_upkeep, upkeep_series
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
@@ -47,24 +45,25 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Do it: the actions of the ids, or with --safe or --all many of them.")
-    ] = False
-    safe: Annotated[bool, typer.Option("--safe", help="Only the actions that need no approval.")] = False
-    every: Annotated[bool, typer.Option("--all", help="All actions, including the ones that need approval.")] = False
-    undo: Annotated[bool, typer.Option("--undo", help="Take back the last application, byte for byte.")] = False
-    metrics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write metrics of the plan to this Prometheus text file.")
-    ] = None
+    apply: Annotated[bool, Flag("", "", "Do it: the actions of the ids, or with --safe or --all many of them.")] = False
+    safe: Annotated[bool, Flag("", "", "Only the actions that need no approval.")] = False
+    every: Annotated[bool, Flag("--all", "", "All actions, including the ones that need approval.")] = False
+    undo: Annotated[bool, Flag("", "", "Take back the last application, byte for byte.")] = False
+    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the plan to this Prometheus text file.")] = None
     json: JsonOption = False
     quiet: QuietOption = False
+
+    @property
+    def receipt(self) -> Receipt:
+        """How an application, or what takes it back, says what it has done."""
+        return Receipt(self.json, self.quiet)
 
 
 def tidy(
     options: Options,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
-    ] = None,
+        tuple[str, ...], typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
+    ] = (),
     *,
     flags: TidyFlags,
 ) -> int:
@@ -73,8 +72,7 @@ def tidy(
     An action that needs approval changes what an agent reads. What leaves a file goes to the folder archive/ next to
     it. Exits 1 if an action that was named could not be done.
     """
-    names = ids or []
-    _refuse_contradictions(names, flags)
+    _refuse_contradictions(ids, flags)
     process = process_environment()
     upkeep = prepare_upkeep(options, process)
     if flags.undo:
@@ -83,8 +81,8 @@ def tidy(
     if flags.metrics is not None:
         target = settle_metrics(flags.metrics, upkeep.workspace, options, process)
     if flags.apply:
-        return _apply(upkeep, names, flags, target)
-    return _show_plan(upkeep, names, flags, target)
+        return _apply(upkeep, ids, flags, target)
+    return _show_plan(upkeep, ids, flags, target)
 
 
 run = takes_options(tidy, ("workspace", "date", "tz"))
@@ -110,7 +108,8 @@ def _write_metrics(
     if not target:
         return
 
-    write_metrics(target, upkeep_series(actions, {action.id for action in applied}), upkeep.workspace)
+    series = upkeep_series(actions, {action.id for action in applied})
+    write(target.path, as_bytes(exposition(series, {"workspace": Path(upkeep.workspace.root).name})))
 
 
 def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
@@ -119,7 +118,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     actions = named_actions(actions, [*names]) if names else actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if flags.json:
-        document = {"date": str(upkeep.today), "actions": [*map(_action_data, actions)]}
+        document = {"date": str(upkeep.today), "actions": actions}
         write_stdout(format_json(TidyPlan, document))
     elif actions:
         write_stdout(_plan_table(actions))
@@ -131,8 +130,7 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
 
 
 def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    if flags.json or not flags.quiet:
-        require_stdout()
+    flags.receipt.require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
         require_recovered(recovery)
         if names:
@@ -141,10 +139,9 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
             applied = apply_all(upkeep, lambda action: flags.every or not action.needs_approval)
     planned = [*applied.actions, *(action for action, _ in applied.left_out)]
     _write_metrics(target, upkeep, planned, applied.actions)
-    if flags.json:
-        write_receipt(format_json(TidyApplication, {"date": str(upkeep.today), **_applied_data(applied)}))
-    elif not flags.quiet:
-        write_receipt("".join(f"{_done(action)}\n" for action in applied.actions))
+    left_out = [{"action": action, "why": why} for action, why in applied.left_out]
+    document = {"date": str(upkeep.today), "applied": applied.actions, "left_out": left_out}
+    flags.receipt.write(TidyApplication, document, map(_done, applied.actions))
     for action, why in applied.left_out:
         write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (flags.json or flags.quiet):
@@ -156,17 +153,14 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
 
 
 def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
-    if flags.json or not flags.quiet:
-        require_stdout()
+    flags.receipt.require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
         # The application that was interrupted is the last one: the one before it stays.
         journal = require_recovered(recovery) or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
-    if flags.json:
-        files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
-        write_receipt(format_json(TidyUndo, {"date": str(upkeep.today), "taken_back": files}))
-    elif not flags.quiet:
-        write_receipt("".join(f"{verb} {path}\n" for path, verb in verbs.items()))
+    files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
+    lines = (f"{verb} {path}" for path, verb in verbs.items())
+    flags.receipt.write(TidyUndo, {"date": str(upkeep.today), "taken_back": files}, lines)
     return 0
 
 
@@ -177,7 +171,7 @@ def _plan_table(actions: Sequence[Action]) -> str:
 
 def _row(action: Action) -> Sequence[str]:
     saved = [f"{-number:+,}" if number else "-" for number in (action.tokens_saved, action.bytes_saved)]
-    approval = ("needed" if action.needs_approval else "no") if action.changes_files else "for you"
+    approval = "for you" if action.for_you else "needed" if action.needs_approval else "no"
     return (action.id, action.verb, _targets(action), action.reason, *saved, approval)
 
 
@@ -193,7 +187,7 @@ def _done(action: Action) -> str:
 
 
 def _advice(actions: Sequence[Action]) -> str:
-    todo = [action for action in actions if action.changes_files]
+    todo = [action for action in actions if not action.for_you]
     if not todo:
         count = _count(len(actions), "action")
         return f"ctxasm: {count} for you to decide" if actions else "ctxasm: there is nothing to do"
@@ -249,7 +243,7 @@ class LeftOutAction(TypedDict):
 
 
 class TidyApplication(TypedDict):
-    """What was done of a plan, as `ctxasm tidy --apply --json` prints it."""
+    """The actions of a plan that were done, and the others, as `ctxasm tidy --apply --json` prints them."""
 
     schema: Literal["ctxasm.tidy/1"]
     date: Day
@@ -270,24 +264,13 @@ class RestoredFile(TypedDict):
 
 
 class TidyUndo(TypedDict):
-    """What was taken back, as `ctxasm tidy --undo --json` prints it."""
+    """The files that were taken back, as `ctxasm tidy --undo --json` prints them."""
 
     schema: Literal["ctxasm.tidy/1"]
     date: Day
     """The day that counts as today."""
     taken_back: list[RestoredFile]
     """Files that are as they were before the last application."""
-
-
-def _applied_data(applied: Applied) -> dict[str, object]:
-    """The application, with what `TidyApplication` has of it."""
-    left_out = [{"action": _action_data(action), "why": why} for action, why in applied.left_out]
-    return {"applied": [*map(_action_data, applied.actions)], "left_out": left_out}
-
-
-def _action_data(action: Action) -> dict[str, object]:
-    """An action, with what `ActionData` has of it."""
-    return action._asdict() | {"id": action.id, "for_you": not action.changes_files, "bytes_saved": action.bytes_saved}
 
 
 def settle_metrics(path: str, workspace: Folder, options: Options, process: ProcessEnvironment) -> OutputFile:
@@ -302,11 +285,6 @@ def settle_metrics(path: str, workspace: Folder, options: Options, process: Proc
     refuse_inputs([target], _inputs(workspace, options, process))
     refuse_unwritable(target.path)
     return target
-
-
-def write_metrics(target: OutputFile, series: Iterable[Series], workspace: Folder) -> None:
-    """Write the series, with the name of the workspace's folder as a label."""
-    write(target.path, as_bytes(exposition(series, {"workspace": Path(workspace.root).name})))
 
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:

@@ -10,8 +10,6 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
 
-import typer
-
 from contextasm.cli.build_files import metrics_text
 from contextasm.cli.options import LockedOption, QuietOption, takes_options
 from contextasm.cli.output import (
@@ -25,11 +23,11 @@ from contextasm.cli.output import (
 )
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.profiles.loader import profile_files
 from contextasm.config.resolve import prepare_build, process_environment, today
-from contextasm.config.workspace_folder import open_mirrored_folder, workspace_folder
+from contextasm.config.workspace_folder import open_with_replica, workspace_folder
 from contextasm.model import Context, ContextasmError, Problem
 from contextasm.records.run import run as run_prepared
 from contextasm.rendering.documents import ProblemData, problem_data
@@ -44,35 +42,28 @@ from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, Wat
 def watch(
     options: Options,
     *,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Keep this file up to date.")
-    ] = None,
+    output: Annotated[str | None, Flag("-o", "FILE", "Keep this file up to date.")] = None,
     into: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Keep the managed block of this file up to date; repeatable."),
-    ] = None,
-    command: Annotated[
-        str | None, typer.Option("--exec", metavar="CMD", help="Run this in a shell after each change of a file.")
-    ] = None,
+        tuple[str, ...], Flag("", "FILE", "Keep the managed block of this file up to date; repeatable.")
+    ] = (),
+    command: Annotated[str | None, Flag("--exec", "CMD", "Run this in a shell after each change of a file.")] = None,
     metrics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write metrics of each build to this Prometheus text file.")
+        str | None, Flag("", "FILE", "Write metrics of each build to this Prometheus text file.")
     ] = None,
     poll: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Scan the files at this interval instead of using events.")
+        float | None, Flag("", "SECONDS", "Scan the files at this interval instead of using events.")
     ] = None,
     locked: LockedOption = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each event as one line of JSON.")] = False,
+    json: Annotated[bool, Flag("", "", "Print each event as one line of JSON.")] = False,
     quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print the reason and the time of each build.")
-    ] = False,
+    verbose: Annotated[bool, Flag("-v", "", "Print the reason and the time of each build.")] = False,
 ) -> int:
     """Build, and build again whenever an input of the build changes, until interrupted.
 
     The files are written only if their content changes. After an error they stay as they are, and the watch goes on.
     """
     taken: list[str] = []
-    spec = _watch_spec(options, _output_files(output, into or (), metrics, poll), taken, locked=locked)
+    spec = _watch_spec(options, _output_files(output, into, metrics, poll), taken, locked=locked)
     if json:
         return watch_workspace(spec, WatchEvents(spec.root), command or "", poll)
     with _status_line(quiet=quiet) as lines:
@@ -92,12 +83,10 @@ def _output_files(
     """
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
-    if output == "-":
-        what = "- is standard output, not a file to keep up to date"
-        raise ContextasmError("-o", what, "name a file with -o FILE")
-    if metrics == "-":
-        what = "- is standard output, not a file to keep up to date"
-        raise ContextasmError("--metrics", what, "name a file with --metrics FILE")
+    for flag, path in (("-o", output), ("--metrics", metrics)):
+        if path == "-":
+            what = "- is standard output, not a file to keep up to date"
+            raise ContextasmError(flag, what, f"name a file with {flag} FILE")
     if output is not None or into:
         return output_files(output, into, metrics=metrics)
     raise ContextasmError("ctxasm watch", "no file to keep up to date is named", "name it with -o FILE or --into FILE")
@@ -110,7 +99,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
     """
     process = process_environment()
     root = workspace_folder(options, process)
-    overlay = open_mirrored_folder(root, process, offline=options.offline).overlay
+    overlay = open_with_replica(root, process, offline=options.offline).overlay
     root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""

@@ -124,7 +124,7 @@ class Host(NamedTuple):
     unread: tuple[LoadRule, ...] = ()
     """Files that the host does not load."""
     not_looked_at: tuple[str, ...] = ()
-    """What the host may load besides, and no rule here knows."""
+    """Other things that the host may load, which no rule here knows."""
     python_text: bool = False
     """Whether the host drops a byte order mark and reads `\\r\\n` as one line end, as Python does with text files."""
     hook: HookRule | None = None

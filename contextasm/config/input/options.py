@@ -3,12 +3,12 @@
 `Options` is the one table of these flags: `cli` makes the command line's parameters from it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from contextasm.config.input import values
-from contextasm.model import ContextasmError, Filters
+from contextasm.model import ContextasmError
 
 
 class Flag(NamedTuple):
@@ -53,7 +53,7 @@ class Options(NamedTuple):
     audience: Annotated[
         str | None, Flag("", "NAME", "The readers: personal, or shared to leave out everything private.")
     ] = None
-    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's mirror as it is.")] = False
+    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
 
@@ -64,14 +64,6 @@ class ProcessEnvironment(NamedTuple):
     folder: Path
     now: Callable[[], float]
     """Seconds since 1970; called once, and only if no option or setting names the day."""
-
-
-def parse_filters(
-    since: str | None, event_types: Sequence[str], entity_types: Sequence[str], exclude: Sequence[str]
-) -> Filters:
-    """The filters of `--since`, `--event-type`, `--entity-type` and `--exclude`."""
-    day = values.parse_day(since, "--since").isoformat() if since else ""
-    return Filters(day, tuple(event_types), tuple(entity_types), tuple(exclude))
 
 
 def parse_deadline(deadline: str | None) -> float | None:

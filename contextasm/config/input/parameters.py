@@ -49,11 +49,6 @@ def parse_path_parameter(value: object, name: str) -> str:
     return path
 
 
-def parse_paths_parameter(value: object, name: str) -> tuple[str, ...]:
-    """Several paths, or one."""
-    return _several(value, name, parse_path_parameter, "a path, or a list of paths")
-
-
 def parse_number_parameter(value: object, name: str) -> str:
     """A number, or the text of one, such as `8k`; whether it is in range is asked later."""
     if isinstance(value, str):
@@ -96,17 +91,13 @@ def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
     return tuple(f"{key}={parse_number_parameter(item, f'{name}: {key}')}" for key, item in pairs)
 
 
-def _parse_scope(value: object, name: str) -> str:
-    return ",".join(parse_texts_parameter(value, name))
-
-
 _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "profile": parse_path_parameter,
     "budget": parse_number_parameter,
     "date": parse_day_parameter,
     "layers": _parse_mapping,
-    "scope": _parse_scope,
-    "open": parse_paths_parameter,
+    "scope": lambda value, name: ",".join(parse_texts_parameter(value, name)),
+    "open": lambda value, name: _several(value, name, parse_path_parameter, "a path, or a list of paths"),
     "since": parse_day_parameter,
     "event_types": parse_texts_parameter,
     "entity_types": parse_texts_parameter,
@@ -131,8 +122,8 @@ def options_of_parameters(given: Mapping[str, Any]) -> Options:
         guess = f"did you mean {near}? " if near else ""
         known = list_names(Options._fields)
         raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(there are: {known})")
-    values = {name: value for name, value in given.items() if value is not None}
-    return Options(**{name: _PARSERS.get(name, parse_text_parameter)(value, name) for name, value in values.items()})
+    values = [(name, value) for name, value in given.items() if value is not None]
+    return Options(**{name: _PARSERS.get(name, parse_text_parameter)(value, name) for name, value in values})
 
 
 def _several(value: object, name: str, parse: Callable[[object, str], str], wanted: str) -> tuple[str, ...]:

@@ -24,24 +24,16 @@ def _parse_day_or_today(value: object, where: str) -> date | None:
     return None if value == "today" else values.parse_day(value, where)
 
 
-def _parse_tokenizer(value: object, where: str) -> str:
-    return values.require_known(values.parse_text(value, where), TOKENIZERS, where, "tokenizer")
-
-
-def _parse_format(value: object, where: str) -> str:
-    return values.require_known(values.parse_text(value, where), FORMATS, where, "format")
-
-
 SETTINGS: dict[str, ParseValue] = {
     "agent": values.parse_name,
     "team": values.parse_name,
     "profile": values.parse_text,
     "strategy": values.parse_text,
     "budget": values.parse_tokens,
-    "tokenizer": _parse_tokenizer,
+    "tokenizer": values.one_of(TOKENIZERS, "tokenizer"),
     "date": _parse_day_or_today,
     "tz": values.parse_text,
-    "format": _parse_format,
+    "format": values.one_of(FORMATS, "format"),
     "privacy": values.one_of(PRIVACY),
     "audience": values.one_of(AUDIENCES),
 }

@@ -175,22 +175,14 @@ def describe_value(value: object) -> str:
     return next((kind for type_, kind in kinds if isinstance(value, type_)), f"`{value}`")
 
 
-def one_of(known: Collection[str]) -> ParseValue:
-    """A parser of one of the known names."""
-
-    def parse(value: object, where: str) -> str:
-        return require_known(parse_text(value, where), known, where)
-
-    return parse
+def one_of(known: Collection[str], kind: str = "value") -> ParseValue:
+    """A parser of one of the known names; `kind` is the word for such a name in a message."""
+    return lambda value, where: require_known(parse_text(value, where), known, where, kind)
 
 
-def some_of(known: Collection[str]) -> ParseValue:
-    """A parser of some of the known names, in the order given."""
-
-    def parse(value: object, where: str) -> tuple[str, ...]:
-        return tuple(require_known(name, known, where) for name in parse_texts(value, where))
-
-    return parse
+def some_of(known: Collection[str], kind: str = "value") -> ParseValue:
+    """A parser of some of the known names, in the order given; `kind` is the word for such a name in a message."""
+    return lambda value, where: tuple(require_known(name, known, where, kind) for name in parse_texts(value, where))
 
 
 def require_known(name: str, known: Collection[str], where: str, kind: str = "value") -> str:

@@ -7,7 +7,7 @@ are refused. It reads the parser's events one by one, so that no text can make a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import inf
 from typing import Any, NoReturn
 
@@ -55,11 +55,10 @@ class YamlMapping(dict[str, object]):
         """`FILE:LINE` of a key, or of the mapping."""
         return f"{self.path}:{self.lines.get(key, self.line)}"
 
-    def refuse_unknown(self, known: Iterable[str]) -> None:
+    def refuse_unknown(self, known: Collection[str], kind: str = "key") -> None:
         """Raise `ContextasmError` for the first key that is not known, with the nearest one that is."""
-        names = tuple(known)
         for key in self:
-            require_known(key, names, self.where(key), "key")
+            require_known(key, known, self.where(key), kind)
 
     def parsed(self, keys: Mapping[str, ParseValue]) -> dict[str, Any]:
         """The checked values of a mapping that may have only these keys. Raises `ContextasmError`."""
@@ -80,6 +79,11 @@ def parse_mapping(value: object, where: str, hint: str = "write `key: value` lin
     if not isinstance(value, YamlMapping):
         raise ContextasmError(where, f"{describe_value(value)} where a mapping belongs", hint)
     return value
+
+
+def parse_table(value: object, where: str, keys: Mapping[str, ParseValue], hint: str) -> dict[str, Any]:
+    """The checked values of a mapping that may have only these keys. Raises `ContextasmError`."""
+    return parse_mapping(value, where, hint).parsed(keys)
 
 
 def parse_sequence(value: object, where: str, hint: str = "put `- ` before each item") -> YamlSequence:

@@ -6,6 +6,7 @@ It is only parsed here; `check` reports outputs that are out of date.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from contextasm.config.input import values
@@ -41,6 +42,13 @@ def parse_outputs(table: YamlMapping) -> tuple[Output, ...]:
     return tuple(map(_parse_output, entries))
 
 
+def usable_outputs(table: YamlMapping) -> tuple[Output, ...]:
+    """The outputs in their order; none if an entry can't be used: `check` reports it, and no build depends on it."""
+    with suppress(ContextasmError):
+        return parse_outputs(table)
+    return ()
+
+
 def sharing_option(settings_file: YamlMapping, root: str, targets: Sequence[OutputFile]) -> str:
     """The option or setting by which a text that goes to these files is a shared one; empty for none.
 
@@ -49,20 +57,14 @@ def sharing_option(settings_file: YamlMapping, root: str, targets: Sequence[Outp
     for target in targets:
         if target.kind in {"block", "page"}:
             return target.option
-    try:
-        outputs = parse_outputs(settings_file) if targets else ()
-    except ContextasmError:  # `check` reports it, and no build depends on it.
-        return ""
-    shared = {
-        file_identity(f"{root}/{output.file}") for output in outputs if dict(output.words).get("audience") != PERSONAL
-    }
-    return "outputs" if any(target.identity in shared for target in targets) else ""
+    outputs = usable_outputs(settings_file)
+    shared = [output.file for output in outputs if dict(output.words).get("audience") != PERSONAL]
+    identities = {file_identity(f"{root}/{file}") for file in shared}
+    return "outputs" if any(target.identity in identities for target in targets) else ""
 
 
 def _parse_output(table: YamlMapping) -> Output:
-    table.refuse_unknown(OUTPUT_KEYS)
-    for key, value in table.items():
-        OUTPUT_KEYS[key](value, f"{table.where(key)}: {key}")
+    table.parsed(OUTPUT_KEYS)
     if "file" not in table:
         raise ContextasmError(table.where(), "an output without a file", "add `file:`, such as CONTEXT.md")
     words = tuple((key, str(table[key])) for key in OUTPUT_SETTINGS if table.get(key) is not None)

@@ -36,26 +36,27 @@ def _parse_address(value: object, where: str) -> Mapping[str, str]:
     if not isinstance(value, str) or "\n" in value:
         raise ContextasmError(where, "is not the address of a database", _EXAMPLE)
     try:
-        return _checked_parts(value)
-    except ValueError as error:
-        if _holds_password(value):
-            hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
-            raise ContextasmError(where, "the address holds a password", hint) from None
-        what = str(error) if isinstance(error, _AddressError) else "is not the address of a database"
-        raise ContextasmError(where, what, _EXAMPLE) from None
+        parts, fault = _address_parts(value)
+    except ValueError:
+        parts, fault = {}, "is not the address of a database"
+    if fault and _holds_password(value):
+        hint = "take it out: ~/.pgpass, PGPASSWORD or PGSERVICE of your environment give it"
+        raise ContextasmError(where, "the address holds a password", hint)
+    if fault:
+        raise ContextasmError(where, fault, _EXAMPLE)
+    return parts
 
 
-class _AddressError(ValueError):
-    """An address that can't be used; the words hold nothing of it."""
+def _address_parts(url: str) -> tuple[dict[str, str], str]:
+    """The parts of an address, and its fault in words that hold nothing of it, or an empty text.
 
-
-def _checked_parts(url: str) -> dict[str, str]:
-    """The parts of an address. Raises `ValueError` for anything that it may not hold, a password above all."""
+    Raises `ValueError` for a text that is no address.
+    """
     split = urlsplit(url)
     if split.scheme not in {"postgresql", "postgres"} or split.fragment:
-        raise _AddressError("is not the address of a PostgreSQL database")
+        return {}, "is not the address of a PostgreSQL database"
     if split.password is not None:
-        raise _AddressError("the address holds a password")
+        return {}, "the address holds a password"
     given = [
         ("host", unquote(split.hostname or "")),
         ("port", "" if split.port is None else str(split.port)),
@@ -66,12 +67,11 @@ def _checked_parts(url: str) -> dict[str, str]:
     pairs += parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
     for key, text in pairs:
         if key not in STORE_KEYS:
-            raise _AddressError("the address has another part than " + ", ".join(STORE_KEYS))
+            return {}, "the address has another part than " + ", ".join(STORE_KEYS)
         if not re.fullmatch(_FORMS[key], text):
-            raise _AddressError(f"the {key} of the address can't be used")
-    if len(parts := dict(pairs)) < len(pairs):
-        raise _AddressError("a part of the address is given twice")
-    return parts
+            return {}, f"the {key} of the address can't be used"
+    parts = dict(pairs)
+    return parts, "a part of the address is given twice" if len(parts) < len(pairs) else ""
 
 
 _PASSWORD_PART = re.compile(r"(?i)(?:pass(?!file)\w*|pwd)\s*=|\buser=[^&]*:")
@@ -86,17 +86,17 @@ def _holds_password(url: str) -> bool:
     return ":" in before_at or bool(_PASSWORD_PART.search(text))
 
 
-def _parse_homes(value: object, where: str) -> tuple[str, ...]:
-    homes = values.parse_texts(value, where)
-    for home in homes:
-        kind, _, name = home.partition("/")
+def _parse_owners(value: object, where: str) -> tuple[str, ...]:
+    owners = values.parse_texts(value, where)
+    for owner in owners:
+        kind, _, name = owner.partition("/")
         if kind not in {"agents", "teams"} or not values.is_name(name):
-            shown = home if re.fullmatch(r"[\w./ -]+", home) else "a home"  # no address, which may hold a password
+            shown = owner if re.fullmatch(r"[\w./ -]+", owner) else "an owner"  # no address, which may hold a password
             raise ContextasmError(where, f"{shown} is not an owner of memories", "write teams/NAME or agents/NAME")
-    if len(set(homes)) < len(homes) or not homes:
-        what = "a home is named twice" if homes else "names no home"
+    if len(set(owners)) < len(owners) or not owners:
+        what = "an owner is named twice" if owners else "names no owner"
         raise ContextasmError(where, what, "name each owner once, such as [teams/q1]")
-    return homes
+    return owners
 
 
 def _parse_age(value: object, where: str) -> float:
@@ -108,21 +108,21 @@ def _parse_age(value: object, where: str) -> float:
     return seconds
 
 
-_KEYS: Mapping[str, ParseValue] = {"store": _parse_address, "homes": _parse_homes, "max_age": _parse_age}
+_KEYS: Mapping[str, ParseValue] = {"store": _parse_address, "owners": _parse_owners, "max_age": _parse_age}
 
 
 def parse_store(file: YamlMapping) -> StoreConfig:
     """The store that the file configures. Raises `ContextasmError` for anything that can't be used."""
     where = f"{file.where('memories')}: memories"
-    hint = "write `store:` and `homes:` under it"
+    hint = "write `store:` and `owners:` under it"
     if not isinstance(file["memories"], dict):  # it may be the address, which no message shows
         raise ContextasmError(where, "is not a mapping", hint)
     table = parse_mapping(file["memories"], where, hint)
     checked = table.parsed(_KEYS)
-    for key, hint in (("store", _EXAMPLE), ("homes", "name the owners in the store, such as [teams/q1]")):
+    for key, hint in (("store", _EXAMPLE), ("owners", "name the owners in the store, such as [teams/q1]")):
         if key not in checked:
             raise ContextasmError(where, f"`{key}` is missing", hint)
-    return StoreConfig(file.lines["memories"], checked.pop("store"), checked.pop("homes"), **checked)
+    return StoreConfig(file.lines["memories"], checked.pop("store"), checked.pop("owners"), **checked)
 
 
 def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoredMemories:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
-from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping
+from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping, parse_table
 from contextasm.model import ContextasmError
 
 KILOBYTE = 1024
@@ -97,14 +97,15 @@ def _parse_policy(name: str, retention: YamlMapping) -> RetentionPolicy:
 
 
 def _parse_pin(value: object, where: str) -> PinPolicy:
-    pin: dict[str, Any] = _parse_table(value, where, _PIN_KEYS, "write `files: PATTERN` under it")
+    keys = {"files": values.parse_inner_paths, "max_kb": _parse_kilobytes, "days": values.parse_count}
+    pin = parse_table(value, where, keys, "write `files: PATTERN` under it")
     if not pin.get("files"):
         raise ContextasmError(where, "pins no files", "add `files: PATTERN`")
     return PinPolicy(**pin)
 
 
 def _parse_compress(value: object, where: str) -> CompressPolicy:
-    compress = CompressPolicy(**_parse_table(value, where, _COMPRESS_KEYS, "write `after_days: 12` under it"))
+    compress = CompressPolicy(**parse_table(value, where, _COMPRESS_KEYS, "write `after_days: 12` under it"))
     if not compress.uses_below:
         what = "no item has fewer than 0 uses, so nothing is ever compressed"
         raise ContextasmError(f"{where}: uses_below", what, "give 1 or more")
@@ -115,7 +116,7 @@ def _parse_compress(value: object, where: str) -> CompressPolicy:
 
 
 def _parse_evict(value: object, where: str) -> EvictPolicy:
-    evict: dict[str, Any] = _parse_table(value, where, _EVICT_KEYS, "write `max_kb: 500` under it")
+    evict = parse_table(value, where, _EVICT_KEYS, "write `max_kb: 500` under it")
     if "max_kb" not in evict:
         raise ContextasmError(where, "evicts without a limit", "add `max_kb:`, the most kilobytes of all its items")
     for weight, other in (("lru", "quality"), ("quality", "lru")):
@@ -128,22 +129,12 @@ def _parse_evict(value: object, where: str) -> EvictPolicy:
     return policy
 
 
-def _parse_table(value: object, where: str, keys: Mapping[str, ParseValue], hint: str) -> dict[str, Any]:
-    return parse_mapping(value, where, hint).parsed(keys)
-
-
 def _parse_kilobytes(value: object, where: str) -> float:
     if not values.is_number(value, 0, LARGEST_KB):
         what = f"{values.describe_value(value)} is not a number of kilobytes"
         raise ContextasmError(where, what, f"give a number from 0 to {LARGEST_KB:,}, without a unit")
     return float(value)
 
-
-_PIN_KEYS: Mapping[str, ParseValue] = {
-    "files": values.parse_inner_paths,
-    "max_kb": _parse_kilobytes,
-    "days": values.parse_count,
-}
 
 _COMPRESS_KEYS: Mapping[str, ParseValue] = {
     "after_days": values.parse_count,
@@ -193,19 +184,14 @@ def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
     if settings_file.get("upkeep") is None:
         return UpkeepSettings()
     where = f"{settings_file.where('upkeep')}: upkeep"
-    table = parse_mapping(settings_file["upkeep"], where, "write `logs:` and its keys under it")
-    return UpkeepSettings(**table.parsed(UPKEEP_KEYS))
+    hint = "write `logs:` and its keys under it"
+    return UpkeepSettings(**parse_table(settings_file["upkeep"], where, UPKEEP_KEYS, hint))
 
 
 def _parse_log_ages(value: object, where: str) -> LogAges:
-    table = parse_mapping(value, where, "write `archive: 30` under it")
-    return LogAges(**table.parsed(_LOG_KEYS))
+    keys = {"archive": values.parse_count, "compress": values.parse_flag}
+    return LogAges(**parse_table(value, where, keys, "write `archive: 30` under it"))
 
-
-_LOG_KEYS: Mapping[str, ParseValue] = {
-    "archive": values.parse_count,
-    "compress": values.parse_flag,
-}
 
 UPKEEP_KEYS: Mapping[str, ParseValue] = {"logs": _parse_log_ages, "retention": parse_retention}
 """The keys of the section; each is a field of `UpkeepSettings`."""

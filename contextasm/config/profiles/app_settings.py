@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
 from contextasm.config.profiles.layers import APP_FILES
@@ -17,10 +16,7 @@ from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import form_patterns, read_form
 from contextasm.text.names.templates import one_line
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
-
+from contextasm.workspace.folder import Folder
 
 DailyFolder = tuple[str, str]
 """Folder of the daily logs of a program, empty for the workspace's own, and the form of their dates."""

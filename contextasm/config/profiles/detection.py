@@ -73,7 +73,7 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     """The folder, from `start` upwards, that is of a known kind; None if no folder is.
 
     The search ends at the top of the git repository or at the home folder; outside of both, only `start` is looked at.
-    If `profile` is the one of a kind, other kinds do not count.
+    If `profile` is the profile of a known kind, only folders of that kind count.
 
     The nearest folder is taken, but one that is only of kinds with `outermost` does not end the search: a folder of
     another kind above it is taken before it. Without one, the topmost such folder of the git repository is taken, and

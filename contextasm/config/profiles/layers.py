@@ -125,7 +125,7 @@ def in_scope(layers: Sequence[Layer], scope: str | None) -> tuple[Layer, ...]:
 
 
 def with_freed_rooms(layers: Iterable[Layer], present: Iterable[Layer]) -> tuple[Layer, ...]:
-    """The layers that are `present`; one within a layer that is not has the whole room of that one."""
+    """The layers that are `present`; a layer that would share the room of a missing one has all of that room."""
     limits = {layer.id: layer.limits for layer in layers}
     kept = [*present]
     ids = {layer.id for layer in kept}
@@ -159,17 +159,14 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
         if name in changed:
             raise ContextasmError(table.where("id"), f"{name} is changed twice", "keep one of them")
         changed.add(name)
-        layers[name] = _changed_layer(table, layers.get(name, Layer(name)))
+        layer = layers[name] = _changed_layer(table, layers.get(name, Layer(name)))
         if ENABLED in table:
-            enabled = values.parse_flag(table[ENABLED], f"{table.where(ENABLED)}: {ENABLED}")
-            disabled = disabled - {name} if enabled else disabled | {name}
+            disabled = disabled - {name} if table[ENABLED] else disabled | {name}
         earlier = [*layers][: [*layers].index(name)]
-        for start in layers[name].query.start_from:
-            values.require_known(start, earlier, f"{table.where('start_from')}: start_from", "layer before it")
-        for other in layers[name].limits.reserve_against:
-            where_against = f"{table.where('reserve_against')}: reserve_against"
-            values.require_known(other, earlier, where_against, "layer before it")
-        _check_within(layers[name], {other: layers[other] for other in earlier}, table)
+        for key, others in (("start_from", layer.query.start_from), ("reserve_against", layer.limits.reserve_against)):
+            for other in others:
+                values.require_known(other, earlier, f"{table.where(key)}: {key}", "layer before it")
+        _check_within(layer, {other: layers[other] for other in earlier}, table)
     _check_shares(layers.values(), where)
     return profile._replace(layers=tuple(layers.values()), disabled=tuple(sorted(disabled)))
 
@@ -210,12 +207,8 @@ def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
 
 
 def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
-    table.refuse_unknown((*LAYER_KEYS, ENABLED))
-    parsers = {key: parse for key, (_, _, parse) in LAYER_KEYS.items()}
-    new_values = {
-        key: parsers[key](value, f"{table.where(key)}: {key}") for key, value in table.items() if key != ENABLED
-    }
-    layer = with_layer_values(base, new_values)
+    parsed = table.parsed({key: parse for key, (_, _, parse) in LAYER_KEYS.items()} | {ENABLED: values.parse_flag})
+    layer = with_layer_values(base, {key: value for key, value in parsed.items() if key != ENABLED})
     _check_placeholders(layer, table)
     for name, _ in layer.memories.field_limits:
         values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")

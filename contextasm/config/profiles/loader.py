@@ -6,9 +6,10 @@ A profile is shipped with the package or is a file of the user's; `extends` star
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
@@ -20,23 +21,6 @@ from contextasm.rendering.formats import MARKERS
 from contextasm.workspace.reading import file_bytes
 
 SHIPPED = Path(__file__).parent
-
-KEYS: dict[str, ParseValue] = {
-    "summary": values.parse_text,
-    "extends": values.parse_text,
-    "budget": values.parse_tokens,
-    "marker": values.one_of(MARKERS),
-    "fill": values.parse_percent,
-    "min_coherence": values.parse_fraction,
-    "merge": lambda value, _where: value,
-    "conflicts": lambda value, _where: value,
-    "layers": lambda value, _where: value,
-    "strategies": lambda value, _where: value,
-}
-"""The keys of a profile, with the parsers of their values."""
-
-STRATEGY_KEYS = ("summary", "budget", "marker", "layers")
-"""The keys that a strategy of a profile may change."""
 
 
 def shipped() -> list[str]:
@@ -73,13 +57,12 @@ def load_profile(
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
     table = _profile_table(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
-    table.refuse_unknown(KEYS)
-    parsed = _parse_keys(table)
-    base = Profile(path.stem, "", 16_000, "plain", ())
+    parsed = table.parsed(KEYS)
+    base = Profile(path.stem, "", 16_000, "plain", (), min_coherence=0.0)
     if "extends" in parsed:
         extends_where = f"{table.where('extends')}: extends"
-        base = load_profile(str(parsed["extends"]), extends_where, path.parent, (*seen, path), read)
-    return _with_strategies(_changed_profile(base._replace(name=path.stem), table), table)
+        base = load_profile(parsed["extends"], extends_where, path.parent, (*seen, path), read)
+    return _with_strategies(_changed_profile(base._replace(name=path.stem), table, parsed), table)
 
 
 @lru_cache(maxsize=16)
@@ -95,33 +78,12 @@ def _text(data: bytes, path: Path, where: str) -> str:
         raise ContextasmError(where, f"{path}: not UTF-8", "name a profile's file that can be read") from error
 
 
-def _parse_keys(table: YamlMapping) -> dict[str, object]:
-    return {key: KEYS[key](value, f"{table.where(key)}: {key}") for key, value in table.items()}
+def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any]) -> Profile:
+    profile = with_layer_changes(base, table.get("layers"), f"{table.where('layers')}: layers", new=True)
+    return profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
 
 
-def _changed_profile(base: Profile, table: YamlMapping) -> Profile:
-    parsed = _parse_keys(table)
-    profile = with_layer_changes(base, parsed.get("layers"), f"{table.where('layers')}: layers", new=True)
-    return profile._replace(
-        summary=str(parsed.get("summary", base.summary)),
-        budget=values.parse_tokens(parsed.get("budget", base.budget), table.where("budget")),
-        marker=str(parsed.get("marker", base.marker)),
-        merge=_parse_merge_methods(table["merge"], f"{table.where('merge')}: merge")
-        if "merge" in table
-        else base.merge,
-        conflicts=_parse_conflicts(table["conflicts"], table) if "conflicts" in table else base.conflicts,
-        fill=values.parse_percent(parsed.get("fill", base.fill), table.where("fill")) or 0,
-        min_coherence=values.parse_fraction(parsed.get("min_coherence", base.min_coherence), table.where("layers")),
-    )
-
-
-def _parse_merge_methods(value: object, where: str) -> tuple[str, ...]:
-    names = values.parse_texts(value, where)
-    return tuple(values.require_known(name, METHODS, where, "way to be the same") for name in names)
-
-
-def _parse_conflicts(value: object, table: YamlMapping) -> Conflicts | None:
-    where = f"{table.where('conflicts')}: conflicts"
+def _parse_conflicts(value: object, where: str) -> Conflicts | None:
     if value is None:
         return None
     if not isinstance(value, YamlMapping):
@@ -137,6 +99,26 @@ def _parse_conflicts(value: object, table: YamlMapping) -> Conflicts | None:
     )
 
 
+_BUILT_ON = ("extends", "layers", "strategies")
+"""The keys of a profile that set no value: they need the profile that they change."""
+
+KEYS: Mapping[str, ParseValue] = {
+    "summary": values.parse_text,
+    "extends": values.parse_text,
+    "budget": values.parse_tokens,
+    "marker": values.one_of(MARKERS),
+    "fill": lambda value, where: values.parse_percent(value, where) or 0,
+    "min_coherence": values.parse_fraction,
+    "merge": values.some_of(METHODS, "way to be the same"),
+    "conflicts": _parse_conflicts,
+    **dict.fromkeys(("layers", "strategies"), lambda value, _where: value),
+}
+"""The keys of a profile, with the parsers of their values."""
+
+STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "layers")}
+"""The keys that a strategy of a profile may change."""
+
+
 def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
     tables = table.get("strategies")
     where = f"{table.where('strategies')}: strategies"
@@ -144,11 +126,11 @@ def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
         return profile
     if not isinstance(tables, YamlMapping) or not all(isinstance(value, YamlMapping) for value in tables.values()):
         raise ContextasmError(where, "is not a mapping", "write `NAME:` and below it what it changes")
-    strategies = dict(profile.strategies)
+    strategies, base = dict(profile.strategies), profile._replace(strategies=())
     for name, changes in tables.items():
         assert isinstance(changes, YamlMapping)
-        changes.refuse_unknown(STRATEGY_KEYS)
-        strategies[values.parse_name(name, where)] = _changed_profile(profile._replace(strategies=()), changes)
+        parsed = changes.parsed(STRATEGY_KEYS)
+        strategies[values.parse_name(name, where)] = _changed_profile(base, changes, parsed)
     return profile._replace(strategies=tuple(strategies.items()))
 
 
@@ -178,7 +160,7 @@ def profile_files(name: str, folder: Path) -> Sequence[Path]:
             break
         paths.append(path)
         try:
-            base = load_mapping(_text(read_file(path, ""), path, ""), str(path)).get("extends")
+            base = _profile_table(_text(read_file(path, ""), path, ""), str(path)).get("extends")
         except ContextasmError:
             break
         name, folder = str(base or ""), path.parent

@@ -18,7 +18,14 @@ from contextasm.config.profiles.layers import (
     with_freed_rooms,
     with_layer_changes,
 )
-from contextasm.config.profiles.loader import SHIPPED, ReadProfile, load_profile, read_file, with_strategy
+from contextasm.config.profiles.loader import (
+    SHIPPED,
+    ReadProfile,
+    is_profile_path,
+    load_profile,
+    read_file,
+    with_strategy,
+)
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.workspace.folder import MARKS, Folder
 
@@ -40,73 +47,70 @@ def with_detected_profile(
     return settings | {"profile": Setting(profile, f"found: {sign}")}, detection_words(kinds)
 
 
-def resolve_profile(
-    settings: Mapping[str, Setting],
-    settings_file: YamlMapping,
-    workspace: Folder,
-    process: ProcessEnvironment,
-    digests: dict[str, str],
-) -> Profile:
-    """The profile that the settings name, with the changes of `ctxasm.yaml` to its layers.
+class ProfileReader:
+    """The profiles that settings name, with the changes that `ctxasm.yaml` makes to their layers.
 
-    The SHA-256 of each file that it is made of is added to `digests`, by path: relative to the workspace, or absolute
-    outside of it. Raises `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
+    Its methods raise `ContextasmError` for a profile that can't be loaded and for changes that can't be made.
     """
-    profile = resolve_all_layers(settings, settings_file, workspace, process, digests)
-    return profile._replace(
-        layers=with_freed_rooms(
-            profile.layers, [layer for layer in profile.layers if layer.id not in profile.disabled]
-        ),
-        private_paths=tuple(
-            dict.fromkeys(path for layer in profile.layers if layer.private for path in layer.query.paths)
-        ),
-    )
 
+    def __init__(self, settings_file: YamlMapping, workspace: Folder, process: ProcessEnvironment) -> None:
+        self._settings_file = settings_file
+        self._workspace = workspace
+        self._folder = process.folder
+        self.digests: dict[str, str] = {}
+        """SHA-256 of each file that was read, by path: relative to the workspace, or absolute outside of it."""
 
-def resolve_all_layers(
-    settings: Mapping[str, Setting],
-    settings_file: YamlMapping,
-    workspace: Folder,
-    process: ProcessEnvironment,
-    digests: dict[str, str],
-) -> Profile:
-    """The profile that the settings name, with the changes of `ctxasm.yaml`, and with layers that are switched off.
+    def resolve(self, settings: Mapping[str, Setting]) -> Profile:
+        """The profile that the settings name, without the layers that are switched off."""
+        profile = self.with_all_layers(settings)
+        enabled = [layer for layer in profile.layers if layer.id not in profile.disabled]
+        private = (path for layer in profile.layers if layer.private for path in layer.query.paths)
+        layers = with_freed_rooms(profile.layers, enabled)
+        return profile._replace(layers=layers, private_paths=tuple(dict.fromkeys(private)))
 
-    Raises `ContextasmError` as `resolve_profile` does.
-    """
-    setting = settings["profile"]
-    is_from_file = setting.origin.startswith(settings_file.path)
-    name = str(setting.value)
-    if is_from_file and ("/" in name or name.endswith((".yaml", ".yml"))):
-        values.parse_inner_paths(name, setting.origin)
-    folder = Path(workspace.root) if is_from_file else process.folder
-    read = _noting_digests(workspace.root, workspace_reader(workspace) if is_from_file else read_file, digests)
-    profile = load_profile(name, setting.origin, folder, read=read)
-    strategy = settings["strategy"]
-    if strategy.value:
-        profile = with_strategy(profile, str(strategy.value), strategy.origin)
-    if any(layer.query.app for layer in profile.layers):
-        from contextasm.config.profiles.app_settings import with_app_settings  # here: few profiles have such a layer
+    def with_all_layers(self, settings: Mapping[str, Setting]) -> Profile:
+        """The profile that the settings name, with the layers that are switched off."""
+        setting, strategy, workspace = settings["profile"], settings["strategy"], self._workspace
+        is_from_file = setting.origin.startswith(self._settings_file.path)
+        name = str(setting.value)
+        if is_from_file and is_profile_path(name):
+            values.parse_inner_paths(name, setting.origin)
+        folder = Path(workspace.root) if is_from_file else self._folder
+        read = self._noting_digests(workspace_reader(workspace) if is_from_file else read_file)
+        profile = load_profile(name, setting.origin, folder, read=read)
+        if strategy.value:
+            profile = with_strategy(profile, str(strategy.value), strategy.origin)
+        if any(layer.query.app for layer in profile.layers):
+            from contextasm.config.profiles.app_settings import with_app_settings  # here: few profiles need it
 
-        profile = with_app_settings(profile, workspace, digests)
-    where = f"{settings_file.where('layers')}: layers"
-    return with_layer_changes(profile, settings_file.get("layers"), where, new=False)
+            profile = with_app_settings(profile, workspace, self.digests)
+        where = f"{self._settings_file.where('layers')}: layers"
+        return with_layer_changes(profile, self._settings_file.get("layers"), where, new=False)
 
+    def all_named(self, typed: Mapping[str, Setting]) -> Iterator[Profile]:
+        """The profiles of the `typed` settings, of `ctxasm.yaml` and of its `outputs:`, each once, with no strategy.
 
-def limit_layers(profile: Profile, options: Options) -> Profile:
-    """The profile with the layers of `--scope` and the limits of `--layer`. Raises `ContextasmError`."""
-    return profile._replace(layers=_with_max_tokens(in_scope(profile.layers, options.scope), options.layers))
+        Raises `ContextasmError` for settings that can't be used, too.
+        """
+        from contextasm.config.keys.outputs import parse_outputs  # here: a build needs no list of outputs
 
+        settings, _ = with_detected_profile({**typed}, self._settings_file, self._workspace)
+        outputs = [(dict(output.words), output.line) for output in parse_outputs(self._settings_file)]
+        listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
+        named_in_file = resolve_settings({}, {}, self._settings_file)["profile"]
+        for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
+            yield self.resolve({**settings, "profile": setting, "strategy": Setting("", "default")})
 
-def _noting_digests(root: str, read: ReadProfile, digests: dict[str, str]) -> ReadProfile:
-    def read_and_note(path: Path, where: str) -> bytes:
-        data = read(path, where)
-        if path.parent != SHIPPED:
-            name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-            digests[name] = sha256(data).hexdigest()
-        return data
+    def _noting_digests(self, read: ReadProfile) -> ReadProfile:
+        def read_and_note(path: Path, where: str) -> bytes:
+            data = read(path, where)
+            if path.parent != SHIPPED:
+                root = self._workspace.root
+                name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+                self.digests[name] = sha256(data).hexdigest()
+            return data
 
-    return read_and_note
+        return read_and_note
 
 
 def workspace_reader(workspace: Folder) -> ReadProfile:
@@ -133,9 +137,10 @@ def workspace_reader(workspace: Folder) -> ReadProfile:
     return read
 
 
-def _with_max_tokens(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tuple[Layer, ...]:
-    by_id = {layer.id: layer for layer in layers}
-    for limit in limits:
+def limit_layers(profile: Profile, options: Options) -> Profile:
+    """The profile with the layers of `--scope` and the limits of `--layer`. Raises `ContextasmError`."""
+    by_id = {layer.id: layer for layer in in_scope(profile.layers, options.scope)}
+    for limit in options.layers:
         key, equals, number = limit.partition("=")
         if not equals:
             raise ContextasmError("--layer", f"{limit} has no =", "write ID=N, such as L3=1500")
@@ -144,7 +149,7 @@ def _with_max_tokens(layers: tuple[Layer, ...], limits: tuple[str, ...]) -> tupl
             raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
         max_tokens = values.parse_tokens(number, f"--layer {key}")
         by_id[key] = layer._replace(limits=layer.limits._replace(max_tokens=max_tokens))
-    return tuple(by_id.values())
+    return profile._replace(layers=tuple(by_id.values()))
 
 
 def layer_settings(profile: Profile, settings_file: YamlMapping, options: Options) -> dict[str, Setting]:
@@ -163,26 +168,3 @@ def layer_settings(profile: Profile, settings_file: YamlMapping, options: Option
                 origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
                 settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
     return settings
-
-
-def workspace_profiles(
-    typed: Mapping[str, Setting],
-    settings_file: YamlMapping,
-    workspace: Folder,
-    process: ProcessEnvironment,
-    digests: dict[str, str],
-) -> Iterator[Profile]:
-    """The profiles of the `typed` settings, of `ctxasm.yaml` and of its `outputs:`, each once, with no strategy.
-
-    The files that they are made of are added to `digests`, as `resolve_profile` does. Raises `ContextasmError` for
-    settings and profiles that can't be used.
-    """
-    from contextasm.config.keys.outputs import parse_outputs  # here: a build needs no list of outputs
-
-    settings, _ = with_detected_profile({**typed}, settings_file, workspace)
-    outputs = [(dict(output.words), output.line) for output in parse_outputs(settings_file)]
-    listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
-    named_in_file = resolve_settings({}, {}, settings_file)["profile"]
-    for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
-        named = {**settings, "profile": setting, "strategy": Setting("", "default")}
-        yield resolve_profile(named, settings_file, workspace, process, digests)

@@ -7,15 +7,9 @@ facts about git are missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from contextasm.model import Request
+from contextasm.model import Facts, Request, Rule
 from contextasm.workspace.git.commands import changed_paths, current_branch
-
-if TYPE_CHECKING:
-    from contextasm.model import Facts, Rule
-
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
 """Besides these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
@@ -24,7 +18,7 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 
 
 def gather_facts(
-    rules: Iterable[Rule], request: Request, variables: Mapping[str, str], environment: Mapping[str, str], root: Path
+    rules: Iterable[Rule], request: Request, variables: Mapping[str, str], environment: Mapping[str, str], root: str
 ) -> Facts:
     """The values of the fields that enabled rules ask about; `variables` come from `--var`."""
     providers: dict[str, Callable[[], str | tuple[str, ...]]] = {
@@ -34,8 +28,8 @@ def gather_facts(
         "team": lambda: request.team,
         "date": request.date.isoformat,
         "weekday": lambda: WEEKDAYS[request.date.weekday()],
-        "git.branch": lambda: current_branch(str(root), environment),
-        "changed": lambda: changed_paths(str(root), environment),
+        "git.branch": lambda: current_branch(root, environment),
+        "changed": lambda: changed_paths(root, environment),
     }
     facts: dict[str, str | tuple[str, ...]] = {}
     for field in {condition.field for rule in rules if rule.enabled for condition in rule.when}:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache, partial
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contextasm.config.input import values
-from contextasm.config.input.values import parse_scalar
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.config.profiles.overrides import workspace_reader
@@ -27,15 +26,12 @@ from contextasm.model import (
     Problem,
     Profile,
     Rule,
-    T,
     Target,
     Workspace,
 )
 from contextasm.rules.evaluate import ALIASES, EFFECTS, MOST_WEIGHT, OPERATORS, number_or_day
 from contextasm.text.names.places import PROFILE_FILES, RULE_FILES
-
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder
 
 LONGEST_PATTERN = 1000
 """Characters of a regular expression."""
@@ -53,7 +49,7 @@ def parse_pattern(value: object, where: str) -> str:
     """A regular expression that compiles, and that does so in a short time."""
     import regex
 
-    pattern = parse_scalar(value, where)
+    pattern = values.parse_scalar(value, where)
     if len(pattern) > LONGEST_PATTERN:
         raise ContextasmError(where, f"a pattern of {len(pattern)} characters", f"keep it to {LONGEST_PATTERN}")
     if re.search(_VERBOSE, pattern):
@@ -77,9 +73,6 @@ def _unrolled_length(pattern: str) -> int:
     groups = prod(count for closing, count in counts if closing)
     return len(pattern) * groups * max((count for closing, count in counts if not closing), default=1)
 
-
-WhereOfLine = Callable[[int], str]
-"""Gives `FILE:LINE: rule NAME` of a line, for messages."""
 
 TARGETS = {
     "always_include": ("path", "id", "tag"),
@@ -131,8 +124,12 @@ def parse_rules(data: object, path: str, env: Collection[str] = (), line: int = 
     """
     if data is None:
         return ()
-    items = [(data, data.line)] if isinstance(data, YamlMapping) else _items(data, f"{path}:{line}")
-    rules = tuple(_rule(item, path, number, env) for number, item in enumerate(items, 1))
+    if isinstance(data, YamlMapping):
+        rules: tuple[Rule, ...] = (_rule(data, path, data.line, 1, env),)
+    else:
+        items = parse_sequence(data, f"{path}:{line}")
+        numbered = enumerate(zip(items, items.lines, strict=True), 1)
+        rules = tuple(_rule(item, path, item_line, number, env) for number, (item, item_line) in numbered)
     refuse_twins(rules)
     return rules
 
@@ -147,88 +144,82 @@ def refuse_twins(rules: Iterable[Rule]) -> None:
             raise ContextasmError(f"{rule.path}:{rule.line}", what, "give each rule a name of its own")
 
 
-def _items(value: object, where: str) -> list[tuple[object, int]]:
-    """The items of a list, each with its line."""
-    items = parse_sequence(value, where)
-    return [*zip(items, items.lines, strict=True)]
+def _items(mapping: YamlMapping, key: str) -> list[tuple[object, str]]:
+    """The items of the list under a key, each with its `FILE:LINE`."""
+    items = parse_sequence(mapping[key], mapping.where(key))
+    return [(item, f"{mapping.path}:{line}") for item, line in zip(items, items.lines, strict=True)]
 
 
-def _mapping(
-    value: object, line: int, where: WhereOfLine, known: Collection[str] = (), kind: str = "key"
-) -> YamlMapping:
-    """A mapping of known keys; of any keys if `known` is empty."""
-    mapping = parse_mapping(value, where(line), f"write `{kind}: value` on a line of its own")
-    for key in mapping if known else ():
-        values.require_known(key, known, where(mapping.lines[key]), kind)
+def _mapping(value: object, where: str, known: Collection[str], kind: str = "key") -> YamlMapping:
+    """A mapping of known keys."""
+    mapping = parse_mapping(value, where, f"write `{kind}: value` on a line of its own")
+    mapping.refuse_unknown(known, kind)
     return mapping
 
 
-def _parsed(mapping: YamlMapping, key: str, where: WhereOfLine, parse: Callable[[object, str], T]) -> T:
-    return parse(mapping[key], where(mapping.lines[key]))
+def _rule(value: object, path: str, line: int, number: int, env: Collection[str]) -> Rule:
+    """A rule; one without a name is called after its file and its number there. Its errors name it."""
+    given = value.get("name") if isinstance(value, YamlMapping) else None
+    name = given if isinstance(given, str) else f"{path}#{number}"
+    try:
+        return _parse_rule(_mapping(value, f"{path}:{line}", RULE_KEYS), name, env)
+    except ContextasmError as error:
+        raise ContextasmError(f"{error.where}: rule `{name}`", error.what, error.hint) from error
 
 
-def _where(path: str, name: str, line: int) -> str:
-    return f"{path}:{line}: rule `{name}`"
-
-
-def _rule(item: tuple[object, int], path: str, number: int, env: Collection[str]) -> Rule:
-    """A rule; one without a name is called after its file and its number there."""
-    value, line = item
-    default_name = f"{path}#{number}"
-    name = value.get("name") if isinstance(value, YamlMapping) else None
-    where = partial(_where, path, name if isinstance(name, str) else default_name)
-    parts = _mapping(value, line, where, RULE_KEYS)
-    then = _mapping(parts["then"], parts.lines["then"], where, EFFECTS, "action") if "then" in parts else None
+def _parse_rule(parts: YamlMapping, name: str, env: Collection[str]) -> Rule:
+    then = _mapping(parts["then"], parts.where("then"), EFFECTS, "action") if "then" in parts else None
     if not then:
-        raise ContextasmError(where(line), "asks for nothing", f"give it `then:` with any of {', '.join(EFFECTS)}")
+        raise ContextasmError(parts.where(), "asks for nothing", f"give it `then:` with any of {', '.join(EFFECTS)}")
     return Rule(
-        name=_parsed(parts, "name", where, values.parse_scalar) if "name" in parts else default_name,
-        path=path,
-        line=line,
-        priority=_parsed(parts, "priority", where, values.parse_number) if "priority" in parts else 0,
-        enabled=_parsed(parts, "enabled", where, values.parse_flag) if "enabled" in parts else True,
-        when=tuple(_conditions(parts, where, env)) if "when" in parts else (),
-        **{field: parse(then, name, where) for name, (field, parse) in _PARSERS.items() if name in then},
+        name=values.parse_scalar(parts.get("name", name), parts.where("name")),
+        path=parts.path,
+        line=parts.line,
+        priority=values.parse_number(parts.get("priority", 0), parts.where("priority")),
+        enabled=values.parse_flag(parts.get("enabled", True), parts.where("enabled")),
+        when=tuple(_conditions(parts, env)),
+        **{field: parse(then, action) for action, (field, parse) in _PARSERS.items() if action in then},
     )
 
 
-def _conditions(parts: YamlMapping, where: WhereOfLine, env: Collection[str]) -> Iterator[Condition]:
+def _conditions(parts: YamlMapping, env: Collection[str]) -> Iterator[Condition]:
     """A list of conditions, or a single one. A rule without conditions always fires."""
-    when, line = parts["when"], parts.lines["when"]
+    when = parts.get("when")
     if when is None or when == {}:
         return
-    for item, item_line in [(when, line)] if isinstance(when, YamlMapping) else _items(when, where(line)):
-        keys = _mapping(item, item_line, where, CONDITION_KEYS)
+    is_single = isinstance(when, YamlMapping)
+    for item, where in [(when, parts.where("when"))] if is_single else _items(parts, "when"):
+        keys = _mapping(item, where, CONDITION_KEYS)
+        line = parts.lines["when"] if is_single else keys.line
         if "task_contains" not in keys:
-            yield _condition(keys, item_line, where, env)
+            yield _condition(keys, where, line, env)
         elif len(keys) == 1:
-            yield Condition("task.text", "any_word", _words(keys, "task_contains", where), item_line)
+            yield Condition("task.text", "any_word", _words(keys, "task_contains"), line)
         else:
             hint = "make `when` a list, one condition an item"
-            raise ContextasmError(where(item_line), "`task_contains` together with other keys", hint)
+            raise ContextasmError(where, "`task_contains` together with other keys", hint)
 
 
-def _condition(keys: YamlMapping, line: int, where: WhereOfLine, env: Collection[str]) -> Condition:
+def _condition(keys: YamlMapping, where: str, line: int, env: Collection[str]) -> Condition:
     """A condition of `field`, `op` and `value`."""
     for key in ("field", "op"):
         if key not in keys:
-            hint = "write `{field: ..., op: ..., value: ...}`"
-            raise ContextasmError(where(line), f"a condition without `{key}`", hint)
-    field = _parsed(keys, "field", where, values.parse_scalar)
-    _check_field(field, where(keys.lines["field"]), env)
-    op = _parsed(keys, "op", where, values.parse_scalar)
-    values.require_known(op, WRITABLE, where(keys.lines["op"]), "operator")
+            raise ContextasmError(where, f"a condition without `{key}`", "write `{field: ..., op: ..., value: ...}`")
+    field = values.parse_scalar(keys["field"], keys.where("field"))
+    _check_field(field, keys.where("field"), env)
+    op = values.parse_scalar(keys["op"], keys.where("op"))
+    values.require_known(op, WRITABLE, keys.where("op"), "operator")
     op = ALIASES.get(op, op)
     if op in {"exists", "not_exists"}:
         if keys.get("value", True) is not True:
             hint = "leave it out; `exists` and `not_exists` are opposites"
-            raise ContextasmError(where(keys.lines["value"]), f"`{op}` takes no value", hint)
+            raise ContextasmError(keys.where("value"), f"`{op}` takes no value", hint)
         return Condition(field, op, "", line)
     if "value" not in keys:
-        raise ContextasmError(where(line), f"`{op}` without `value`", "add the value to compare the field with")
+        raise ContextasmError(where, f"`{op}` without `value`", "add the value to compare the field with")
     if op in {"in", "not_in"}:
-        return Condition(field, op, _words(keys, "value", where), line)
-    return Condition(field, op, _parsed(keys, "value", where, VALUE_PARSERS.get(op, values.parse_scalar)), line)
+        return Condition(field, op, _words(keys, "value"), line)
+    return Condition(field, op, VALUE_PARSERS.get(op, values.parse_scalar)(keys["value"], keys.where("value")), line)
 
 
 def _parse_limit(value: object, where: str) -> str:
@@ -254,41 +245,40 @@ def _check_field(field: str, where: str, env: Collection[str]) -> None:
         values.require_known(field, (*FIELDS, "env.NAME", "var.NAME"), where, "field")
 
 
-def _words(mapping: YamlMapping, key: str, where: WhereOfLine) -> tuple[str, ...]:
+def _words(mapping: YamlMapping, key: str) -> tuple[str, ...]:
     """A list of at least one word."""
-    place = where(mapping.lines[key])
-    words = tuple(values.parse_scalar(word, where(line)) for word, line in _items(mapping[key], place))
+    words = tuple(values.parse_scalar(word, where) for word, where in _items(mapping, key))
     if not words:
-        raise ContextasmError(place, "an empty list", "add a value")
+        raise ContextasmError(mapping.where(key), "an empty list", "add a value")
     return words
 
 
-def _targets(then: YamlMapping, action: str, where: WhereOfLine) -> tuple[Target, ...]:
+def _targets(then: YamlMapping, action: str) -> tuple[Target, ...]:
     """The targets of an action; plain text is a path."""
-    lines: dict[Target, int] = {}
-    for item, line in _items(then[action], where(then.lines[action])):
+    targets: list[Target] = []
+    for item, where in _items(then, action):
         if isinstance(item, str):
-            target = _path(values.parse_scalar(item, where(line)), where(line), action)
+            target = _path(values.parse_scalar(item, where), where, action)
         else:
-            target = _target(_mapping(item, line, where, TARGETS[action]), line, where, action)
-        _refuse_repeated(target, lines, where(line))
-        lines[target] = line
-    return tuple(lines)
+            target = _target(_mapping(item, where, TARGETS[action]), where, action)
+        _refuse_repeated(target, targets, where)
+        targets.append(target)
+    return tuple(targets)
 
 
-def _boosts(then: YamlMapping, action: str, where: WhereOfLine) -> tuple[tuple[Target, float], ...]:
+def _boosts(then: YamlMapping, action: str) -> tuple[tuple[Target, float], ...]:
     """The targets that are boosted, each with its weight."""
     weights: dict[Target, float] = {}
-    for item, line in _items(then[action], where(then.lines[action])):
-        parts = _mapping(item, line, where, (*TARGETS[action], "weight"))
+    for item, where in _items(then, action):
+        parts = _mapping(item, where, (*TARGETS[action], "weight"))
         if "weight" not in parts:
-            raise ContextasmError(where(line), "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
-        weight = _parsed(parts, "weight", where, values.parse_number)
+            raise ContextasmError(where, "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
+        weight = values.parse_number(parts["weight"], parts.where("weight"))
         if not 0 < weight <= MOST_WEIGHT:
             hint = f"write a number above 0, up to {MOST_WEIGHT:.0f}"
-            raise ContextasmError(where(parts.lines["weight"]), f"a weight of {weight}", hint)
-        target = _target(parts, line, where, action)
-        _refuse_repeated(target, weights, where(line))
+            raise ContextasmError(parts.where("weight"), f"a weight of {weight}", hint)
+        target = _target(parts, where, action)
+        _refuse_repeated(target, weights, where)
         weights[target] = weight
     return tuple(weights.items())
 
@@ -299,16 +289,16 @@ def _refuse_repeated(target: Target, earlier: Collection[Target], where: str) ->
         raise ContextasmError(where, f"`{target}` twice", "leave one out")
 
 
-def _target(parts: YamlMapping, line: int, where: WhereOfLine, action: str) -> Target:
+def _target(parts: YamlMapping, where: str, action: str) -> Target:
     """The one target that an item names."""
     kinds = [kind for kind in parts if kind != "weight"]
     if len(kinds) != 1:
         what = f"{len(kinds)} targets in one item of `{action}`"
-        raise ContextasmError(where(line), what, f"name one of {', '.join(TARGETS[action])}")
+        raise ContextasmError(where, what, f"name one of {', '.join(TARGETS[action])}")
     kind = kinds[0]
-    text = _parsed(parts, kind, where, values.parse_scalar)
+    text = values.parse_scalar(parts[kind], parts.where(kind))
     if kind == "path":
-        return _path(text, where(parts.lines[kind]), action)
+        return _path(text, parts.where(kind), action)
     return Target("entity" if kind == "kg_entity" else kind, text)
 
 
@@ -335,15 +325,13 @@ def _path(path: str, where: str, action: str) -> Target:
     return Target("heading-path", path, heading) if heading else Target("path", path)
 
 
-def _layers(
-    parse: Callable[[object, str], int], then: YamlMapping, action: str, where: WhereOfLine
-) -> tuple[tuple[str, int], ...]:
+def _layers(parse: Callable[[object, str], int], then: YamlMapping, action: str) -> tuple[tuple[str, int], ...]:
     """The layers that an action names, each with its number."""
-    layers = _mapping(then[action], then.lines[action], where, kind="layer")
-    return tuple((layer, _parsed(layers, layer, where, parse)) for layer in layers)
+    layers = parse_mapping(then[action], then.where(action), "write `layer: value` on a line of its own")
+    return tuple((layer, parse(number, layers.where(layer))) for layer, number in layers.items())
 
 
-_PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str, WhereOfLine], Any]]] = {
+_PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str], Any]]] = {
     "always_include": ("include", _targets),
     "exclude": ("exclude", _targets),
     "boost": ("boost", _boosts),
@@ -353,29 +341,23 @@ _PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str, WhereOfLine], Any]
 """The field of a rule that each of its effects fills, and the parser of what is written there."""
 
 
-def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder) -> tuple[Rule, ...]:
+def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder) -> Iterator[Rule]:
     """The rules with ids of the profile's layers in place of the sources and headings that they name.
 
     Raises `ContextasmError` for a name that neither this nor another profile of the workspace or the package knows.
     """
-    return tuple(
-        rule._replace(
-            cap=tuple(_numbers_by_id("cap", rule.cap, rule, profile, workspace)),
-            set_priority=tuple(_numbers_by_id("set_priority", rule.set_priority, rule, profile, workspace)),
-        )
-        for rule in rules
-    )
 
+    def by_id(rule: Rule, action: str, numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
+        for name, number in numbers:
+            ids = _layer_ids(name, profile.layers, where)
+            if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
+                values.require_known(name, _layer_names(profile.layers), where, "layer")
+            yield from ((id_, number) for id_ in ids or [name])
 
-def _numbers_by_id(
-    action: str, numbers: Iterable[tuple[str, int]], rule: Rule, profile: Profile, workspace: Folder
-) -> Iterator[tuple[str, int]]:
-    where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
-    for name, number in numbers:
-        ids = _layer_ids(name, profile.layers, where)
-        if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
-            values.require_known(name, _layer_names(profile.layers), where, "layer")
-        yield from ((id_, number) for id_ in ids or [name])
+    for rule in rules:
+        priorities = tuple(by_id(rule, "set_priority", rule.set_priority))
+        yield rule._replace(cap=tuple(by_id(rule, "cap", rule.cap)), set_priority=priorities)
 
 
 def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
@@ -384,20 +366,17 @@ def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:
         return [name]
     if readers := [layer.id for layer in layers if name in layer.query.sources]:
         return readers
-    for layer in layers:
-        headings = [heading.casefold() for heading in layer.heading]
-        if name.casefold() in headings and len(headings) > 1:
-            what = f"{name} is one of {len(headings)} sections of {layer.id}"
-            raise ContextasmError(where, what, f"name {layer.id}, which they share")
-        if name.casefold() in headings:
-            return [layer.id]
-    return []
+    folded = name.casefold()
+    layer = next((layer for layer in layers if folded in map(str.casefold, layer.heading)), None)
+    if layer and len(layer.heading) > 1:
+        what = f"{name} is one of {len(layer.heading)} sections of {layer.id}"
+        raise ContextasmError(where, what, f"name {layer.id}, which they share")
+    return [layer.id] if layer else []
 
 
 def _layer_names(layers: Iterable[Layer]) -> list[str]:
     """Every name that a rule may use for these layers: their ids, sources and headings."""
-    names = [(layer.id, *layer.query.sources, *layer.heading) for layer in layers]
-    return [*dict.fromkeys(name for group in names for name in group)]
+    return [*dict.fromkeys(name for layer in layers for name in (layer.id, *layer.query.sources, *layer.heading))]
 
 
 def _names_of_other_profiles(workspace: Folder) -> set[str]:

@@ -178,7 +178,7 @@ def refuse_store(workspace: Folder, path: str) -> None:
     """Raise `ContextasmError` for a file of memories of a shared store."""
     if workspace.kept_elsewhere(path):
         hint = "store a memory that replaces it: `ctxasm remember --supersedes ID`"
-        raise ContextasmError(path, "is in the shared store, and its mirror is not edited", hint)
+        raise ContextasmError(path, "is in the shared store, and its replica is not edited", hint)
 
 
 def append_log(workspace: Folder, path: str, text: str) -> bool:

@@ -16,7 +16,7 @@ from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.storage import ImportOutcome, MemoryPlace
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
 
 MAX_COMPARISONS = 4_000_000
 """Pairs of texts that are compared by similarity; if there are more, only texts that are equal count as alike."""
@@ -47,13 +47,13 @@ def store_entries(
     for entry in entries:
         path = known[entry.id].path if entry.id in known else place.path
         fields = differing.get(entry.id, ())
-        what = outcome_word(fields, is_known=entry.id in known, update=update)
-        outcomes.append(ImportOutcome(what, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
+        outcome = outcome_word(fields, is_known=entry.id in known, update=update)
+        outcomes.append(ImportOutcome(outcome, entry.id, path, lines[path][entry.id], fields, alike.get(entry.id, "")))
     return outcomes
 
 
-def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> str:
-    """The outcome of an entry (`ImportOutcome.what`)."""
+def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> Outcome:
+    """The outcome of an entry."""
     if not is_known:
         return "added"
     return "left" if not differing else "changed" if update else "differs"

@@ -138,7 +138,7 @@ class StoreOverlay:
 
     def _refusals(self) -> list[Problem]:
         """The problem of each owner whose memories the role may not read."""
-        hint = "have its owner add a row to ctxasm.member (docs/store.md)"
+        hint = "have the administrator add a row to ctxasm.member (docs/store.md)"
         owners, line = self.state().owners, self.config.line
         refused = [owner for owner in self.config.owners if owner in owners and owners[owner].is_refused]
         message = "the store gives this role nothing of {}"
@@ -160,8 +160,8 @@ class StoreOverlay:
         # The time instead of a number of minutes: equal inputs give equal problems.
         time, missing = self.replica_time(), self._unreplicated()
         if not time:
-            return "it has no mirror yet, so no memories are read"
-        return f"the mirror of {time} is read" + (f", which lacks {', '.join(missing)}" if missing else "")
+            return "it has no replica yet, so no memories are read"
+        return f"the replica of {time} is read" + (f", which lacks {', '.join(missing)}" if missing else "")
 
     def _unreplicated(self) -> Sequence[str]:
         """The owners that no pull has looked for yet."""

@@ -242,7 +242,7 @@ def _change(session: Session, where: str, row: Row, memory: Memory) -> None:
     except StatementError as error:
         raise ContextasmError(where, f"can't be changed: {error.what}", _ANOTHER_ID) from error
     if not is_changed:
-        raise ContextasmError(where, "can't be changed", "ask for the right to write in this home")
+        raise ContextasmError(where, "can't be changed", "ask for the right to write for this owner")
 
 
 def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> int:
@@ -288,9 +288,9 @@ def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
     """Raise `ContextasmError` if an owner has no replica, or the role may not read it."""
     where = "ctxasm store export"
     if missing := next((owner for owner in owners if owner not in state.owners), None):
-        raise ContextasmError(where, f"the store has no mirror for {missing}", "run it without --offline")
+        raise ContextasmError(where, f"the store has no replica for {missing}", "run it without --offline")
     if refused := next((owner for owner in owners if state.owners[owner].is_refused), None):
-        hint = "have its owner add a row to ctxasm.member (docs/store.md), or name another home"
+        hint = "have the administrator add a row to ctxasm.member (docs/store.md), or name another owner"
         raise ContextasmError(where, f"the store gives this role nothing of {refused}", hint)
 
 

@@ -268,4 +268,4 @@ class _Writer:
         for row in (self._rows[id_] for id_ in sorted(self._changed)):
             if not update_row(self._session, row.seq, row.memory):
                 what = f"the memory {row.memory.id} can't be changed"
-                raise ContextasmError(f"store: {self._owner}", what, "ask for the right to write in this home")
+                raise ContextasmError(f"store: {self._owner}", what, "ask for the right to write for this owner")

@@ -4,8 +4,6 @@ The golden files in `cases/hosts` hold the findings and the table for one folder
 `UPDATE_CASES=1 pytest tests/checks/hosts/test_host.py` writes them.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -22,7 +20,7 @@ from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Cut, Digest, Host, host_names, load_host
 from contextasm.config.input.values import parse_inner_paths
 from contextasm.rendering.json_codec import from_json, to_json
-from tests.command import CASES, ROOT, Result, fill, inside, refused
+from tests.command import CASES, ROOT, Result, fill, held_against, inside, refused
 
 HOSTS = host_names()
 
@@ -76,10 +74,7 @@ def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) 
     outside = ["--host-file", "MEMORY.md"] if host in {"claude-code", "hermes"} else []
     parts = [inside(command, "--host", host, *outside, cwd=folder) for command in ("check", "explain")]
     shown = "".join(part.out + part.err for part in parts).replace(str(folder), "FOLDER")
-    golden = CASES / "hosts" / f"{host}.txt"
-    if os.environ.get("UPDATE_CASES"):
-        golden.write_text(shown, encoding="utf-8")
-    assert shown == golden.read_text(encoding="utf-8")
+    held_against(CASES / "hosts" / f"{host}.txt", shown)
 
 
 @pytest.mark.parametrize("host", HOSTS)

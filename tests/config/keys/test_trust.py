@@ -1,7 +1,5 @@
 """Trust in a workspace: the person's environment names its real path, and nothing in the workspace can."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

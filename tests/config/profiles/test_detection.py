@@ -1,16 +1,17 @@
 """Folders without settings: layouts of other tools, made by hand from their documentation, built without a flag."""
 
-from __future__ import annotations
-
 import os
 import subprocess
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from contextasm.cli.app import COMMANDS
-from tests.command import ctxasm, fill, inside
+from tests.command import CASES, ctxasm, fill, inside
+from tests.tables import cases, files_of
 from tests.workspace.test_watch import watching
 
 make = partial(fill, base={})
@@ -18,165 +19,24 @@ make = partial(fill, base={})
 
 DAY = {"CTXASM_DATE": "2025-03-14"}
 
-OPENCLAW = {
-    "AGENTS.md": "# Rules\nAsk first.\n",
-    "SOUL.md": "Calm.\n",
-    "IDENTITY.md": "Claw.\n",
-    "USER.md": "Ana.\n",
-    "TOOLS.md": "ssh works.\n",
-    "HEARTBEAT.md": "Every hour.\n",
-    "BOOTSTRAP.md": "First run.\n",
-    "DREAMS.md": "A dream.\n",
-    "MEMORY.md": "Likes tea.\n",
-    "memory/2025-03-13.md": "- Shipped.\n",
-    "memory/2025-03-13-review.md": "- Reviewed.\n",
-    "memory/dreaming/light/2025-03-13.md": "- Dreamt.\n",
-    "memory/imports/mem0/2025-03-13.md": "- Imported.\n",
-    "memory/2025-03-12.bak.md": "- Backup.\n",
-}
-OPENCLAW_TEXT = """\
-## Soul
-Calm.
 
-## Identity
-Claw.
+class Layout(NamedTuple):
+    """The files of a folder, what is built of it, and what the receipt says of its profile."""
 
-## Agents
-### Rules
-Ask first.
+    files: Mapping[str, bytes]
+    text: str
+    words: str
 
-## User
-Ana.
 
-## Recent Notes
-### 2025-03-13
-- Shipped.
+def layout(part: str) -> Layout:
+    """One case of the golden file."""
+    files, _, expected = part.partition("=== says\n")
+    words, _, text = expected.partition("\n=== builds\n")
+    return Layout(files_of(files), text, words)
 
-- Reviewed.
 
-## Memory
-Likes tea.
-
-## Tools
-ssh works.
-"""
-
-OBSIDIAN = {
-    ".obsidian/daily-notes.json": '{"folder": "Daily", "format": "YYYY/MM/DD-MM-YYYY dddd", "template": "T"}',
-    "Daily/2025/03/13-03-2025 Thursday.md": "- Met Ana.\n",
-    "Daily/2025/02/01-02-2025 Saturday.md": "- Old.\n",
-    "Ideas/Kites.md": "# Kites\nThey fly.\n",
-}
-OBSIDIAN_TEXT = """\
-## Recent Notes
-### 2025-03-13
-- Met Ana.
-"""
-
-LOGSEQ = {
-    "logseq/config.edn": ';; :journals-directory "x"\n{:meta/version 1\n :journal/file-name-format "yyyy_MM_dd"}\n',
-    "journals/2025_03_13.md": "- Wrote the plan\n\t- part one\n",
-    "pages/Plan.md": "- The plan\n",
-}
-LOGSEQ_TEXT = """\
-## Recent Journal
-### 2025-03-13
-- Wrote the plan
-\t- part one
-"""
-
-REPO = {
-    "AGENTS.md": "Use uv. @docs/style.md\n",
-    "CLAUDE.md": "Use uv. @docs/style.md\n",
-    "GEMINI.md": "Be brief.\n",
-    "docs/style.md": "Tabs.\n",
-    ".github/copilot-instructions.md": "Test.\n",
-    ".github/instructions/web.instructions.md": '---\napplyTo: "**/*.{ts,tsx}"\n---\nStrict.\n',
-    ".cursor/rules/all.mdc": "---\nalwaysApply: true\n---\nAlways.\n",
-    ".cursor/rules/py.mdc": "---\nglobs: *.py,lib/**\nalwaysApply: false\n---\nTyped.\n",
-    ".cursor/rules/ask.mdc": "---\ndescription: deploying\n---\nOn request.\n",
-    "app/AGENTS.md": "Nested.\n",
-}
-REPO_TEXT = """\
-## Instructions
-### AGENTS.md
-Use uv. @docs/style.md
-
-### docs/style.md
-Tabs.
-
-### GEMINI.md
-Be brief.
-
-### .github/copilot-instructions.md
-Test.
-
-### .cursor/rules/all.mdc
-Always.
-"""
-
-ALONE = {
-    "AGENTS.md": "Be brief.\n",
-    "CLAUDE.md": "Be brief.\n",
-    "GEMINI.md": "Be brief.\n",
-    ".cursorrules": "Be brief.\n",
-    ".cursor/rules/all.mdc": "---\nalwaysApply: true\n---\nBe brief.\n",
-    ".github/copilot-instructions.md": "Be brief.\n",
-    ".github/instructions/a.instructions.md": '---\napplyTo: "**"\n---\nBe brief.\n',
-}
-"""Files each of which alone makes a folder a repository with instructions, with the sign that the receipt names."""
-SIGNS = {".cursor/rules/all.mdc": ".cursor/rules", ".github/instructions/a.instructions.md": ".github/"}
-
-CLAW = {
-    "AGENTS.md": "Ask first.\n",
-    "memory/2025-03-13.md": "- Shipped.\n",
-}
-CLAW_TEXT = """\
-## Agents
-Ask first.
-
-## Recent Notes
-### 2025-03-13
-- Shipped.
-"""
-CLAW_WORDS = "profile openclaw, for AGENTS.md + memory/ is here; also found: -p repo (AGENTS.md)"
-EVERYTHING = {**OPENCLAW, **LOGSEQ, **OBSIDIAN, "CLAUDE.md": "Order.\n"}
-EVERYTHING_WORDS = (
-    "profile openclaw, for SOUL.md is here; also found: -p logseq (logseq/config.edn), -p obsidian (.obsidian), "
-    "-p repo (AGENTS.md)"
-)
-
-LAYOUTS = {
-    **{
-        f"repo-{path}": (
-            {path: text},
-            f"## Instructions\n### {path}\nBe brief.\n",
-            f"profile repo, for {SIGNS.get(path, path)} is here",
-        )
-        for path, text in ALONE.items()
-    },
-    "openclaw-agents": (CLAW, CLAW_TEXT, CLAW_WORDS),
-    "openclaw-memory": (
-        {"AGENTS.md": "Ask first.\n", "MEMORY.md": "Tea.\n", "memory/topics.md": "- T\n"},
-        "## Agents\nAsk first.\n\n## Memory\nTea.\n",
-        "profile openclaw, for AGENTS.md + memory + MEMORY.md is here; also found: -p repo (AGENTS.md)",
-    ),
-    "everything": (EVERYTHING, OPENCLAW_TEXT, EVERYTHING_WORDS),
-    "logseq-obsidian": (
-        {**LOGSEQ, **OBSIDIAN, "GEMINI.md": "G.\n"},
-        LOGSEQ_TEXT,
-        "profile logseq, for logseq/config.edn is here; also found: -p obsidian (.obsidian), -p repo (GEMINI.md)",
-    ),
-    "obsidian-repo": (
-        {**OBSIDIAN, "CLAUDE.md": "C.\n"},
-        f"## Instructions\n### CLAUDE.md\nC.\n\n{OBSIDIAN_TEXT}",
-        "profile obsidian, for .obsidian is here; also found: -p repo (CLAUDE.md)",
-    ),
-    "openclaw": (OPENCLAW, OPENCLAW_TEXT, "profile openclaw, for SOUL.md is here; also found: -p repo (AGENTS.md)"),
-    "obsidian": (OBSIDIAN, OBSIDIAN_TEXT, "profile obsidian, for .obsidian is here"),
-    "logseq": (LOGSEQ, LOGSEQ_TEXT, "profile logseq, for logseq/config.edn is here"),
-    "repo": (REPO, REPO_TEXT, "profile repo, for AGENTS.md is here"),
-}
+LAYOUTS = {name: layout(part) for name, part in cases(CASES / "layouts.md").items()}
+OPENCLAW, REPO = LAYOUTS["openclaw"].files, LAYOUTS["repo"].files
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -226,8 +86,9 @@ def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, te
     ],
 )
 def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
-    files, _, _ = LAYOUTS[name]
-    make(tmp_path, {**files, "memory/2024-05-05.md": "- The ferry sank.\n"} if name == "openclaw" else files)
+    make(tmp_path, LAYOUTS[name].files)
+    if name == "openclaw":
+        make(tmp_path, {"memory/2024-05-05.md": "- The ferry sank.\n"})
     for words in ((), ("--all",)):
         result = inside("search", "ferry", *words, cwd=tmp_path, env=DAY)
         assert (result.code, result.out) == (2, "")
@@ -238,8 +99,7 @@ def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hi
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_show_finds_no_memory_and_says_so(tmp_path: Path, name: str) -> None:
-    files, _, _ = LAYOUTS[name]
-    make(tmp_path, files)
+    make(tmp_path, LAYOUTS[name].files)
     result = inside("show", "m-1", cwd=tmp_path, env=DAY)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("ctxasm: error: id: no memory has the id m-1")
@@ -290,8 +150,8 @@ def test_profile_that_is_taken_is_named_on_standard_error(tmp_path: Path, words:
     assert inside("lock", "-q", cwd=tmp_path / "w", env=DAY).code == 0
     typed = words.format(page=tmp_path / "page.html").split()
     result = inside(*typed, cwd=tmp_path / "w", env=DAY)
-    assert result.err.count(LAYOUTS["openclaw"][2]) == 1, result
-    assert LAYOUTS["openclaw"][2] not in result.out
+    assert result.err.count(LAYOUTS["openclaw"].words) == 1, result
+    assert LAYOUTS["openclaw"].words not in result.out
     named = inside(*typed, "-p", "openclaw", cwd=tmp_path / "w", env=DAY)
     assert "profile openclaw, for" not in named.err
 
@@ -300,32 +160,6 @@ def test_every_command_says_it_or_takes_no_profile() -> None:
     saying = {words.split()[0] for words in (*SAYING, "search")}
     assert {*COMMANDS} == saying | NOT_SAYING
     assert not saying & NOT_SAYING
-
-
-def test_order_of_all_kinds_at_once(tmp_path: Path) -> None:
-    make(tmp_path, {**REPO, **OBSIDIAN, **LOGSEQ, **OPENCLAW})
-    words = "profile openclaw, for SOUL.md is here; also found: "
-    words += "-p logseq (logseq/config.edn), -p obsidian (.obsidian), -p repo (AGENTS.md)"
-    assert inside("build", cwd=tmp_path, env=DAY).err.rstrip().endswith(words)
-
-
-@pytest.mark.parametrize(
-    ("files", "sign"),
-    [
-        ({"AGENTS.md": "Top.\n", "memory/2025-03-13.md": "- Shipped.\n"}, "AGENTS.md + memory/"),
-        (
-            {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n", "MEMORY.md": "Tea.\n"},
-            "AGENTS.md + memory + MEMORY.md",
-        ),
-    ],
-)
-def test_instructions_with_a_folder_memory_need_a_day_or_a_memory(
-    tmp_path: Path, files: dict[str, str], sign: str
-) -> None:
-    make(tmp_path / "w", {"AGENTS.md": "Top.\n", **files})
-    assert f"profile openclaw, for {sign} is here" in inside("build", cwd=tmp_path / "w", env=DAY).err
-    make(tmp_path / "r", {"AGENTS.md": "Top.\n", "memory/x.md": "- Shipped.\n"})
-    assert "profile repo, for AGENTS.md is here" in inside("build", cwd=tmp_path / "r", env=DAY).err
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "SOUL.md", "CLAUDE.md", ".cursorrules", "logseq/config.edn"])

@@ -1,7 +1,5 @@
 """Profiles are files: those shipped, those of the user's, and what each setting comes from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,7 +7,8 @@ import pytest
 
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import ContextasmError
-from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, fill, inside, refused
+from tests.command import CASES, LUNA, SAMPLE, SMALL, SMALL_TEXT, fill, inside, refused
+from tests.tables import cases, files_of
 
 DAY = ("--date", "2025-03-14")
 
@@ -87,50 +86,12 @@ def test_profile_of_the_config_is_taken_from_the_workspace(tmp_path: Path) -> No
     assert json.loads(inside("build", "-q", "-f", "json", cwd=folder / "agents/a").out)["budget"] == 77
 
 
-@pytest.mark.parametrize(
-    ("files", "parts"),
-    [
-        pytest.param({"p.yaml": "extends: ./p.yaml\n"}, ("p.yaml", "extends itself"), id="itself"),
-        pytest.param(
-            {"p.yaml": "extends: ./q.yaml\n", "q.yaml": "extends: ./p.yaml\n"}, ("p.yaml", "circle"), id="circle"
-        ),
-        pytest.param({"p.yaml": "extends: defalt\n"}, ("p.yaml:1", "mean default?"), id="unknown base"),
-        pytest.param({"p.yaml": "extends: default\nbugdet: 1\n"}, ("p.yaml:2", "mean budget?"), id="unknown key"),
-        pytest.param({"p.yaml": "extends: default\nmarker: loud\n"}, ("p.yaml:2", "plain, detailed"), id="marker"),
-        pytest.param({"p.yaml": "layers:\n  - id: x\n"}, ("p.yaml:2", "x has no heading"), id="layer without heading"),
-        pytest.param({"p.yaml": "layers:\n  - id: L6\n"}, ("p.yaml:2", "L6 is reserved"), id="reserved layer"),
-        pytest.param({"p.yaml": "layers:\n  - heading: x\n"}, ("p.yaml:2", "is missing"), id="layer without id"),
-        pytest.param(
-            {"p.yaml": "extends: default\nlayers:\n  - id: L3\n  - id: L3\n"}, ("p.yaml:4", "twice"), id="layer twice"
-        ),
-        pytest.param(
-            {"p.yaml": "extends: default\nlayers:\n  - id: L3\n    source: dayly\n"},
-            ("p.yaml:4", "mean daily?"),
-            id="source",
-        ),
-        pytest.param(
-            {"p.yaml": "extends: default\nlayers:\n  - id: L7\n    path: ../x.md\n"},
-            ("p.yaml:4", "inside the workspace"),
-            id="path out",
-        ),
-        pytest.param(
-            {"p.yaml": "extends: default\nlayers:\n  - id: L7\n    path: 'agents/{agnet}/x.md'\n"},
-            ("p.yaml:4", "mean agent?"),
-            id="name in braces",
-        ),
-        pytest.param(
-            {"p.yaml": "extends: default\nlayers:\n  - id: L7\n    share: 0.5\n"},
-            ("p.yaml:4", "50 per cent"),
-            id="share",
-        ),
-        pytest.param({"p.yaml": "a: b: c\n"}, ("p.yaml:1", "not valid YAML"), id="syntax"),
-        pytest.param({"p.yaml": b"summary: \xff\n"}, ("p.yaml", "not UTF-8"), id="no text"),
-    ],
-)
-def test_slip_in_a_profile_is_refused_with_its_line(
-    tmp_path: Path, files: dict[str, str | bytes], parts: tuple[str, ...]
-) -> None:
-    refused(inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, files)), *parts)
+@pytest.mark.parametrize(("name", "case"), cases(CASES / "bad-profiles.md").items())
+def test_slip_in_a_profile_is_refused_with_its_line(tmp_path: Path, name: str, case: str) -> None:
+    files, _, told = case.partition("=== says\n")
+    result = inside("build", "-p", "./p.yaml", cwd=fill(tmp_path, files_of(files)))
+    refused(result)
+    assert result.err.replace(str(tmp_path), "FOLDER") == told, name
 
 
 def test_shares_above_the_whole_are_named_with_what_to_take_off(tmp_path: Path) -> None:
@@ -230,10 +191,6 @@ def test_layer_limit_of_the_command_line_holds(tmp_path: Path) -> None:
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Known.\n"})
     result = inside("build", "--layer", "L7=0", "--strict", cwd=tmp_path)
     assert (result.code, result.out) == (0, SMALL_TEXT)
-
-
-def test_workspace_is_found_upwards(tmp_path: Path) -> None:
-    assert inside("build", "-q", cwd=fill(tmp_path, {}) / "agents/a").out == SMALL_TEXT
 
 
 def test_row_90_layers_run_in_their_order_and_one_that_is_off_is_left_out(tmp_path: Path) -> None:

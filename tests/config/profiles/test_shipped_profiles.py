@@ -4,9 +4,6 @@
 writes what is built now to `cases/profiles/NAME/NAME.md`; read the difference.
 """
 
-from __future__ import annotations
-
-import os
 import re
 from pathlib import Path
 
@@ -14,7 +11,7 @@ import pytest
 
 import contextasm
 from contextasm.config.profiles.loader import load_profile, shipped
-from tests.command import CASES, inside
+from tests.command import CASES, held_against, inside
 
 PROFILES = CASES / "profiles"
 
@@ -37,10 +34,7 @@ def test_profile_gives_the_document_that_was_read_and_found_right(case: str) -> 
     folder, *words = ASKED[case]
     result = inside("build", "-q", "-w", PROFILES / folder / "workspace", *words)
     assert (result.code, result.err) == (0, "")
-    target = PROFILES / folder / f"{case}.md"
-    if os.environ.get("UPDATE_CASES"):
-        target.write_text(result.out, encoding="utf-8")
-    assert result.out == target.read_text(encoding="utf-8")
+    held_against(PROFILES / folder / f"{case}.md", result.out)
 
 
 def test_no_code_knows_a_profile_or_a_layer_by_name() -> None:

@@ -1,7 +1,5 @@
 """The second opinion by meaning: of a command or a server (test_local_model.py has models in a folder)."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -20,6 +18,7 @@ from contextasm.retrieval.embeddings.vector_cache import VectorCache
 from contextasm.retrieval.search.bm25 import fuse
 from contextasm.retrieval.search.inverted_index import IndexEntry
 from tests.command import Result, ctxasm, ends, fill, inside, refused
+from tests.tables import rows
 
 CONCEPTS = (("pizza", "dinner", "supper", "meal"), ("boat", "harbor", "sail"), ("invoice", "tax"))
 """Words of one meaning, an axis each."""
@@ -414,36 +413,10 @@ def test_server_that_is_not_there_does_not_matter(tmp_path: Path) -> None:
     assert found(result)[0] == FALLBACK
 
 
-@pytest.mark.parametrize(
-    ("embedder", "parts"),
-    [
-        ("MiniLM", ("says nothing that makes vectors", "command, url, folder")),
-        ({}, ("nothing makes the vectors",)),
-        ({"timeout": 3}, ("nothing makes the vectors",)),
-        ({"comand": "x"}, ("unknown key comand", "command")),
-        ({"command": "x", "folder": "y"}, ("command and folder makes",)),
-        ({"command": "x", "key_env": "K"}, ("unknown key key_env",)),
-        ({"command": []}, ("names no program",)),
-        ({"command": ""}, ("names no program",)),
-        ({"command": "x 'y"}, ("ends inside quotes",)),
-        ({"command": [["x"]]}, ("is not text",)),
-        ({"command": "a\0b"}, ("hidden character",)),
-        ({"url": "http://localhost/v1"}, ("no model is named",)),
-        ({"url": "file:///etc/passwd", "model": "m"}, ("not an http or https address",)),
-        ({"url": "http://", "model": "m"}, ("not an http or https address",)),
-        ({"url": "http://h:x/", "model": "m"}, ("not an http or https address",)),
-        ({"url": "http://h/\u00e9", "model": "m"}, ("not an http or https address",)),
-        ({"url": "http://me:pw@h/", "model": "m"}, ("key_env",)),
-        ({"url": "http://h/", "model": "m", "key_env": "sk-1"}, ("this is not the name of a variable",)),
-        ({"folder": ""}, ("is empty",)),
-        ({"folder": "m", "timeout": 0}, ("0 is not a time",)),
-        ({"folder": "m", "timeout": "fast"}, ("fast is not a time",)),
-        ({"folder": "m", "near": 2}, ("2 is not a share",)),
-    ],
-    ids=str,
-)
-def test_a_mistake_in_the_settings_is_told_with_its_line(tmp_path: Path, embedder: Any, parts: Sequence[str]) -> None:
-    refused(inside("build", "-w", workspace(tmp_path, embedder)), "ctxasm.yaml:2", *parts)
+@pytest.mark.parametrize("row", rows("embedder/mistakes"), ids=str)
+def test_a_mistake_in_the_settings_is_told_with_its_line(tmp_path: Path, row: Sequence[str]) -> None:
+    embedder, *parts = row
+    refused(inside("build", "-w", workspace(tmp_path, json.loads(embedder))), "ctxasm.yaml:2", *parts)
 
 
 def pool(*sections: str) -> list[IndexEntry]:

@@ -1,7 +1,5 @@
 """A model in a folder as an embedder: a tiny one of our own making, which knows a few words of three meanings."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Rules and the memory index: a build is the same with and without, and rules on other files leave it in use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

@@ -1,7 +1,5 @@
 """Indexes of log lines: the same answers as from the files, whatever became of them since."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The index: the same answers with and without, whatever changes, however many build at once, whatever is damaged."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Builders of one index at the same time, and builders that are interrupted: what is read is never a mixture."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from collections.abc import Callable

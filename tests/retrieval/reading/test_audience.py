@@ -1,7 +1,5 @@
 """What a shared context sees of private layers, files and memories, and what it tells of the rest."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Feedback in builds: the credibility of memories, the files that are read for it, and those that are not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import date

@@ -1,7 +1,5 @@
 """Source `instructions`: imports, their limits, and what is never read."""
 
-from __future__ import annotations
-
 from functools import partial
 from os import mkfifo
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Signals: what a text is about and what is wanted, by its words; how age and matches weigh."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

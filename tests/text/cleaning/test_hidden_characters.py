@@ -1,7 +1,5 @@
 """What `contextasm.text.cleaning.hidden_characters` finds in a text, what it reads there, and what it lets pass."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +59,8 @@ def only(text: str) -> Hidden:
         pytest.param("\U0001bc00\U0001bca0\U0001bc01", id="shorthand"),
         pytest.param("\u1100\u1160\u11a8 \u115f\u1161 \ud55c\uffa0", id="Korean fillers"),
         pytest.param("\u2813" + "\u2800" * 12 + "\u2811", id="a gap in Braille"),
+        pytest.param("\u2813\u2800\u2811", id="a blank in Braille"),
+        pytest.param("\ud55c\u3164\uae00", id="a filler in Korean"),
     ],
 )
 def test_what_a_script_or_an_emoji_needs_is_no_find(text: str) -> None:
@@ -232,18 +232,6 @@ def test_blanks_with_a_use_are_told_and_stay(text: str) -> None:
     stripped, runs = strip_hidden(text)
     assert stripped == text
     assert [run.kind for run in runs] == ["blank"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("\ud55c\u3164\uae00", id="Korean"),
-        pytest.param("\u2813\u2800\u2811", id="Braille"),
-        pytest.param("hyphen\u00adation", id="hyphenation"),
-    ],
-)
-def test_a_blank_in_its_script_is_not_told(text: str) -> None:
-    assert strip_hidden(text) == (text, ())
 
 
 def test_a_selector_behind_a_plain_letter_goes() -> None:

@@ -4,16 +4,16 @@ import pytest
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document, parse_data
+from contextasm.text.cleaning.clean import parse_data
 from contextasm.text.cleaning.private_parts import withhold
 from contextasm.text.markdown.managed_block import with_block
+from tests.tables import rows
+from tests.workspaces import document
 
 
 def seen(text: str, path: str = "a.md") -> Document:
     """The document as a shared context sees it."""
-    document = decode_document(path, text.encode())
-    assert isinstance(document, Document)
-    return withhold(document, load_yaml)
+    return withhold(document(text, path), load_yaml)
 
 
 def spans(document: Document) -> list[tuple[int, int]]:
@@ -21,39 +21,15 @@ def spans(document: Document) -> list[tuple[int, int]]:
     return [(gap.first, gap.last) for gap in document.gaps if gap.reason == "private"]
 
 
-@pytest.mark.parametrize(
-    ("text", "private"),
-    [
-        ("- one\n- two {private=true}\n- three\n", [(2, 2)]),
-        ("- one\n- two\n  and more {private=yes}\n- three\n", [(2, 3)]),
-        ("- parent\n  - child {private=true}\n  - other\n- three\n", [(1, 3)]),
-        ("- two {importance=0.9 private=true tags=a,b}\n", [(1, 1)]),
-        ("- two {private=true tags=two words}\n", [(1, 1)]),
-        ("- two {private=perhaps}\n", [(1, 1)]),
-        ("- two {private=false}\n", []),
-        ("- two {tags=private}\n", []),
-        ("- the key private=true is a mark\n", []),
-        ("Above.\n\nA paragraph\nof two lines. {private=true}\n\nBelow.\n", [(3, 4)]),
-        ("1. one {private=true}\n2. two\n\nBelow.\n", [(1, 2)]),
-        ("# A {private=true}\n\nText.\n\n## Below\nMore.\n\n# B\nText.\n", [(1, 7)]),
-        ("```\n- two {private=true}\n```\n", []),
-        ("```\n- two {private=true}\n", [(2, 2)]),
-        ('{"type": "turn"}\n{"type": "turn", "private": true}\n', [(2, 2)]),
-        ('{"type": "turn", "data": {"private": 1}}\n', [(1, 1)]),
-        ("---\ntitle: a\nprivate: true\n---\nText.\n", [(1, 5)]),
-        ("---\nPrivate: Yes\n---\n- one {private=false}\n", [(1, 4)]),
-        ("---\nprivate: false\n---\nText.\n", []),
-        ("---\nprivate: No\n---\nText.\n", []),
-        ("Write `private: true` into the front matter.\n", []),
-        (with_block("", "- x {private=true}\n", "a.md") + "- y {private=true}\n", [(4, 4)]),
-    ],
-    ids=range(22),
-)
-def test_private_lines_are_gaps(text: str, private: list[tuple[int, int]]) -> None:
+BLOCK = with_block("", "- x {private=true}\n", "a.md") + "- y {private=true}\n"
+
+
+@pytest.mark.parametrize(("text", "private"), [*rows("memories/private"), (BLOCK, "4-4")], ids=str)
+def test_private_lines_are_gaps(text: str, private: str) -> None:
     document = seen(text)
-    assert spans(document) == private
+    assert ", ".join(f"{first}-{last}" for first, last in spans(document)) == private
     lines = document.whole.split("\n")
-    assert all(not lines[number - 1] for first, last in private for number in range(first, last + 1))
+    assert not any(lines[number - 1] for first, last in spans(document) for number in range(first, last + 1))
 
 
 @pytest.mark.parametrize(
@@ -143,10 +119,8 @@ def test_a_file_of_values_with_a_private_row_is_no_text(path: str) -> None:
 
 
 def test_private_rows_are_left_out_of_the_values() -> None:
-    raw = decode_document(
-        "r.yaml", b"rows:\n  - {a: 1}\n  - b: 2\n    private: true\n  - {c: {d: 3, private: yes}, e: 4}\n"
-    )
-    assert isinstance(raw, Document)
+    text = "rows:\n  - {a: 1}\n  - b: 2\n    private: true\n  - {c: {d: 3, private: yes}, e: 4}\n"
+    raw = document(text, "r.yaml")
     data = parse_data(raw._replace(withheld="rows"), load_yaml)
     assert getattr(data, "value", None) == {"rows": [{"a": 1}, {"e": 4}]}
     assert spans(data.document) == [(3, 3), (5, 5)]  # type: ignore[union-attr]

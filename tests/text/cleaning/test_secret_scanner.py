@@ -1,12 +1,10 @@
 """What the secret scanner takes for a secret, what it lets pass, and that it never tells one."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Secret
 from contextasm.text.cleaning.secrets.scanner import find_secrets, mask_secrets
-from tests.text.cleaning.secret_samples import HEX, NEAR_MISSES, SHAPES, UPPER, drawn, jwt, pem
+from tests.text.cleaning.secret_samples import HEX, SHAPES, UPPER, drawn, jwt, pem
 
 
 def only(text: str) -> Secret:
@@ -74,18 +72,6 @@ def test_a_private_key_is_found_quoted_or_escaped(words: str, end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(f"a line says `{pem('RSA ', '` and so on', '')}", id="named in prose"),
-        pytest.param(pem("", "...\n"), id="left out"),
-        pytest.param(pem("", "<your key>\n"), id="placeholder"),
-    ],
-)
-def test_the_header_of_a_private_key_alone_is_prose(text: str) -> None:
-    assert list(find_secrets(text)) == []
-
-
-@pytest.mark.parametrize(
     "url",
     [
         "postgres://app:{}@db.corp.io:5432/main",
@@ -100,22 +86,6 @@ def test_a_password_in_a_url_is_found_and_nothing_of_it_told(url: str) -> None:
     find = only(text)
     assert (find.kind, find.masked[:-7]) == ("url-password", "... (8 characters,")
     assert text[find.column - 1 :].startswith("hunter22@")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://host:8080/@scope/package",
-        "https://docs.io/a:b@c",
-        "ssh://git@github.com/a/b",
-        "see http://a.io: mail me@b.io",
-        "git://[folder[:]][branch@]path",
-        *[f"https://me:{word}@db.corp.io" for word in ("", "$PW", "${DB_PW}", "$(pass db)", "<pw>", "{{ pw }}", "%s")],
-        *[f"https://me:pw@{host}/x" for host in ("example.com", "127.0.0.1", "[::1]")],
-    ],
-)
-def test_a_url_without_a_password_passes(text: str) -> None:
-    assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -157,47 +127,8 @@ def test_a_placeholder_of_a_common_shape_is_told_as_one(text: str, kind: str) ->
     assert (find.kind, find.placeholder) == (kind, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("sk" + "-ant-" + "your-api-key-goes-here-please", id="your key"),
-        pytest.param("sk" + "-proj-" + "<token>", id="angle brackets"),
-        pytest.param("export GITHUB_TOKEN=$TOKEN", id="variable"),
-        pytest.param("hooks.slack.com/" + "services/T00000000/B00000000/" + "X" * 24, id="webhook"),
-    ],
-)
-def test_a_placeholder_of_a_wider_shape_passes(text: str) -> None:
-    assert list(find_secrets(f"key: {text}\n")) == []
-
-
-@pytest.mark.parametrize("text", [text for _, text in NEAR_MISSES], ids=[kind for kind, _ in NEAR_MISSES])
-def test_a_near_miss_of_every_kind_passes(text: str) -> None:
-    """P28: names, mentions in prose, hashes and ids."""
-    assert list(find_secrets(f"Text: {text}\n")) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("task-" + drawn(48), id="inside a word"),
-        pytest.param("AK" + "IA" + drawn(20, UPPER), id="too long"),
-        pytest.param("ghp" + "_" + drawn(20), id="too short"),
-        pytest.param("sk-folding-cube-of-the-spinner-library-in-css", id="a CSS class"),
-        pytest.param(f"eyJ{drawn(20)}.{drawn(20)}.{drawn(20)}", id="three parts without a header"),
-        pytest.param(jwt({"kid": "1"}, {"sub": "42"}), id="a header without an algorithm"),
-        pytest.param("SG.txt and AIzawa and hf_hub_download and npm_config_registry", id="ordinary names"),
-    ],
-)
-def test_what_only_begins_like_a_secret_passes(text: str) -> None:
-    assert list(find_secrets(text)) == []
-
-
-@pytest.mark.parametrize(
-    "comment", ["<!-- ctxasm: allow-secret -->", "# ctxasm: allow-secret", "#ctxasm: allow-secret "]
-)
-def test_a_line_that_ends_in_the_comment_is_passed_over(comment: str) -> None:
-    key = "ghp" + "_" + drawn(36)
-    assert [find.line for find in find_secrets(f"{key} {comment}\n{key}\n{key} {comment}  \n")] == [2]
+def test_a_header_without_an_algorithm_begins_no_token() -> None:
+    assert list(find_secrets(jwt({"kid": "1"}, {"sub": "42"}))) == []
 
 
 @pytest.mark.parametrize("tail", ["ctxasm: allow-secret", "# ctxasm: allow-secret, please", "# ctxasm: allow-secrets"])

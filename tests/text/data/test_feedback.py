@@ -1,7 +1,5 @@
 """Lines of feedback: what they say together, and what becomes of lines that say nothing."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -10,17 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.data.events import Feedback, count_judgements, feedback_line, parse_feedback
+from tests.workspaces import document
 
 TEXTS = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1), unique=True, max_size=4)
 
 
 def file(*lines: str) -> Document:
     """A file of these lines."""
-    document = decode_document("feedback/2025-03.jsonl", "".join(f"{line}\n" for line in lines).encode())
-    assert isinstance(document, Document)
-    return document
+    return document("".join(f"{line}\n" for line in lines), "feedback/2025-03.jsonl")
 
 
 def line(**fields: Any) -> str:

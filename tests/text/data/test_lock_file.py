@@ -1,7 +1,5 @@
 """The text of `ctxasm.lock`: any file name comes back as it was, and nothing else passes for a lock."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

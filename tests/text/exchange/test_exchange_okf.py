@@ -1,7 +1,5 @@
 """The Open Knowledge Format: titles, days and names of the files of a bundle."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.model import Memory

@@ -1,7 +1,5 @@
 """A Markdown text in parts: bullets and paragraphs, each with its line and the heading above it."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.text.exchange.notes import text_parts

@@ -1,7 +1,5 @@
 """HTML comments of a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.text.markdown.blocks import without_comments

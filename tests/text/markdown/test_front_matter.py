@@ -1,19 +1,9 @@
 """Front matter and attributes: what is read of them, and what belongs to the text."""
 
-from __future__ import annotations
-
 import pytest
 
-from contextasm.model import Document
 from contextasm.text.markdown.front_matter import Value, attributes, front_matter
-from tests.workspaces import Files
-
-
-def read(text: str) -> Document:
-    """A document."""
-    document = Files({"a.md": text}).read("a.md")
-    assert isinstance(document, Document)
-    return document
+from tests.workspaces import document
 
 
 @pytest.mark.parametrize(
@@ -38,7 +28,7 @@ def read(text: str) -> Document:
     ],
 )
 def test_value_is_read_as_people_write_it(written: str, value: Value) -> None:
-    assert read(f"---\n{written}\n---\ntext").front == {"key": value}
+    assert document(f"---\n{written}\n---\ntext").front == {"key": value}
 
 
 @pytest.mark.parametrize(
@@ -54,23 +44,22 @@ def test_value_is_read_as_people_write_it(written: str, value: Value) -> None:
     ],
 )
 def test_rules_of_the_text_stay_in_the_text(text: str) -> None:
-    document = read(text)
-    assert (document.text, document.line, document.front) == (text, 1, {})
+    found = document(text)
+    assert (found.text, found.line, found.front) == (text, 1, {})
 
 
 @pytest.mark.parametrize("end", ["---", "...", "--- "])
 def test_body_begins_below_the_front_matter(end: str) -> None:
-    document = read(f"---\ntype: fact\n{end}\n\nThe body.")
-    assert (document.text, document.line) == ("\nThe body.", 4)
+    found = document(f"---\ntype: fact\n{end}\n\nThe body.")
+    assert (found.text, found.line) == ("\nThe body.", 4)
 
 
 @pytest.mark.parametrize(
     "data", [b"\xef\xbb\xbf---\r\ntype: fact\r\n---\r\nBody.\r\n", "---\ntype: fact\n---\nBody.\n".encode("utf-16")]
 )
 def test_front_matter_is_found_behind_a_byte_order_mark_and_with_any_line_ends(data: bytes) -> None:
-    document = Files({"a.md": data}).read("a.md")
-    assert isinstance(document, Document)
-    assert (document.text, document.line, document.front) == ("Body.\n", 4, {"type": "fact"})
+    found = document(data)
+    assert (found.text, found.line, found.front) == ("Body.\n", 4, {"type": "fact"})
 
 
 def test_lines_that_are_not_understood_are_told() -> None:

@@ -1,19 +1,14 @@
 """Lines of a log: what is one, and where it stands."""
 
-from __future__ import annotations
-
 import pytest
 
-from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.logs import parse_log
+from tests.workspaces import document
 
 
 def parsed(text: str) -> list[tuple[int, str]]:
     """Line of the file and text of each line that is no heading."""
-    document = decode_document("daily/2025-03-10.md", text.encode())
-    assert isinstance(document, Document)
-    return [(line.location.line, line.text) for line in parse_log(document) if not line.is_heading]
+    return [(line.location.line, line.text) for line in parse_log(document(text)) if not line.is_heading]
 
 
 @pytest.mark.parametrize(
@@ -37,9 +32,7 @@ def test_what_is_a_line_of_a_log(text: str, expected: list[tuple[int, str]]) -> 
 
 
 def test_headings_are_told_apart() -> None:
-    document = decode_document("daily/2025-03-10.md", b"# Day\n\n## Noon\n- one\n")
-    assert isinstance(document, Document)
-    assert [(line.text, line.is_heading) for line in parse_log(document)] == [
+    assert [(line.text, line.is_heading) for line in parse_log(document("# Day\n\n## Noon\n- one\n"))] == [
         ("# Day", True),
         ("## Noon", True),
         ("one", False),

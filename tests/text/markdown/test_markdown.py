@@ -1,7 +1,5 @@
 """Blocks of Markdown."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from contextasm.text.markdown.blocks import blocks

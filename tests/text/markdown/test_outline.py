@@ -1,7 +1,5 @@
 """Headings of a text below a level."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.selection.sections import at_detail

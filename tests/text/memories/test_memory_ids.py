@@ -1,7 +1,5 @@
 """Ids of memories: no two are equal, and numbers are all that is taken off one."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.text.memories.parser import id_root, unique_ids

@@ -1,12 +1,9 @@
 """Files with a `type` in front: one memory, or a list of observations as basic-memory writes them."""
 
-from __future__ import annotations
-
 import pytest
 
-from contextasm.model import Document
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
+from tests.workspaces import document
 
 FRONT = "---\ntitle: Coffee\ntype: note\npermalink: coffee\n---\n"
 
@@ -17,9 +14,7 @@ OBSERVATIONS = (
 
 def texts(body: str) -> list[tuple[str, str]]:
     """Type and text of each memory of a file with this body."""
-    document = decode_document("memories/coffee.md", (FRONT + body).encode())
-    assert isinstance(document, Document)
-    return [(memory.type, memory.text) for memory in parse_memories(document)[0]]
+    return [(memory.type, memory.text) for memory in parse_memories(document(FRONT + body))[0]]
 
 
 def test_observations_are_the_memories_of_a_file_without_a_text_of_its_own() -> None:
@@ -46,13 +41,8 @@ def test_a_file_with_a_text_is_one_memory(body: str) -> None:
 
 @pytest.mark.parametrize("name", ["index.md", "log.md"])
 def test_a_reserved_name_holds_no_memory_and_a_lost_one_is_told(name: str) -> None:
-    listing = decode_document(f"agents/a/memories/{name}", b"# fact\n\n* [One](one.md)\n- [x] done\n")
-    typed = decode_document(f"agents/a/memories/{name}", b"# Notes\n\n- [fact] One\n")
-    elsewhere = decode_document(f"agents/a/memories/my-{name}", b"- [fact] One\n")
-    assert isinstance(listing, Document)
-    assert isinstance(typed, Document)
-    assert isinstance(elsewhere, Document)
+    listing = document("# fact\n\n* [One](one.md)\n- [x] done\n", f"agents/a/memories/{name}")
     assert parse_memories(listing) == ((), ())
-    memories, (problem,) = parse_memories(typed)
+    memories, (problem,) = parse_memories(document("# Notes\n\n- [fact] One\n", f"agents/a/memories/{name}"))
     assert (memories, problem.code, problem.line) == ((), "no-memory", 3)
-    assert len(parse_memories(elsewhere)[0]) == 1
+    assert len(parse_memories(document("- [fact] One\n", f"agents/a/memories/my-{name}"))[0]) == 1

@@ -1,19 +1,11 @@
 """Memories: what a list or a file holds, what is said of each, and what is wrong with it."""
 
-from __future__ import annotations
-
 import pytest
 
-from contextasm.model import Document, Memory
+from contextasm.model import Memory
 from contextasm.text.memories.parser import distinct_memories, parse_memories
-from tests.workspaces import Files, agent, build, outcomes, section
-
-
-def document(text: str, path: str = "m.md") -> Document:
-    """A file of memories."""
-    read = Files({path: text}).read(path)
-    assert isinstance(read, Document)
-    return read
+from tests.tables import rows
+from tests.workspaces import agent, build, document, outcomes, section
 
 
 def read(text: str) -> list[Memory]:
@@ -160,23 +152,7 @@ def test_file_whose_front_matter_has_a_type_is_one_memory() -> None:
     assert memory.text == "Use three acts:\n\n- set-up\n- conflict"
 
 
-@pytest.mark.parametrize(
-    ("bullet", "text"),
-    [
-        pytest.param("- [a] first\n  second", "first\nsecond", id="indented line"),
-        pytest.param("- [a] first\nsecond", "first\nsecond", id="lazy line"),
-        pytest.param("- [a] first\n  - sub\n    - deeper", "first\n- sub\n  - deeper", id="sub-bullets"),
-        pytest.param("- [a] first\n\n  second paragraph", "first\n\nsecond paragraph", id="paragraph"),
-        pytest.param(
-            "- [a] first\n  ```\n  - code\n# code\n  ```\n  last", "first\n```\n- code\n# code\n```\nlast", id="fence"
-        ),
-        pytest.param("- [a] first\n\nNot of it.", "first", id="text behind a blank line"),
-        pytest.param("- [a] first\n## Heading", "first", id="heading"),
-        pytest.param("- [a] first {id=x}\n", "first", id="attributes"),
-        pytest.param("- [a] first\n  second {id=x}", "first\nsecond", id="attributes on the last line"),
-        pytest.param("- [a]\n  below its type", "\nbelow its type", id="text below the type"),
-    ],
-)
+@pytest.mark.parametrize(("bullet", "text"), rows("memories/bullets"), ids=str)
 def test_memory_holds_the_lines_that_belong_to_its_bullet(bullet: str, text: str) -> None:
     memory = one(bullet)
     assert (memory.type, memory.text) == ("a", text)
@@ -186,24 +162,7 @@ def test_bullets_in_a_fence_are_no_memories() -> None:
     assert [each.text for each in read("```md\n- no\n```\n- yes\n\n~~~\n- no\n~~~\n")] == ["yes"]
 
 
-@pytest.mark.parametrize(
-    ("bullet", "type_", "text"),
-    [
-        ("- [site](https://example.org) is a link", "note", "[site](https://example.org) is a link"),
-        ("- [ ] open task", "note", "[ ] open task"),
-        ("- [x] done task", "note", "[x] done task"),
-        ("- [X] done task", "note", "[X] done task"),
-        ("- [-] given up", "note", "[-] given up"),
-        ("- [] nothing", "note", "[] nothing"),
-        ("- [fact]no blank", "note", "[fact]no blank"),
-        ("- [open_question] why", "open_question", "why"),
-        ("- [日本] 猫", "日本", "猫"),
-        ("- [see][1] reference", "note", "[see][1] reference"),
-        ("- \\[fact] escaped", "note", "\\[fact] escaped"),
-        ("- [fact]\tbehind a tab", "fact", "behind a tab"),
-        ("- [fact] [x] two", "fact", "[x] two"),
-    ],
-)
+@pytest.mark.parametrize(("bullet", "type_", "text"), rows("memories/types"), ids=str)
 def test_only_words_in_brackets_at_the_start_are_a_type(bullet: str, type_: str, text: str) -> None:
     memory = one(bullet)
     assert (memory.type, memory.text) == (type_, text)
@@ -222,23 +181,7 @@ def test_blank_file_is_no_problem() -> None:
     assert read("") == read("\n \n") == read("---\nimportance: 1\n---\n\n") == []
 
 
-@pytest.mark.parametrize(
-    ("attribute", "message"),
-    [
-        ("importance=7", "importance is 7, not a number from 0 to 1, low, medium, high or critical"),
-        ("importance=-1", "importance is -1, not a number from 0 to 1, low, medium, high or critical"),
-        ("importance=nan", "importance is nan, not a number from 0 to 1, low, medium, high or critical"),
-        ("confidence=sure", "confidence is sure, not a number from 0 to 1, low, medium or high"),
-        ("created=2025-13-01", "created is 2025-13-01, not a date, YYYY-MM-DD"),
-        ("created=yesterday", "created is yesterday, not a date, YYYY-MM-DD"),
-        ("accessed=03/10/2025", "accessed is 03/10/2025, not a date, YYYY-MM-DD"),
-        ("private=perhaps", "private is perhaps, not true or false"),
-        ("pin=1.5", "pin is 1.5, not true or false"),
-        ("importence=1", "unknown field importence; did you mean importance?"),
-        ("tag=a", "unknown field tag; did you mean tags?"),
-        ("Importance=1", "unknown field Importance; did you mean importance?"),
-    ],
-)
+@pytest.mark.parametrize(("attribute", "message"), rows("memories/values"), ids=str)
 def test_value_that_cannot_be_used_is_a_problem_and_the_default_holds(attribute: str, message: str) -> None:
     text = f"# Notes\n\n- text {{{attribute}}}"
     assert wrong(text) == [f"3: {message}"]

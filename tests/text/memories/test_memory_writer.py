@@ -1,13 +1,10 @@
 """Memories written into a text: they read back as they were given, and nothing else moves."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from contextasm.model import Document, Memory
-from contextasm.text.cleaning.clean import decode_document
+from contextasm.model import Memory
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import (
@@ -19,57 +16,13 @@ from contextasm.text.memories.writer import (
     is_value,
 )
 from contextasm.text.similarity import find_candidates, fold_text, is_same, memory_texts, similarity
-from tests.workspaces import memory_lists
+from tests.workspaces import document, memory_lists
 
 PIECES = (
-    *(
-        "[x] ",
-        "[fact] ",
-        "[a](b)",
-        "(see)",
-        "[",
-        "{a=b}",
-        '{importance=0.9 tags="x y"}',
-        "{",
-        "}",
-        "- ",
-        "* ",
-        "+ ",
-        "-",
-    ),
-    *(
-        "# ",
-        "## 2025-03-14",
-        "```",
-        "```py\n",
-        "~~~~",
-        "`",
-        "---",
-        "| a | b |",
-        "|---|",
-        "1. ",
-        "word",
-        "é",
-        "漢字",
-        '"',
-    ),
-    *(
-        "\n",
-        "\n\n",
-        "\n  ",
-        "\n- ",
-        "\n```\n",
-        "\r\n",
-        "\r",
-        " ",
-        "\t",
-        "\u3000",
-        "\x0b",
-        "\u2028",
-        "\ufeff",
-        "<!-- ",
-        "\\",
-    ),
+    *("[x] ", "[fact] ", "[a](b)", "(see)", "[", "{a=b}", '{importance=0.9 tags="x y"}', "{", "}", "- ", "* ", "+ "),
+    *("-", "# ", "## 2025-03-14", "```", "```py\n", "~~~~", "`", "---", "| a | b |", "|---|", "1. ", "word", "é"),
+    *("漢字", '"', "\n", "\n\n", "\n  ", "\n- ", "\n```\n", "\r\n", "\r", " ", "\t", "\u3000", "\x0b", "\u2028"),
+    *("\ufeff", "<!-- ", "\\"),
 )
 
 texts = (
@@ -93,9 +46,7 @@ fields = st.fixed_dictionaries(
 
 def read(text: str) -> tuple[Memory, ...]:
     """The memories of a file."""
-    found = decode_document("f.md", text.encode())
-    assert isinstance(found, Document)
-    return parse_memories(found)[0]
+    return parse_memories(document(text))[0]
 
 
 @given(
@@ -134,6 +85,7 @@ def test_the_last_heading_tells_the_day() -> None:
     assert ends_under("# a\n## 2025-03-14 Friday\n- b\n", "2025-03-14")
     assert not ends_under("## 2025-03-14\n## more\n- b\n", "2025-03-14")
     assert not ends_under("- b\n", "2025-03-14")
+    assert not ends_under("- a\n\n<!--\n## 2026-01-02\n-->\n", "2026-01-02")
 
 
 @pytest.mark.parametrize(("word", "sound"), [("fact", True), ("open question", True), ("日本", True), ("x", False)])
@@ -174,13 +126,7 @@ def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
 @given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
 def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
     text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
-    found = decode_document("f.md", text.encode())
-    assert isinstance(found, Document)
-    rough = memory_texts(found)
-    for memory in parse_memories(found)[0]:
+    rough = memory_texts(document(text))
+    for memory in read(text):
         words = fold_text(memory.text)
         assert not words or any(rough[at] == words for at in find_candidates(words, rough)), (words, rough)
-
-
-def test_a_heading_in_a_comment_is_not_the_last_of_its_file() -> None:
-    assert not ends_under("- a\n\n<!--\n## 2026-01-02\n-->\n", "2026-01-02")

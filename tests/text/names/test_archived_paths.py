@@ -1,7 +1,5 @@
 """Paths of archived files: those that they had before."""
 
-from __future__ import annotations
-
 import pytest
 
 from contextasm.text.names.dates import day_of_name

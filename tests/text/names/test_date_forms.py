@@ -1,7 +1,5 @@
 """Forms of dates in names of logs."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Small readings of text: each spelling of a day where its place allows it, and the nearest of several names."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -82,113 +82,9 @@ def test_row_35_stale_tasks_are_completed(tmp_path: Path, fields: str, is_comple
     assert memories(tmp_path)[1].status == "active"
 
 
-def test_a_memory_past_its_last_day_expires(tmp_path: Path) -> None:
-    workspace(tmp_path, f"- Over {{expires={day(1)}}}\n- Today {{expires={day(0)}}}\n")
-    apply(tmp_path)
-    assert [memory.status for memory in memories(tmp_path)] == ["expired", "active"]
-
-
-def test_tasks_need_approval(tmp_path: Path) -> None:
-    workspace(tmp_path, f"- [task] Paint the boat {{created={day(8)}}}\n")
-    apply(tmp_path, "--safe")
-    assert memories(tmp_path)[0].status == "active"
-
-
-def test_a_missing_day_is_filled_from_the_name_of_the_file(tmp_path: Path) -> None:
-    path = f"agents/a/memories/{day(8)}.md"
-    workspace(tmp_path, "- [task] Paint the boat\n- [fact] It is blue\n", path)
-    assert verbs(tmp_path) == ["complete", "fill"]
-    apply(tmp_path)
-    assert [(memory.created, memory.status) for memory in memories(tmp_path, path)] == [
-        (day(8), "completed"),
-        (day(8), "active"),
-    ]
-    assert plan(tmp_path) == []
-
-
-# --- Retired memories ------------------------------------------------------------------------------------------------
-
-
-def test_deprecated_and_superseded_memories_leave_their_file(tmp_path: Path) -> None:
-    text = (
-        "# March\r\n\r\n<!-- by hand -->\r\n* [fact] Keep\r\n- Old {id=o}\r\n"
-        "- Gone\r\n  with more {status=deprecated}\r\n+ Pinned {status=deprecated pin=true}\r\n\r\n- New {supersedes=o}"
-    )
-    workspace(tmp_path, text)
-    apply(tmp_path, "--safe")
-    left = text.replace("- Old {id=o}\r\n", "").replace("- Gone\r\n  with more {status=deprecated}\r\n", "")
-    assert (tmp_path / FILE).read_bytes().decode() == left
-    assert "> - Old {id=o}" in (tmp_path / "agents/a/memories/archive/m.md.txt").read_text()
-    assert "no memory next to it" not in inside("check", "-w", tmp_path).out
-
-
-def test_a_whole_file_is_archived_as_it_is(tmp_path: Path) -> None:
-    text = "---\ntype: fact\nstatus: superseded\n---\nOld\n"
-    fill(tmp_path, {FILE: text, "agents/a/memories/n.md": text, "agents/a/memories/archive/n.md": "other\n"})
-    apply(tmp_path, "--safe")
-    assert not (tmp_path / FILE).exists()
-    assert (tmp_path / "agents/a/memories/archive/m.md").read_text() == text
-    assert (tmp_path / "agents/a/memories/n.md").read_text() == text
-    assert (tmp_path / "agents/a/memories/archive/n.md").read_text() == "other\n"
-
-
-def test_nothing_comes_back_when_its_successor_leaves(tmp_path: Path) -> None:
-    chain = "- One {id=one}\n- Two {id=two supersedes=one}\n- Three {id=three supersedes=two}\n"
-    workspace(tmp_path, chain)
-    assert [action["targets"] for action in plan(tmp_path)] == [[f"{FILE}:2", f"{FILE}:1"]]
-    apply(tmp_path)
-    assert [memory.id for memory in memories(tmp_path)] == ["three"]
-    workspace(tmp_path, chain.replace("id=one", "id=one pin=true"))
-    assert plan(tmp_path) == []
-
-
-def test_a_stale_task_takes_along_what_it_supersedes(tmp_path: Path) -> None:
-    workspace(tmp_path, f"- Old way {{id=o}}\n- [task] New way {{supersedes=o created={day(20)}}}\n")
-    apply(tmp_path)
-    assert [(memory.text, memory.status) for memory in memories(tmp_path)] == [("New way", "completed")]
-
-
-def test_memories_that_supersede_each_other_stay(tmp_path: Path) -> None:
-    workspace(tmp_path, "- One {id=one supersedes=two}\n- Two {id=two supersedes=one}\n- Me {id=me supersedes=me}\n")
-    assert plan(tmp_path) == []
-
-
 # --- Duplicates ------------------------------------------------------------------------------------------------------
 
 LONG = "The foghorn is lowered from 9 to 4 decibels above speech and muffled in the lamp room"
-
-
-def test_duplicates_are_reinforced_into_one(tmp_path: Path) -> None:
-    old = f"- {LONG} {{created={day(9)} importance=0.4 tags=a}}"
-    new = f"- [decision] {LONG}. {{created={day(3)} importance=0.9 tags=b,a key=horn}}"
-    workspace(tmp_path, f"{old}\n{new}\n")
-    (action,) = plan(tmp_path)
-    assert (action["verb"], action["needs_approval"]) == ("reinforce", False)
-    apply(tmp_path, "--safe")
-    (memory,) = memories(tmp_path)
-    assert memory == memory._replace(
-        text=LONG, type="decision", created=day(9), accessed=day(3), importance=0.9, tags=("a", "b"), key="horn"
-    )
-    assert new in (tmp_path / "agents/a/memories/archive/m.md.txt").read_text()
-    assert plan(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        LONG.replace("9", "8"),
-        LONG.replace("is lowered", "is not lowered"),
-        LONG + " {private=true}",
-        LONG + f" {{expires={day(-9)}}}",
-        LONG + " {key=other}",
-        "[task] " + LONG + f" {{created={day(0)}}}",
-        LONG + " and in the engine room below",
-    ],
-)
-def test_memories_that_one_could_not_keep_stay_apart(tmp_path: Path, other: str) -> None:
-    workspace(tmp_path, f"- [fact] {LONG} {{key=horn created={day(3)}}}\n- {other}\n")
-    assert "reinforce" not in verbs(tmp_path)
-    assert len(memories(tmp_path)) == 2
 
 
 def test_thousands_of_equal_memories_become_one(tmp_path: Path) -> None:
@@ -215,13 +111,6 @@ def test_classes_of_equal_memories_are_listed_once() -> None:
     assert names == {"0", "400"}
     assert [[*similar.alike(name)] for name in ("0", "400")] == [["0", "400"], ["400", "0"]]
     assert [id_ for name in ("0", "400") for id_ in similar.members(name)] == [str(at) for at in range(800)]
-
-
-def test_row_100_a_pinned_memory_is_never_moved(tmp_path: Path) -> None:
-    """Row 100: of two duplicates the pinned one stays, and of two pinned ones both do."""
-    workspace(tmp_path, f"- {LONG} {{created={day(9)}}}\n- {LONG}! {{pin=true}}\n- {LONG}. {{pin=true}}\n")
-    apply(tmp_path)
-    assert [memory.text for memory in memories(tmp_path)] == [f"{LONG}!", f"{LONG}."]
 
 
 def test_secrets_and_hidden_characters_keep_a_memory_from_merging(tmp_path: Path) -> None:
@@ -269,23 +158,6 @@ def test_row_36_only_above_20_active_memories(tmp_path: Path) -> None:
     assert plan(tmp_path) == []
 
 
-def test_row_37_members_point_to_one_memory_and_it_to_them(tmp_path: Path) -> None:
-    """Row 37: importance = min(max + .1, 1); members keep a pointer, and none is deleted."""
-    alike = [f"{text} {{importance=0.{n} tags=t{n}}}" for n, text in enumerate(ALIKE, 6)]
-    text = many(24, []) + "".join(f"- {line}\n" for line in alike)
-    workspace(tmp_path, text)
-    assert [action["needs_approval"] for action in plan(tmp_path)] == [True]
-    apply(tmp_path)
-    *_, one, two, three, new = memories(tmp_path)
-    assert {memory.status for memory in (one, two, three)} == {"consolidated"}
-    assert {memory.superseded_by for memory in (one, two, three)} == {new.id}
-    assert {*new.supersedes} == {one.id, two.id, three.id}
-    assert (new.importance, new.status, {*new.tags}) == (0.9, "active", {"t6", "t7", "t8"})
-    assert [memory.text for memory in (one, two, three)] == [line.partition(" {")[0] for line in alike]
-    assert plan(tmp_path) == []
-    assert "harbor master" in inside("build", "-w", tmp_path, "-a", "a", "--topic", "harbor master").out
-
-
 # --- Conflicts, hygiene ----------------------------------------------------------------------------------------------
 
 
@@ -313,25 +185,6 @@ def test_row_120_one_action_for_each_fault_and_no_change(tmp_path: Path) -> None
     fill(tmp_path, files)
     assert sorted(verbs(tmp_path)) == ["archive", "complete", "expire", "fill", "reinforce", "settle"]
     assert {path: (tmp_path / path).read_text() for path in files} == files
-
-
-def test_row_121_only_chosen_actions_are_applied(tmp_path: Path) -> None:
-    """Row 121: the others stay, and a second run with the same ids changes nothing."""
-    workspace(tmp_path, f"- [task] Old {{created={day(40)}}}\n- [task] Older {{created={day(50)}}}\n")
-    _, older = plan(tmp_path)
-    words = ("tidy", "-w", tmp_path, "--date", str(DAY), "--apply", str(older["id"]))
-    assert inside(*words).code == 0
-    assert [memory.status for memory in memories(tmp_path)] == ["active", "completed"]
-    content = (tmp_path / FILE).read_bytes()
-    inside(*words)
-    assert (tmp_path / FILE).read_bytes() == content
-
-
-def test_the_managed_block_and_comments_are_never_taken_along(tmp_path: Path) -> None:
-    text = "- Old {status=deprecated}\n- Odd\n<!-- a note\nof two lines -->\n  {status=deprecated}\n"
-    workspace(tmp_path, text)
-    apply(tmp_path)
-    assert (tmp_path / FILE).read_text() == text.partition("\n")[2]
 
 
 def test_the_sample_a_year_on(tmp_path: Path) -> None:

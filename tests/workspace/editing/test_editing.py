@@ -15,7 +15,7 @@ import pytest
 from contextasm.model import Document
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
-from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, refused, shell, start
+from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside, shell, start
 
 DAY = ("--date", "2025-03-14")
 LIST = "agents/a/memories/2025-03.md"
@@ -48,25 +48,6 @@ def texts(file: Path) -> list[str]:
     return [each.text for each in own]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"", b"b\n"),
-        (b"a", b"a\n\nb\n"),
-        (b"a\n", b"a\n\nb\n"),
-        (b"a\n\n", b"a\n\nb\n"),
-        (b"a\n  ", b"a\n  \nb\n"),
-        (b"a\r\nc\r\n", b"a\r\nc\r\n\r\nb\r\n"),
-        (b"\xef\xbb\xbfa", b"\xef\xbb\xbfa\n\nb\n"),
-        ("\ufeffa\n".encode("utf-16-be"), "\ufeffa\n\nb\n".encode("utf-16-be")),
-    ],
-)
-def test_row_23_daily_append(tmp_path: Path, old: bytes, new: bytes) -> None:
-    fill(tmp_path, {LOG: old})
-    assert inside("log", "b", *DAY, "-w", tmp_path).out == ("appended to " if old else "made ") + LOG + "\n"
-    assert (tmp_path / LOG).read_bytes() == new
-
-
 def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
     fill(tmp_path, {"teams/q1/GOALS.md": "Goals.\n"})
     assert inside("log", "An entry", *DAY, "-w", tmp_path).out == f"made {LOG}\n"
@@ -77,38 +58,11 @@ def test_a_log_is_made_and_the_build_shows_it(tmp_path: Path) -> None:
     assert "An entry\n" in inside("build", *DAY, "-w", tmp_path).out
 
 
-def test_a_log_that_is_no_text_is_left_alone(tmp_path: Path) -> None:
-    fill(tmp_path / "w", {LOG: b"caf\xe9"})
-    refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), LOG, "byte 3")
-    assert (tmp_path / "w" / LOG).read_bytes() == b"caf\xe9"
-    (tmp_path / "w" / LOG).unlink()
-    (tmp_path / "w" / LOG).symlink_to(tmp_path / "outside")
-    refused(inside("log", "b", *DAY, "-w", tmp_path / "w"), "leads out")
-    refused(inside("log", " \n", *DAY, "-w", tmp_path / "w"), "is empty")
-    assert not (tmp_path / "outside").exists()
-
-
 MEMORIES = {
     LIST: "- Shown of old {importance=0.4 id=m1}\r\n- Archived {status=archived}\r\n" + "- Shown, and equal\r\n" * 2,
     "agents/a/memories/one.md": "---\ntype: fact\naccessed: 2025-03-01\n---\nA file that is one memory\n",
     "agents/a/memories/later.md": "- From days to come {accessed=2026-01-01}\n",
 }
-
-
-def test_row_38_touch(tmp_path: Path) -> None:
-    fill(tmp_path, MEMORIES)
-    plain = inside("build", *DAY, "-w", tmp_path).out
-    assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == MEMORIES
-    assert not (tmp_path / ".ctxasm").exists()
-    assert inside("build", *DAY, "--touch", "-w", tmp_path).out == plain
-    day = "accessed=2025-03-14"
-    assert {path: (tmp_path / path).read_bytes().decode() for path in MEMORIES} == {
-        LIST: f"- Shown of old {{importance=0.4 id=m1 {day}}}\r\n- Archived {{status=archived}}\r\n"
-        + f"- Shown, and equal {{{day}}}\r\n" * 2,
-        "agents/a/memories/one.md": "---\ntype: fact\naccessed: 2025-03-14\n---\nA file that is one memory\n",
-        "agents/a/memories/later.md": MEMORIES["agents/a/memories/later.md"],
-    }
-    assert inside("build", *DAY, "-w", tmp_path).out == plain
 
 
 @pytest.mark.parametrize("closed", [".", "agents/a/memories"])
@@ -125,14 +79,6 @@ def test_touch_that_cant_be_done_is_refused_before_anything_is_written(tmp_path:
     assert not [*tmp_path.glob(".ctxasm/records/*")]
 
 
-def test_touch_leaves_alone_what_was_not_shown(tmp_path: Path) -> None:
-    fill(tmp_path, {LIST: "".join(f"- Memory {n} {{created=2025-03-0{n}}}\n" for n in range(1, 8))})
-    inside("build", *DAY, "--touch", "-w", tmp_path)
-    lines = (tmp_path / LIST).read_text().splitlines()
-    assert ["accessed" in line for line in lines] == [False] * 2 + [True] * 5
-    refused(inside("build", "--touch", "--check", "-o", "x", "-w", tmp_path), "--touch", "--check")
-
-
 def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
     fill(tmp_path, {LIST: "- The one that is meant\n"})
     name = json.loads(inside("explain", "--json", *DAY, "-w", tmp_path).out)["decisions"][-1]["fragment"]
@@ -143,13 +89,6 @@ def test_an_id_stays_whatever_is_added_around_it(tmp_path: Path) -> None:
     assert shown.out.endswith("\n\nThe one that is meant\n")
     data = json.loads(inside("show", name, "--json", "-w", tmp_path).out)["memories"][0]
     assert (data["path"], data["line"], data["text"], data["tags"]) == (LIST, 4, "The one that is meant", [])
-
-
-def test_an_id_that_is_not_there_is_refused_with_the_nearest(tmp_path: Path) -> None:
-    fill(tmp_path, {LIST: "- a {id=lamp-order}\n", "teams/q1/memories/x.md": "- b {id=lamp-colour}\n"})
-    for command in ("show", "edit"):
-        refused(inside(command, "lamp-ordr", "-w", tmp_path), "no memory has the id lamp-ordr", "mean lamp-order?")
-        refused(inside(command, "lamp-order", "-t", "q1", "-w", tmp_path), "did you mean lamp-colour?")
 
 
 def _editor(folder: Path, name: str) -> Path:
@@ -177,21 +116,6 @@ def test_edit_opens_the_line(tmp_path: Path, editor: str, given: str) -> None:
     assert (tmp_path / "given").read_text() == f"--wait {given.format(file=tmp_path.resolve() / LIST)}\n"
 
 
-@pytest.mark.parametrize(
-    ("editor", "what"),
-    [
-        ("", "set VISUAL or EDITOR"),
-        ("no-such-editor", "can't be started"),
-        ("false", "ended with exit code 1"),
-        ("'", "quotes"),
-    ],
-)
-def test_an_editor_that_does_not_work_is_named(tmp_path: Path, editor: str, what: str) -> None:
-    fill(tmp_path, {LIST: "- a {id=m1}\n", "teams/q1/memories/x.md": "- b {id=m1}\n"})
-    refused(inside("edit", "m1", "-a", "a", "-w", tmp_path, env={"EDITOR": editor}), what)
-    refused(inside("edit", "m1", "-w", tmp_path, env={"EDITOR": editor}), "teams/q1/memories/x.md:1", "-a or -t")
-
-
 def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -200,12 +124,6 @@ def test_the_home_folder_in_the_name_of_the_editor_is_expanded(tmp_path: Path) -
     folder = fill(tmp_path / "w", {LIST: "- One {id=m1}\n"})
     assert inside("edit", "m1", "-w", folder, env={"EDITOR": "~/ed", "HOME": str(home)}).code == 0
     assert (tmp_path / "out").read_text() == "edited\n"
-
-
-def test_log_entry_between_rules_is_shown(tmp_path: Path) -> None:
-    fill(tmp_path, {})
-    assert inside("log", "-", *DAY, "-w", tmp_path, stdin="---\nplan: pears\n---\nDone.").code == 0
-    assert "plan: pears" in inside("build", *DAY, "-w", tmp_path).out
 
 
 @pytest.mark.parametrize("words", [("remember", "b"), ("log", "b"), ("task", "push", "b", "--json")])

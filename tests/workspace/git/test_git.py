@@ -205,13 +205,6 @@ def test_merge_conflict_in_the_index_is_one_line(root: Path) -> None:
     refused(inside("check", "-w", root, "--staged"), f"{KNOWLEDGE}: has a merge conflict in the index")
 
 
-def test_staged_without_a_repository_is_one_line(tmp_path: Path) -> None:
-    fill(tmp_path, {"ctxasm.yaml": "date: 2025-03-14\n"})
-    refused(
-        inside("check", "-w", tmp_path, "--staged"), "--staged: ", "is not in a git repository", "leave --staged out"
-    )
-
-
 def test_linked_folder_that_leads_out_is_told_below_two_stars(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

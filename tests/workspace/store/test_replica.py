@@ -1,4 +1,4 @@
-"""The mirror: whatever happens, after a pull it holds what the role may see, no more and no less."""
+"""The replica: whatever happens, after a pull it holds what the role may see, no more and no less."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def pulled(database: Database, root: Path, role: str = "luna") -> list[str]:
 
 
 def texts(root: Path) -> list[str]:
-    """The memories of the mirror, each as its page has it without its fields."""
+    """The memories of the replica, each as its page has it without its fields."""
     return sorted(line.partition(" {")[0] for text in replicated(root).values() for line in text.splitlines())
 
 
@@ -295,15 +295,15 @@ def test_a_pull_that_is_killed_before_it_saves_is_made_up_for(database: Database
     assert pulled(database, tmp_path) == []
 
 
-@pytest.mark.parametrize("home_is_new", [False, True])
+@pytest.mark.parametrize("owner_is_new", [False, True])
 def test_a_first_replica_that_is_not_whole_is_not_read(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home_is_new: bool
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner_is_new: bool
 ) -> None:
     for month in (1, 2, 3):
         database.add(f"lantern {month}", created=f"'2025-0{month}-05'")
-    homes = ("teams/q1", "teams/other")
-    if home_is_new:
-        database.overlay(tmp_path, owners=homes[1:]).pull()
+    owners = ("teams/q1", "teams/other")
+    if owner_is_new:
+        database.overlay(tmp_path, owners=owners[1:]).pull()
     write_page, written = replica_files.write_page, list[Path]()
 
     def write_one(path: Path, text: str) -> bool:
@@ -312,20 +312,20 @@ def test_a_first_replica_that_is_not_whole_is_not_read(
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         return write_page(path, text)
 
-    overlay = database.overlay(tmp_path, owners=homes)
+    overlay = database.overlay(tmp_path, owners=owners)
     with monkeypatch.context() as patch:
         patch.setattr(replica, "write_page", write_one)
         problem = overlay.refresh()[0]
     assert (problem.code, len(replicated(tmp_path))) == ("store-unwritable", 1)
     assert "No space left on device" in problem.message
-    assert ("lacks teams/q1" if home_is_new else "no memories are read") in problem.message
+    assert ("lacks teams/q1" if owner_is_new else "no memories are read") in problem.message
     assert [*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")] == []
     overlay.pull()
     assert len([*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")]) == 3
 
 
-@pytest.mark.parametrize("before", ["nothing", "the mirror of another role"])
-def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_mirror(
+@pytest.mark.parametrize("before", ["nothing", "the replica of another role"])
+def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_replica(
     database: Database, tmp_path: Path, before: str
 ) -> None:
     for month in (1, 2):
@@ -380,12 +380,12 @@ def test_a_folder_beside_the_pages_stays_and_stops_no_pull(database: Database, t
     assert folder.is_dir()
 
 
-@pytest.mark.parametrize("home", [TEAM, "teams/other"])
-def test_nothing_is_removed_through_a_link_in_place_of_a_home(database: Database, tmp_path: Path, home: str) -> None:
+@pytest.mark.parametrize("owner", [TEAM, "teams/other"])
+def test_nothing_is_removed_through_a_link_in_place_of_an_owner(database: Database, tmp_path: Path, owner: str) -> None:
     mine = tmp_path / "elsewhere/mine.md"
     mine.parent.mkdir()
     mine.write_text("mine")
-    place = tmp_path / "ws/.ctxasm/store" / home / "memories"
+    place = tmp_path / "ws/.ctxasm/store" / owner / "memories"
     place.parent.mkdir(parents=True)
     place.symlink_to(mine.parent)
     with suppress(ContextasmError):
@@ -413,7 +413,7 @@ def test_a_pull_that_waited_for_another_one_asks_nothing(
 
 
 @pytest.mark.parametrize("forged", [False, True])
-def test_a_page_that_is_damaged_and_has_no_row_any_more_leaves_the_mirror(
+def test_a_page_that_is_damaged_and_has_no_row_any_more_leaves_the_replica(
     database: Database, tmp_path: Path, forged: bool
 ) -> None:
     database.add("one", created="'2025-01-05'")
@@ -466,10 +466,10 @@ def test_a_replica_that_can_not_be_changed_is_a_problem_and_no_error(
 
 def odd_state(checked: str = "1", snapshot: str = "1", stamp: str = "1") -> str:
     """A state with numbers of other sizes."""
-    home = f'{{"snapshot": {snapshot}, "writes": true, "number": 1, "pages": {{"a.md": [1, 1, 1, {stamp}]}}}}'
+    owner = f'{{"snapshot": {snapshot}, "writes": true, "number": 1, "pages": {{"a.md": [1, 1, 1, {stamp}]}}}}'
     return (
         f'{{"schema": "ctxasm.store-replica/1", "access": "a", "source": "s", "checked": {checked},'
-        f' "owners": {{"{TEAM}": {home}}}, "begun": {{}}}}'
+        f' "owners": {{"{TEAM}": {owner}}}, "begun": {{}}}}'
     )
 
 
@@ -525,7 +525,7 @@ def test_a_replica_that_others_can_read_is_closed_to_them(database: Database, tm
 
 @pytest.mark.parametrize("file", ["state.json", f"{TEAM}/memories/2025-03.000000.luna.md"])
 @pytest.mark.parametrize("kind", ["link", "link to nothing", "pipe"])
-def test_nothing_is_written_through_a_file_of_the_mirror(
+def test_nothing_is_written_through_a_file_of_the_replica(
     database: Database, tmp_path: Path, file: str, kind: str
 ) -> None:
     database.add("one")
@@ -552,11 +552,11 @@ def test_a_pull_that_breaks_is_gone_on_with_and_not_read_before(
         database.add(f"old {month}", id=f"'m-{month}'", created=f"'2025-0{month}-01'")
     fetched: list[str] = []
 
-    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
+    def fetch(session: Session, owner: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
         if len(fetched) == 3:
             raise ContextasmError("store", "the line broke", "try again")
         fetched.extend(page for _, page in batch)
-        return page_texts(session, home, batch)
+        return page_texts(session, owner, batch)
 
     monkeypatch.setattr(replica, "_BATCH_PAGES", 1)
     monkeypatch.setattr(replica, "page_texts", fetch)
@@ -610,7 +610,7 @@ def test_law_pulls_that_break_anywhere_lead_to_the_replica_that_one_pull_makes(
     assert len(replicated(tmp_path / "new")) > 6
 
 
-def test_a_home_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
+def test_an_owner_that_is_new_is_gone_on_with_and_the_others_are_read_meanwhile(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/other', true)")
@@ -645,9 +645,9 @@ def test_pages_are_fetched_by_their_bytes(database: Database, tmp_path: Path, mo
         database.add("é" * (size // 2), created=f"'2025-0{month}-01'")
     batches: list[list[str]] = []
 
-    def fetch(session: Session, home: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
+    def fetch(session: Session, owner: str, batch: Sequence[tuple[str, str]]) -> Mapping[Any, str]:
         batches.append([page[6] for _, page in batch])
-        return page_texts(session, home, batch)
+        return page_texts(session, owner, batch)
 
     monkeypatch.setattr(replica, "_BATCH_BYTES", 100)
     monkeypatch.setattr(replica, "page_texts", fetch)
@@ -724,7 +724,7 @@ def test_no_index_has_a_text_of_a_page_that_can_not_be_removed(
         "UPDATE ctxasm.memory SET text = 'something else' WHERE id LIKE '%-secret'",
     ],
 )
-def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: Path, statement: str) -> None:
+def test_no_index_has_a_text_that_left_the_replica(database: Database, searched: Path, statement: str) -> None:
     database.run(statement, role="luna")
     assert database.ctxasm(searched, "store", "pull").code == 0
     assert not any(b"xylophone" in path.read_bytes() for path in indexed(searched))
@@ -734,7 +734,7 @@ def test_no_index_has_a_text_that_left_the_mirror(database: Database, searched: 
 
 
 @pytest.mark.parametrize("way", ["right", "settings", "person", "damage"])
-def test_no_index_has_a_text_of_a_home_that_left_the_mirror(database: Database, searched: Path, way: str) -> None:
+def test_no_index_has_a_text_of_an_owner_that_left_the_replica(database: Database, searched: Path, way: str) -> None:
     role = "luna"
     if way == "right":
         database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
@@ -760,7 +760,7 @@ def test_an_index_stays_as_long_as_nothing_is_taken_away(database: Database, sea
     assert indexed(searched) == before
 
 
-def test_a_role_that_loses_a_home_loses_its_mirror(database: Database, tmp_path: Path) -> None:
+def test_a_role_that_loses_an_owner_loses_its_replica(database: Database, tmp_path: Path) -> None:
     database.add("one")
     pulled(database, tmp_path)
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
@@ -819,7 +819,7 @@ def test_a_role_that_the_environment_names_gets_a_replica_of_its_own_rights(
         assert texts(tmp_path) == [f"- [note] {text}" for text in expected]
 
 
-def test_a_home_that_is_new_in_the_settings_is_pulled_though_the_replica_is_young(
+def test_an_owner_that_is_new_in_the_settings_is_pulled_though_the_replica_is_young(
     database: Database, tmp_path: Path
 ) -> None:
     database.add("one")
@@ -838,7 +838,7 @@ def test_a_snapshot_in_the_future_is_not_built_upon(database: Database, tmp_path
 
 
 def shift_snapshot(database: Database, root: Path, by: int) -> None:
-    """Let the state of the mirror have seen all transactions of now, and so many more."""
+    """Let the state of the replica have seen all transactions of now, and so many more."""
     path = root / ".ctxasm/store/state.json"
     state = json.loads(path.read_text())
     ((now,),) = database.run("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
@@ -867,7 +867,7 @@ def test_a_state_of_another_server_history_or_role_is_not_built_upon(
     assert pulled(database, tmp_path) == [f"{TEAM}/memories/2025-03.000000.luna.md"]
 
 
-def test_a_home_that_the_settings_no_longer_name_leaves_the_mirror(database: Database, tmp_path: Path) -> None:
+def test_an_owner_that_the_settings_no_longer_name_leaves_the_replica(database: Database, tmp_path: Path) -> None:
     database.add("one")
     pulled(database, tmp_path)
     database.overlay(tmp_path, owners=("teams/other",)).pull()

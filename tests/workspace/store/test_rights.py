@@ -32,9 +32,9 @@ def filled(database: Database) -> Database:
     return database
 
 
-def read(database: Database, role: str, home: str = TEAM) -> list[str]:
-    """The texts that a role sees in a home."""
-    statement = f"SELECT text FROM ctxasm.memory WHERE owner = '{home}' ORDER BY seq"
+def read(database: Database, role: str, owner: str = TEAM) -> list[str]:
+    """The texts of an owner that a role sees."""
+    statement = f"SELECT text FROM ctxasm.memory WHERE owner = '{owner}' ORDER BY seq"
     return [text for (text,) in database.run(statement, role=role)]
 
 
@@ -61,14 +61,14 @@ def test_who_reads_what(filled: Database, role: str, seen: list[str]) -> None:
 
 DENIED = "InsufficientPrivilege"
 
-INSERT = "INSERT INTO ctxasm.memory (owner, id, text) VALUES ('{home}', 'new', 'x') RETURNING id"
+INSERT = "INSERT INTO ctxasm.memory (owner, id, text) VALUES ('{owner}', 'new', 'x') RETURNING id"
 UPDATE = "UPDATE ctxasm.memory SET importance = 1 WHERE id LIKE '%-{id}' RETURNING id"
 MATRIX = [
-    ("luna", INSERT.format(home=TEAM), "1"),
-    ("kenji", INSERT.format(home=TEAM), "1"),
-    ("reader", INSERT.format(home=TEAM), DENIED),
-    ("outsider", INSERT.format(home=TEAM), DENIED),
-    ("luna", INSERT.format(home="teams/other"), DENIED),
+    ("luna", INSERT.format(owner=TEAM), "1"),
+    ("kenji", INSERT.format(owner=TEAM), "1"),
+    ("reader", INSERT.format(owner=TEAM), DENIED),
+    ("outsider", INSERT.format(owner=TEAM), DENIED),
+    ("luna", INSERT.format(owner="teams/other"), DENIED),
     ("luna", UPDATE.format(id="open"), "1"),
     ("kenji", UPDATE.format(id="open"), "1"),
     ("reader", UPDATE.format(id="open"), "0"),
@@ -353,18 +353,18 @@ def test_restored_rows_get_new_transaction_numbers(filled: Database) -> None:
     assert read(filled, "luna") == ["open", "mine"]
 
 
-def test_a_home_in_letters_of_any_script_is_one_in_every_locale(database: Database) -> None:
+def test_an_owner_in_letters_of_any_script_is_one_in_every_locale(database: Database) -> None:
     name = f"{database.name}_c"
     database.server.run(f"CREATE DATABASE {name} TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING 'UTF8'")
     plain = Database(database.server, name)
     migrate_store(plain.config("postgres"))
-    for home in ("teams/équipe", "agents/日本", "teams/q-1_x.y"):
-        assert is_name(home.partition("/")[2])
-        plain.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{home}', true)")
-        plain.add("text", owner=f"'{home}'")
-    for home in ("teams/", "teams/.x", "teams/a b", "teams/a/b", "teams/a:b", "homes/a", "teams/a\u200b"):
-        assert not is_name(home.partition("/")[2]) or not home.startswith("teams")
-        plain.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{home}', true)")
+    for owner in ("teams/équipe", "agents/日本", "teams/q-1_x.y"):
+        assert is_name(owner.partition("/")[2])
+        plain.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{owner}', true)")
+        plain.add("text", owner=f"'{owner}'")
+    for owner in ("teams/", "teams/.x", "teams/a b", "teams/a/b", "teams/a:b", "owners/a", "teams/a\u200b"):
+        assert not is_name(owner.partition("/")[2]) or not owner.startswith("teams")
+        plain.run(f"INSERT INTO ctxasm.member VALUES ('luna', '{owner}', true)")
         with pytest.raises(errors.CheckViolation):
-            plain.add("text", owner=f"'{home}'")
+            plain.add("text", owner=f"'{owner}'")
     database.server.run(f"DROP DATABASE {name}")

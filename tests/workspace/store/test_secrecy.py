@@ -38,7 +38,7 @@ GUESSES = [
 
 @pytest.fixture
 def secrets(database: Database) -> Database:
-    """A home with open memories and a private one of luna's, and one of whom nobody else is a member, with samples."""
+    """An owner with open memories and a private one of luna's, and one that has no other member, with samples."""
     database.run("INSERT INTO ctxasm.member VALUES ('luna', 'teams/4-m-other', true)")
     for number in range(20):
         database.add(f"open {number}", id=f"'m-{number}'")

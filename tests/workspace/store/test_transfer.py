@@ -290,10 +290,10 @@ def test_no_pull_comes_between_the_pages_of_an_export(
 
 
 @pytest.mark.parametrize("words", [(), ("teams/other",)])
-def test_a_home_that_the_role_may_not_read_is_not_exported(
+def test_an_owner_that_the_role_may_not_read_is_not_exported(
     database: Database, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    root = database.workspace(tmp_path / "ws", homes=f"{TEAM}, teams/other")
+    root = database.workspace(tmp_path / "ws", owners=f"{TEAM}, teams/other")
     database.add("one")
     result = database.ctxasm(root, "store", "export", *words, "--to", tmp_path / "out")
     assert (result.code, result.out) == (2, "")

@@ -1,4 +1,4 @@
-"""Writing: `remember` in a home of the store, by the real command, and what two writers do to each other."""
+"""Writing: `remember` for an owner in the store, by the real command, and what two writers do to each other."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_touch_sets_the_day_of_what_is_shown(database: Database, root: Path) -> 
 
 
 @pytest.mark.parametrize("words", [("edit", "1-a"), ("remember", "--file", f"{TEAM}/memories/x.md", "text")])
-def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[str, ...]) -> None:
+def test_the_replica_is_not_edited(database: Database, root: Path, words: tuple[str, ...]) -> None:
     database.add("one", id="'a'")
     result = database.ctxasm(root, *words, EDITOR="false")
     assert result.code == 2
@@ -135,7 +135,7 @@ def test_the_mirror_is_not_edited(database: Database, root: Path, words: tuple[s
     assert list(root.glob(f"{TEAM}/memories/*")) == []
 
 
-def test_owners_that_are_no_homes_keep_their_files(database: Database, root: Path) -> None:
+def test_owners_outside_the_store_keep_their_files(database: Database, root: Path) -> None:
     result = database.ctxasm(root, "remember", "-a", "luna", "my own")
     assert result.out.endswith(" agents/luna/memories/2025-03.md:1\n")
     assert (root / "agents/luna/memories/2025-03.md").read_text().startswith("- [note] my own")
@@ -180,7 +180,7 @@ def test_a_role_that_only_reads_touches_nothing_and_is_told(database: Database, 
 
 def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> None:
     database.add("one", id="'a'")
-    waits = {"PGOPTIONS": "-c lock_timeout=50ms"}  # They may name another role, so a mirror is for one value of them.
+    waits = {"PGOPTIONS": "-c lock_timeout=50ms"}  # They may name another role, so a replica is for one value of them.
     assert database.ctxasm(root, "search", "-t", "q1", "one", **waits).code == 0
     holder = database.server.connect(database.name, "postgres")
     holder.cursor().execute("LOCK TABLE ctxasm.memory")
