@@ -103,19 +103,17 @@ def inspect(
     prepared, error = _prepare(options, process, workspace.folder, complete_agents)
     outputs = _usable_outputs(workspace.folder)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder, outputs))
-    built_agents = _selected_owners(complete_agents, "agents", selected)
-    built_teams = _selected_owners(teams if options.team is None else (options.team,), "teams", selected) or ("",)
-    contexts = tuple(_contexts_of_owners(workspace, prepared, process, built_agents, built_teams)) if prepared else ()
-    # A rule may include a file that no layer reads, and instructions import files of any name.
-    paths = sorted({*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)})
-    results = {path: workspace.read(path) for path in paths}
+    named_teams = teams if options.team is None else (options.team,)
+    owners = [_selected_owners(complete_agents, "agents", selected), _selected_owners(named_teams, "teams", selected)]
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
+    paths = {*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)}
+    results = {path: workspace.read(path) for path in sorted(paths)}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
-    memory_paths = _memory_paths(workspace, layers)
     return Inspection(
         workspace=workspace,
         documents=documents,
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
-        memories={path: parse_memories(document) for path, document in documents.items() if path in memory_paths},
+        memories=_memories(workspace, layers, documents),
         logs=_log_forms(workspace, layers),
         agents=agents,
         teams=teams,
@@ -166,14 +164,20 @@ def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
 
 
 def _paths_of_builds(contexts: Iterable[Context]) -> set[str]:
-    """The files that builds show, and files that they read from any place, such as imported instructions."""
+    """The files that builds show, and files that they read from any place, such as imported instructions.
+
+    A rule may include a file that no layer reads, and instructions import files of any name.
+    """
     shown = {decision.path for context in contexts for decision in context.decisions if decision.kept}
     return shown | {document.path for context in contexts for document in context.documents}
 
 
-def _memory_paths(workspace: Workspace, layers: Iterable[Layer]) -> set[str]:
+def _memories(
+    workspace: Workspace, layers: Iterable[Layer], documents: Mapping[str, Document]
+) -> Mapping[str, tuple[tuple[Memory, ...], tuple[Problem, ...]]]:
     holding = [layer for layer in layers if any(source.holds_memories for source in layer.query.traits)]
-    return {path for pattern in (*MEMORY_FILES, *layer_patterns(holding)) for path in workspace.list(pattern)}
+    paths = {path for pattern in (*MEMORY_FILES, *layer_patterns(holding)) for path in workspace.list(pattern)}
+    return {path: parse_memories(document) for path, document in documents.items() if path in paths}
 
 
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
@@ -219,7 +223,7 @@ def _contexts_of_owners(
 ) -> Iterable[Context]:
     profile, request = prepared.build.profile, prepared.build.request
     agents = agents if uses_placeholder(profile, "agent") else ("",)
-    teams = teams if uses_placeholder(profile, "team") else ("",)
+    teams = (teams or ("",)) if uses_placeholder(profile, "team") else ("",)
     rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
         build = prepared.in_full._replace(

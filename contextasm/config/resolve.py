@@ -79,8 +79,7 @@ def prepare_build(
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
     config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
     settings_file = load_settings_file(config)
-    settings = _typed_settings(options, process, settings_file, workspace, targets)
-    settings, detected = with_detected_profile(settings, settings_file, workspace)
+    settings, detected = _typed_settings(options, process, settings_file, workspace, targets)
     reader = ProfileReader(settings_file, workspace, process)
     whole = stored_profile or reader.resolve(settings)
     store = attach_store(workspace, settings_file, process, offline=options.offline)
@@ -93,12 +92,7 @@ def prepare_build(
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, workspace, recording, process.environment)
     rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
-    build = Build(
-        workspace=recording,
-        profile=profile,
-        request=request,
-        counter=counter,
-        rules=rules,
+    build = Build(recording, profile, request, counter, rules)._replace(
         semantics=semantic_similarity(settings_file, settings, options.topic or "", workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(workspace, process),
@@ -116,13 +110,15 @@ def _typed_settings(
     settings_file: YamlMapping,
     workspace: Folder,
     targets: Sequence[OutputFile],
-) -> dict[str, Setting]:
+) -> tuple[dict[str, Setting], str]:
+    """The settings, and the words that report the profile of a folder without settings."""
     shared_by = ""
     if targets:
         from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
 
         shared_by = sharing_option(settings_file, workspace.root, targets)
-    return resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
+    settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
+    return with_detected_profile(settings, settings_file, workspace)
 
 
 def _settle(

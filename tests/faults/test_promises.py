@@ -26,6 +26,23 @@ def test_links_that_lead_to_a_folder_above_end(tmp_path: Path) -> None:
         assert inside(command, "-a", "a", *TODAY, cwd=tmp_path).code in {0, 1}
 
 
+@pytest.mark.parametrize("pattern", ["../*.md", "/etc/passwd", "a/../../x.md", "~/x.md"])
+@pytest.mark.parametrize("where", ["layer", "rule"])
+def test_paths_of_layers_and_rules_stay_inside(tmp_path: Path, where: str, pattern: str) -> None:
+    """P12: refused, or nothing is found; never read."""
+    root = fill(tmp_path / "w", {})
+    (tmp_path / "x.md").write_text("SECRET")
+    if where == "layer":
+        profile = f"extends: default\nlayers:\n  - {{id: X, heading: X, source: document, path: '{pattern}'}}\n"
+        done = inside("build", "-p", "./p.yaml", cwd=fill(root, {"p.yaml": profile}))
+    else:
+        rule = f"- name: r\n  when: []\n  then:\n    include: ['{pattern}']\n"
+        done = inside("build", cwd=fill(root, {"rules/r.yaml": rule}))
+    assert "SECRET" not in done.out + done.err
+    assert "root:" not in done.out
+    assert done.code in {0, 2}
+
+
 def test_very_long_pattern_is_refused(tmp_path: Path) -> None:
     """P18: to compile it would take minutes."""
     profile = f"extends: default\nlayers:\n  - {{id: X, heading: X, source: document, path: '{'[a-' * 9000}'}}\n"

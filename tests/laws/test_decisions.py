@@ -11,17 +11,7 @@ from contextasm.rendering.formats import MARKER
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of, unmarked
-from tests.workspaces import (
-    Content,
-    Files,
-    budgets,
-    build,
-    counters,
-    profiles,
-    request,
-    topics,
-    workspaces,
-)
+from tests.workspaces import Content, Files, budgets, build, counters, profiles, request, topics, workspaces
 
 
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)

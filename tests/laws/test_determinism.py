@@ -17,16 +17,7 @@ from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
-from tests.workspaces import (
-    Content,
-    budgets,
-    build,
-    counters,
-    profiles,
-    request,
-    topics,
-    workspaces,
-)
+from tests.workspaces import Content, budgets, build, counters, profiles, request, topics, workspaces
 
 
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics, seed=st.integers(0, 99))

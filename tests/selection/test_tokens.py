@@ -145,22 +145,8 @@ def test_blocks_of_a_text_add_up_to_its_count(name: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(tokens, "_BLOCK", 3)
     random = Random(11)
     atoms = [
-        "word",
-        "Ab",
-        "it's",
-        " ",
-        "  ",
-        "\n",
-        "\n\n",
-        " \n",
-        "!",
-        "//",
-        "12345",
-        "日本",
-        "é",
-        "e\u0301",
-        "_",
-        "😀",
+        *("word", "Ab", "it's", " ", "  ", "\n", "\n\n", " \n", "!"),
+        *("//", "12345", "日本", "é", "e\u0301", "_", "😀"),
     ]
     fresh = exact_counter(name, lambda: load_token_table(name), Remembered())
     for _ in range(1_000):

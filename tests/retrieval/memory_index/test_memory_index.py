@@ -17,17 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
-from contextasm.model import (
-    Build,
-    Context,
-    Document,
-    IndexedPools,
-    Location,
-    Memory,
-    Problem,
-    Request,
-    SourceQuery,
-)
+from contextasm.model import Build, Context, Document, IndexedPools, Location, Memory, Problem, Request, SourceQuery
 from contextasm.pipeline import assemble
 from contextasm.retrieval import pool
 from contextasm.retrieval.memory_index import index

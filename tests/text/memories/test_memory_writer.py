@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from contextasm.model import Memory
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.memories.parser import parse_memories
-from contextasm.text.memories.writer import (
-    append_bullets,
-    clean_lines,
-    ends_under,
-    format_bullet,
-    is_type,
-    is_value,
-)
+from contextasm.text.memories.writer import append_bullets, clean_lines, ends_under, format_bullet, is_type, is_value
 from contextasm.text.similarity import find_candidates, fold_text, is_same, memory_texts, similarity
 from tests.workspaces import document, memory_lists
 
