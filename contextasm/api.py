@@ -40,7 +40,7 @@ from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
-from contextasm.workspace.editing.remember import DEFAULT_TYPE, NewMemory, RememberOutcome
+from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
 
 
 class RequestOptions(TypedDict, total=False):
@@ -218,7 +218,7 @@ def remember(
     place = place_for_memories(owner, path, process)
     hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
     storage = storage_of(owner.workspace, place.path)
-    (outcome,) = storage.remember(place, [memory], owner.day, force=is_forced, private_lines=hidden)
+    (outcome,) = storage.remember(place._replace(private_lines=hidden), [memory], owner.day, force=is_forced)
     return outcome._replace(problems=tuple(reader.problems))
 
 

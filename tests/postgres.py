@@ -15,11 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contextasm.workspace.editing.memories import PrivateLines
-from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace, NewMemory, PrivateLines, RememberOutcome
 from contextasm.workspace.store.connection import StoreConfig
-from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.schema import migrate_store
 from contextasm.workspace.store.writing import StoredMemories
 from tests import command
@@ -102,9 +99,9 @@ class Database(NamedTuple):
         """The store as the settings of this role name it."""
         return StoreConfig(1, {"host": self.server.socket, "dbname": self.name, "user": role}, owners)
 
-    def overlay(self, root: Path, role: str = "luna", owners: tuple[str, ...] = (TEAM,)) -> StoreOverlay:
+    def overlay(self, root: Path, role: str = "luna", owners: tuple[str, ...] = (TEAM,)) -> StoredMemories:
         """The store laid over a workspace."""
-        return StoreOverlay(str(root), self.config(role, owners), lambda: 1e9, "", offline=False)
+        return StoredMemories(str(root), self.config(role, owners), lambda: 1e9, "", offline=False)
 
     def workspace(self, root: Path, files: Mapping[str, str] = FILES, owners: str = TEAM, max_age: str = "0s") -> Path:
         """A workspace whose settings name the store."""
@@ -147,12 +144,11 @@ def new_database(server: Server, *, migrated: bool = True) -> Database:
 
 
 def remember(
-    overlay: StoreOverlay, *entries: NewMemory, private_lines: PrivateLines | None = None
+    overlay: StoredMemories, *entries: NewMemory, private_lines: PrivateLines | None = None
 ) -> list[RememberOutcome]:
     """What becomes of entries for the team."""
-    memories = StoredMemories(Folder(Path(overlay.root), overlay), overlay)
     place = MemoryPlace(f"{TEAM}/memories", f"{TEAM}/memories/2025-03.md")
-    return memories.remember(place, entries, DAY, force=False, private_lines=private_lines)
+    return overlay.remember(place._replace(private_lines=private_lines), entries, DAY, force=False)
 
 
 def replicated(root: Path, owner: str = TEAM) -> dict[str, str]:

@@ -101,6 +101,7 @@ READ_HINTS = {
     "unreadable": "give whoever runs this the right to read it",
     "not-text": "save it as UTF-8",
     "not-a-file": "put a file in its place, or take it away",
+    "bad-name": "rename it",
     "not-a-folder": "put a folder in its place, or take it away",
     "too-large": "split it, or take it away",
     "outside-workspace": "put a copy of the file into the workspace in place of the link",

@@ -19,7 +19,7 @@ from contextasm.workspace.outputs import (
     current_bytes,
     is_missing,
     output_files,
-    pending_writes,
+    pending_write,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class RequestedFiles(NamedTuple):
 
         Manifest and metrics are not compared. Raises `ContextasmError` for a file that could not be written.
         """
-        files = pending_writes(self._texts, as_bytes(text), force=force)
+        files = [pending_write(target, as_bytes(text), force=force) for target in self._texts]
         stale = [(target.path, old, data) for target, data in files if (old := current_bytes(target.path)) != data]
         for path, old, data in stale:
             _write_file_diff(path, old or b"", data)
@@ -102,7 +102,7 @@ class RequestedFiles(NamedTuple):
 
     def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
         files = (
-            *pending_writes(self._texts, as_bytes(text), force=force),
+            *(pending_write(target, as_bytes(text), force=force) for target in self._texts),
             *((target, as_bytes(reports[target.kind])) for target in self.targets if target.kind in REPORTS),
         )
         for target, _ in files:

@@ -9,7 +9,8 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
-from contextasm.workspace.folder import Folder, Overlay, find_workspace
+from contextasm.workspace.folder import Folder, find_workspace
+from contextasm.workspace.storage import Overlay
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
@@ -73,5 +74,5 @@ def attach_store(
     if not workspace.is_on_disk:
         return None
     if workspace.overlay is None:
-        workspace.attach(store_overlay(workspace.root, config, process, offline=offline))
+        workspace.overlay = store_overlay(workspace.root, config, process, offline=offline)
     return workspace.overlay

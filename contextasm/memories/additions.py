@@ -9,7 +9,7 @@ from contextasm.model import ContextasmError, Problem
 from contextasm.text.json_reader import load_json
 from contextasm.text.memories.parser import CONFIDENCE
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
-from contextasm.workspace.editing.remember import NewMemory
+from contextasm.workspace.storage import NewMemory
 
 _KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 """The keys of a memory in JSON."""

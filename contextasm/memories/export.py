@@ -16,8 +16,8 @@ from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.memories.writer import secret_problem
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import any_owner_pattern
-from contextasm.workspace.editing.memories import PrivateLines
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import PrivateLines
 
 
 class ExportedMemories(NamedTuple):
@@ -51,7 +51,8 @@ def exported_memories(
             parsed, own_problems = parse_memories(document)
             memories += parsed
             private += _private_count(workspace, document, len(parsed))
-            problems += (*own_problems, *hidden_problems(document), *_masked(document))
+            problems += (*own_problems, *hidden_problems(document))
+            problems += (secret_problem(path, secret, masked=True) for secret in document.secrets)
     distinct, duplicates = distinct_memories(memories)
     return ExportedMemories(distinct, private, (*problems, *duplicates))
 
@@ -101,7 +102,3 @@ def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnviro
 def _visible_workspace(workspace: Folder, profile: Profile, audience: str) -> Workspace:
     request = Request("", "", "", date.min, 0, "", "", audience=audience)
     return visible_workspace(workspace, profile, request, load_yaml)
-
-
-def _masked(document: Document) -> list[Problem]:
-    return [secret_problem(document.path, secret, masked=True) for secret in document.secrets]

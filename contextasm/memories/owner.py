@@ -21,8 +21,8 @@ from contextasm.text.names.places import MEMORY_FILES, any_owner_pattern
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.editing.files import refuse_store, writable_path
 from contextasm.workspace.editing.known_ids import FolderOfIds
-from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace
 
 
 class Owner(NamedTuple):

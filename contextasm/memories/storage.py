@@ -1,61 +1,30 @@
 """Where the memories of an owner are written: files of the workspace, or a shared store. `storage_of` decides.
 
 Who reads memories reads files in both cases: an overlay of the workspace lays the replica of a store over the folders
-of its owners (`workspace.folder.Overlay`).
+of its owners (`workspace.storage.Overlay`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from contextasm.model import Context, Decision, Memory, Problem
 from contextasm.text.exchange.entry import SourceEntry
-from contextasm.workspace.editing.import_memories import ImportOutcome, store_entries
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines, refuse_untouchable, touch_memories
-from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.editing.import_memories import store_entries
+from contextasm.workspace.editing.memories import MemoryEditor, touch_memories
+from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import (
+    ImportOutcome,
+    MemoryPlace,
+    MemoryStorage,
+    NewMemory,
+    RememberOutcome,
+)
 
 AtPathT = TypeVar("AtPathT", Memory, Decision)
-
-
-class MemoryStorage(Protocol):
-    """A place to write memories to. Each method does all that it is asked for, or raises `ContextasmError`."""
-
-    def remember(
-        self,
-        place: MemoryPlace,
-        entries: Sequence[NewMemory],
-        day: date,
-        *,
-        force: bool,
-        private_lines: PrivateLines | None = None,
-    ) -> list[RememberOutcome]:
-        """Add the entries, or reinforce memories that say the same; with `force`, add all.
-
-        Memories that begin in `private_lines`, which gives the private lines of a document, are ignored.
-        """
-
-    def import_entries(
-        self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
-    ) -> list[ImportOutcome]:
-        """Add entries of another program by their ids; with `update`, memories that are there take their fields over.
-
-        With `dry_run` nothing is written.
-        """
-
-    def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
-        """Change the status of memories as `change` says, which may raise; gives each as it was and as it is.
-
-        The caller holds the lock of the workspace.
-        """
-
-    def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
-        """Set `accessed` of the memories of these decisions to a day, unless it is later; the problem with that.
-
-        With `dry_run` nothing is written, and `ContextasmError` is raised if that is known to fail.
-        """
 
 
 class FileMemories:
@@ -65,16 +34,10 @@ class FileMemories:
         self._workspace = workspace
 
     def remember(
-        self,
-        place: MemoryPlace,
-        entries: Sequence[NewMemory],
-        day: date,
-        *,
-        force: bool,
-        private_lines: PrivateLines | None = None,
+        self, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
     ) -> list[RememberOutcome]:
         """Write the entries to the file of the place, or reinforce memories of its folder."""
-        return store_memories(self._workspace, place, entries, day, force=force, private_lines=private_lines)
+        return store_memories(self._workspace, place, entries, day, force=force)
 
     def import_entries(
         self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
@@ -88,7 +51,7 @@ class FileMemories:
         pairs = [(memory, change(memory)) for memory in memories]
         for memory, changed in pairs:
             if changed != memory:
-                editor = editors.setdefault(memory.path, MemoryEditor(self._workspace, memory.path))
+                editor = editors.setdefault(memory.path, MemoryEditor(self._workspace, MemoryPlace(path=memory.path)))
                 as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
                 editor.set_fields(as_written, status=changed.status)
         for editor in editors.values():
@@ -97,7 +60,7 @@ class FileMemories:
 
     def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
         """Set `accessed` of memories in their files; it gives no problems, and errors are raised."""
-        (refuse_untouchable if dry_run else touch_memories)(self._workspace, shown, day)
+        touch_memories(self._workspace, shown, day, dry_run=dry_run)
         return None
 
 
@@ -114,18 +77,12 @@ def touch_shown(workspace: Folder, context: Context, *, dry_run: bool = False) -
 
 def by_storage(workspace: Folder, items: Sequence[AtPathT]) -> list[tuple[MemoryStorage, list[AtPathT]]]:
     """Memories, or decisions on them, by the place that they are written to; files come last."""
-    parts: dict[bool, list[AtPathT]] = {}
-    for item in items:
-        parts.setdefault(workspace.kept_elsewhere(item.path) is None, []).append(item)
-    return [(storage_of(workspace, parts[is_files][0].path), parts[is_files]) for is_files in sorted(parts)]
+    stored = [item for item in items if workspace.kept_elsewhere(item.path)]
+    in_files = [item for item in items if not workspace.kept_elsewhere(item.path)]
+    return [(storage_of(workspace, part[0].path), part) for part in (stored, in_files) if part]
 
 
 def storage_of(workspace: Folder, path: str) -> MemoryStorage:
     """The place that the memories at a path of the workspace are written to."""
-    if workspace.kept_elsewhere(path) is None:
-        return FileMemories(workspace)
-    from contextasm.workspace.store.overlay import StoreOverlay
-    from contextasm.workspace.store.writing import StoredMemories
-
-    assert isinstance(workspace.overlay, StoreOverlay)
-    return StoredMemories(workspace, workspace.overlay)
+    overlay = workspace.overlay
+    return overlay if overlay and overlay.owner(path) else FileMemories(workspace)

@@ -168,19 +168,16 @@ class _Composition:
             archives[path] = [self._archived_text(before or b"", *each) for each in placed if each[0].is_archived]
         for path, texts in archives.items():
             if texts:
-                self._add_to_archive(changes, path, texts)
+                archive = archive_path(path)
+                content = self._content(archive)
+                old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
+                changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
         for path, target in self._moves.items():
             content = self._content(path) or b""
             packed = gzip.compress(content, mtime=0) if target.endswith(".gz") and not path.endswith(".gz") else content
             changes[target] = FileChange(target, None, packed, self._mode(path))
             changes[path] = FileChange(path, content, None, self._mode(path))
         return [change for change in changes.values() if change.before != change.after]
-
-    def _add_to_archive(self, changes: dict[str, FileChange], path: str, texts: Sequence[ArchivedText]) -> None:
-        archive = archive_path(path)
-        content = self._content(archive)
-        old = changes.get(archive) or FileChange(archive, content, content, self._mode(path))
-        changes[archive] = old._replace(after=format_archive(old.after or b"", texts))
 
     def _archived_text(self, data: bytes, edit: Edit, action: Action) -> ArchivedText:
         """The text that leaves a file of these bytes; a line of it that is private makes all of it private."""
@@ -235,7 +232,7 @@ def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied
             result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)
         except BaseException as error:
             if done.journal:
-                withdraw(upkeep.workspace.root, done.journal, error)
+                withdraw(upkeep.workspace.root, error)
             raise
         done = Applied((*done.actions, *result.actions), result.left_out, result.journal)
         if not result.actions:

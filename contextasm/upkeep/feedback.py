@@ -13,7 +13,7 @@ from contextasm.config.input.settings import resolve_settings
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.rules.rule_files import load_rules
-from contextasm.model import Conflicts, Layer, Problem, Profile, Rule
+from contextasm.model import Conflicts, Layer, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.text.data.events import Feedback
@@ -84,11 +84,6 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     if is_incoherent:
         found = f"the mean coherence of {builds} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}"
         yield from _weigh_coherence(found, profile)
-
-
-def feedback_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
-    """Problems of files of feedback that can't be read, and of lines that are not feedback: no figure counts them."""
-    return read_feedback(upkeep.workspace, upkeep.today).problems
 
 
 def _profile_in_use(upkeep: UpkeepInput) -> tuple[Profile, str]:

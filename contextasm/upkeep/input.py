@@ -44,9 +44,6 @@ class TidyFiles:
         A file in a link to another folder of the workspace is listed at its own place, if a pattern fits it.
         """
         paths = [path for path in self._workspace.list(pattern) if not self._is_left_out(path)]
-        together = "/".join(paths)
-        if shown_name(together) == together:
-            return paths
         names = {path: shown_name(path) for path in paths}
         self._problems.update({name: name_problem(name) for path, name in names.items() if name != path})
         return [path for path, name in names.items() if name == path]

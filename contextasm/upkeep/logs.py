@@ -34,8 +34,9 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
                 continue
             target = archived_path(path, day)
-            if archived := _archived_copy(upkeep, target):
-                yield _settle(upkeep, path, archived)
+            copies = [place for place in (target, f"{target}.gz") if upkeep.workspace.exists(place)]
+            if copies:
+                yield _settle(upkeep, path, copies[0])
             else:
                 move = Move(path, f"{target}.gz" if ages.compress else target)
                 by_folder.setdefault(path.rpartition("/")[0], []).append(move)
@@ -43,11 +44,6 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             paths = tuple(move.path for move in moves)
             reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
-
-
-def _archived_copy(upkeep: UpkeepInput, target: str) -> str:
-    """The file that the archive has at the target of a log, compressed or not; empty for none."""
-    return next((place for place in (target, f"{target}.gz") if upkeep.workspace.exists(place)), "")
 
 
 def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:

@@ -18,8 +18,9 @@ from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
 from contextasm.rendering.prometheus import Sample, Series
 from contextasm.retrieval.reading.audience import private_patterns
+from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.upkeep.actions import Action
-from contextasm.upkeep.feedback import feedback_problems, plan_feedback
+from contextasm.upkeep.feedback import plan_feedback
 from contextasm.upkeep.input import UpkeepInput, without_variables
 from contextasm.upkeep.logs import plan_logs
 from contextasm.upkeep.memories.planner import plan_memories
@@ -43,7 +44,8 @@ def plan_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
 
     They are found while the plan is made.
     """
-    return (*upkeep.problems, *upkeep.files.problems, *feedback_problems(upkeep))
+    feedback = read_feedback(upkeep.workspace, upkeep.today)
+    return (*upkeep.problems, *upkeep.files.problems, *feedback.problems)
 
 
 def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput:
@@ -79,11 +81,10 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
     planned = Counter((action.verb, _approval(action)) for action in actions)
     verbs = dict.fromkeys(action.verb for action in actions)
     done = [action for action in actions if action.id in applied]
-    saved: list[Sample] = [
-        (sum(getattr(action, name) for action in chosen), {})
-        for chosen in (actions, done)
-        for name in ("tokens_saved", "bytes_saved")
-    ]
+
+    def saved(chosen: Sequence[Action], name: str) -> list[Sample]:
+        return [(sum(getattr(action, name) for action in chosen), {})]
+
     approvals = "by verb, and by whether a person has to approve or to decide"
     for name, text, samples in (
         (
@@ -96,10 +97,10 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
             "Actions that were applied, by verb.",
             [(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
         ),
-        ("planned_saved_tokens", "Tokens that the plan would save.", saved[:1]),
-        ("planned_saved_bytes", "Bytes of edited files that the plan would save.", saved[1:2]),
-        ("applied_saved_tokens", "Tokens that were saved.", saved[2:3]),
-        ("applied_saved_bytes", "Bytes of edited files that were saved.", saved[3:]),
+        ("planned_saved_tokens", "Tokens that the plan would save.", saved(actions, "tokens_saved")),
+        ("planned_saved_bytes", "Bytes of edited files that the plan would save.", saved(actions, "bytes_saved")),
+        ("applied_saved_tokens", "Tokens that were saved.", saved(done, "tokens_saved")),
+        ("applied_saved_bytes", "Bytes of edited files that were saved.", saved(done, "bytes_saved")),
     ):
         yield Series(f"ctxasm_tidy_{name}", "gauge", text, samples)
 

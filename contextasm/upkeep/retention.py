@@ -110,21 +110,23 @@ def choose_evictions(
     The highest score goes first, equal ones by id.
     `sizes` has the bytes of items that are to be shortened, by id. Candidates are not pinned, and their uses are known;
     a policy that weighs no uses (`lru: 0`) needs no uses. If they do not suffice, all of them are evicted. What
-    leaves with one that was chosen is not chosen itself.
+    leaves with one that is chosen is not chosen itself.
     """
     kept = {item.id: sizes.get(item.id, item.size) for item in items}
     excess = sum(kept.values()) - evict.max_kb * KILOBYTE
     candidates = [item for item in items if item.id not in pinned and (item.uses.builds or not evict.lru)]
     scores = eviction_scores(candidates, evict)
-    chosen: list[tuple[RetainedItem, float]] = []
+    chosen: dict[str, tuple[RetainedItem, float]] = {}
     for item in sorted(candidates, key=lambda item: (-scores[item.id], item.id)):
         if excess <= 0:
             break
         if item.id not in kept:
             continue
         excess -= sum(kept.pop(name, 0) for name in (item.id, *item.followers))
-        chosen.append((item, scores[item.id]))
-    return chosen
+        for name in item.followers:
+            chosen.pop(name, None)
+        chosen[item.id] = item, scores[item.id]
+    return [*chosen.values()]
 
 
 SHORTENED_MARK = "<!-- Shortened by ctxasm tidy; the archive beside this file has the full text. -->"
@@ -309,16 +311,15 @@ def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy,
     pinned = pinned_ids(items, policy.pin)
     shortened = _shortened(upkeep, [item for item in items if item.id not in pinned], policy.compress)
     sizes = {name: len(short) for name, (_, short) in shortened.items()}
-    choices = choose_evictions(items, pinned, sizes, policy.evict) if policy.evict else []
-    choices = _without_followers(choices)
+    evict = policy.evict
+    choices = choose_evictions(items, pinned, sizes, evict) if evict else []
     evicted = {name for item, _ in choices for name in (item.id, *item.followers)}
     for item in items:
         if item.id in shortened and item.id not in evicted:
             yield _shorten(policy, item, *shortened[item.id])
     kilobytes = sum(item.size for item in items) / KILOBYTE
     for item, score in choices:
-        assert policy.evict
-        evict = policy.evict
+        assert evict
         idle = f"{item.idle} days without a use, " if evict.lru else ""
         reason = (
             f"{policy.name} has {kilobytes:,.1f} KB of {evict.max_kb:,g} allowed; "
@@ -331,11 +332,12 @@ def _shortened(
     upkeep: UpkeepInput, items: Sequence[RetainedItem], compress: CompressPolicy | None
 ) -> dict[str, tuple[bytes, bytes]]:
     """The bytes of the files that are little used, full and shorter, by id, if they have a shorter form."""
+    if compress is None:
+        return {}
     shortened: dict[str, tuple[bytes, bytes]] = {}
     # Memories have fields that a shorter text would lose.
     of_memories = {path for owner in upkeep.owners for path in owner.paths}
-    for item in items if compress else ():
-        assert compress
+    for item in items:
         if item.path not in of_memories and is_little_used(item, compress):
             read = upkeep.workspace.read(item.path)
             if isinstance(read, Document) and (short := shortened_data(read, compress, upkeep.summarizer)):
@@ -379,17 +381,6 @@ def _archive_target(upkeep: UpkeepInput, path: str, targets: set[str], *, is_com
         target = f"{archive}/{stem}-{number}{dot}{ending}"
     targets.add(target)
     return f"{target}.gz" if is_compressed and not target.endswith(".gz") else target
-
-
-def _without_followers(choices: Sequence[tuple[RetainedItem, float]]) -> list[tuple[RetainedItem, float]]:
-    """The choices except items that leave with another one; of two that lead each other, the first stays."""
-    led: set[str] = set()
-    heads: set[str] = set()
-    for item, _ in sorted(choices, key=lambda choice: -len(choice[0].followers)):
-        if item.id not in led:
-            heads.add(item.id)
-            led.update(item.followers)
-    return [choice for choice in choices if choice[0].id in heads]
 
 
 def _tokens(path: str, data: bytes) -> int:

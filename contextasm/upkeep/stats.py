@@ -5,7 +5,6 @@ Computed from documents and the day, so that equal workspaces give equal figures
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
@@ -149,28 +148,25 @@ class WorkspaceStats:
         last = _monday(today)
         weeks = min(weeks, (last.toordinal() - 1) // 7 + 1)  # the first day of the calendar
         first = last - timedelta(weeks=weeks - 1)
-        sums: Mapping[date, list[int]] = {first + timedelta(weeks=number): [0, 0, 0, 0] for number in range(weeks)}
-        earlier = later = undated = 0
-        for day, tokens, column in self._dated():
-            if day is None:
-                undated += 1
-            elif day > today:
-                later += 1
-            elif day < first:
-                earlier += 1
+        sizes: Mapping[date, tuple[list[int], list[int]]] = {
+            first + timedelta(weeks=number): ([], []) for number in range(weeks)
+        }
+        others: list[date | None] = []
+        for day, tokens, is_memory in self._dated():
+            if day and first <= day <= today:
+                sizes[_monday(day)][is_memory].append(tokens)
             else:
-                week = sums[_monday(day)]
-                week[column] += 1
-                week[column + 1] += tokens
-        return Growth(tuple(Week(monday, *sums[monday]) for monday in sums), earlier, later, undated)
+                others.append(day)
+        made = tuple(Week(day, len(logs), sum(logs), len(own), sum(own)) for day, (logs, own) in sizes.items())
+        earlier = sum(day is not None and day < first for day in others)
+        undated = others.count(None)
+        return Growth(made, earlier, len(others) - earlier - undated, undated)
 
-    def _dated(self) -> Iterator[tuple[date | None, int, int]]:
-        """Day, tokens and column of a week for each log, 0, and each memory, 2."""
-        for path, tokens in self._tokens.items():
-            if day := self._log_day(path):
-                yield day, tokens, 0
-        for memory, tokens in self._memories_in(self._memories):
-            yield parse_date(memory.created), tokens, 2
+    def _dated(self) -> Iterator[tuple[date | None, int, bool]]:
+        """The day and the tokens of each log and each memory, and whether it is a memory."""
+        yield from ((day, tokens, False) for path, tokens in self._tokens.items() if (day := self._log_day(path)))
+        memories = self._memories_in(self._memories)
+        yield from ((parse_date(memory.created), tokens, True) for memory, tokens in memories)
 
     def _log_day(self, path: str) -> date | None:
         """The day in the name of a log; None for any other file."""
@@ -217,12 +213,10 @@ def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
 
 
 def _contributors(shares: Iterable[tuple[str, int]]) -> Sequence[Contributor]:
-    counts: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
+    sizes: dict[str, list[int]] = {}
     for name, size in shares:
-        counts[name] += 1
-        tokens[name] += size
-    return _largest(Contributor(name, counts[name], tokens[name]) for name in counts)
+        sizes.setdefault(name, []).append(size)
+    return _largest(Contributor(name, len(own), sum(own)) for name, own in sizes.items())
 
 
 def _largest(contributors: Iterable[_Sized]) -> Sequence[_Sized]:
@@ -361,11 +355,6 @@ def stats_data(
                 for memory, same, share, tokens in stats.duplicates[:top]
             ],
         },
-        "context": context and _build_data(context),
+        "context": context and context.request._asdict() | context._asdict() | {"layers": context.allowances},
         "problems": problems,
     }
-
-
-def _build_data(context: Context) -> dict[str, object]:
-    request = {name: getattr(context.request, name) for name in ("agent", "team", "budget")}
-    return context._asdict() | request | {"layers": context.allowances}

@@ -6,16 +6,18 @@ A file that can't be read is a `Problem`; the caller decides whether that is an 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.names.glob import TreeEntry, list_matching
 from contextasm.text.names.templates import is_pattern
-from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes, file_stamp
+
+if TYPE_CHECKING:
+    from contextasm.workspace.storage import Overlay
 
 
 def workspace_path(root: str, typed: str, exists: Callable[[str], bool]) -> str:
@@ -97,19 +99,6 @@ def find_workspace(start: Path) -> Path | None:
     return None
 
 
-class Overlay(Protocol):
-    """Folders of a workspace whose files are elsewhere in it, such as in the replica of a shared store."""
-
-    def place(self, path: str) -> str | None:
-        """The path at which a path of these folders is, both relative to the workspace; None for any other path."""
-
-    def owner(self, path: str) -> str | None:
-        """The owner whose memories a path belongs to, if they are elsewhere; None for any other path."""
-
-    def refresh(self) -> Sequence[Problem]:
-        """Bring the files up to date; the problems with that."""
-
-
 class Folder:
     """Workspace that is a folder on disk (`model.StampedWorkspace`)."""
 
@@ -123,12 +112,9 @@ class Folder:
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = os.path.realpath(root)
         self.overlay = overlay
+        """What has the memories of some owners in another place; it is set before any of them is read."""
         self._inside: dict[str, bool] = {}
         self._unlisted: dict[str, Problem] = {}
-
-    def attach(self, overlay: Overlay) -> None:
-        """Add an overlay to the folder, before any file of the overlay's folders is read."""
-        self.overlay = overlay
 
     def kept_elsewhere(self, path: str) -> str | None:
         """The owner whose memories a path belongs to, if these are kept elsewhere and read here; None for files."""
@@ -194,14 +180,9 @@ class Folder:
     def stamp(self, path: str) -> FileStamp | None:
         """Times, size and inode of a file; None for a link, and for anything but a regular file of the workspace."""
         try:
-            if not self.holds(path.rpartition("/")[0]):
-                return None
-            status = os.lstat(self._full(path))
+            return file_stamp(self._full(path)) if self.holds(path.rpartition("/")[0]) else None
         except OSError:
             return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     def relative(self, path: str) -> str:
         """The path in the workspace of a path or pattern that a person typed (`workspace/folder.py`)."""

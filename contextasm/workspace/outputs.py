@@ -151,16 +151,12 @@ def is_missing(target: OutputFile) -> bool:
     return data is None or (target.managed and find_block(data.decode("utf-8", "surrogateescape")) is None)
 
 
-def pending_writes(targets: Iterable[OutputFile], data: bytes, *, force: bool = False) -> tuple[PendingWrite, ...]:
-    """The new content of each target for `data`, a text in UTF-8.
+def pending_write(target: OutputFile, data: bytes, *, force: bool = False) -> PendingWrite:
+    """The new content of a target for `data`, a text in UTF-8.
 
     `force` replaces a managed block that was edited by hand. Raises `ContextasmError` for an edited block without
     `force`, for broken markers and for a file that can't be read.
     """
-    return tuple(_pending_write(target, data, force=force) for target in targets)
-
-
-def _pending_write(target: OutputFile, data: bytes, *, force: bool) -> PendingWrite:
     if not target.managed:
         return target, data
     if target.path.exists() and not target.path.is_file():

@@ -83,15 +83,12 @@ def _running(
         )
     except (OSError, ValueError) as error:
         raise ProgramFailed(f"can't be run: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            if stream:
-                stream.close()
+    with process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _lines(process: subprocess.Popen[bytes], errors: bytearray, seconds_left: Callable[[], float]) -> Iterator[bytes]:

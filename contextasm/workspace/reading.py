@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 from typing import NamedTuple
 
-from contextasm.model import MAX_FILE
+from contextasm.model import MAX_FILE, FileStamp
 
 MISSING = "missing"
 """Code of the failure if no file exists at a path."""
@@ -53,6 +53,16 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
         return ReadFailure("unreadable", "is not a path")
     except MemoryError:
         return ReadFailure("unreadable", "can't be read: not enough memory")
+
+
+def file_stamp(path: str | os.PathLike[str]) -> FileStamp | None:
+    """The stamp of a regular file; None for a link, for anything else and for nothing. Raises `OSError`."""
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    is_file = stat.S_ISREG(status.st_mode)
+    return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) if is_file else None
 
 
 def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | ReadFailure:
@@ -98,4 +108,5 @@ def failure_of_error(error: OSError) -> ReadFailure:
     if isinstance(error, FileNotFoundError):
         return ReadFailure(MISSING, error.strerror or "does not exist")
     code = "not-a-folder" if isinstance(error, NotADirectoryError) else "unreadable"
+    code = "not-a-file" if error.errno == errno.ELOOP else code
     return ReadFailure(code, f"can't be read: {error.strerror}")

@@ -26,17 +26,9 @@ def workspace_files() -> list[StarterFile]:
     return [("ctxasm.yaml", texts["ctxasm.yaml"]), (".gitignore", texts["gitignore"])]
 
 
-def agent_files(name: str) -> list[StarterFile]:
-    """The files of an agent, and folders for its logs and memories."""
-    return _owner_files("agent", f"agents/{name}", name)
-
-
-def team_files(name: str) -> list[StarterFile]:
-    """The files of a team, and folders for its logs and memories."""
-    return _owner_files("team", f"teams/{name}", name)
-
-
-def _owner_files(kind: str, folder: str, name: str) -> list[StarterFile]:
+def owner_files(kind: str, name: str) -> list[StarterFile]:
+    """The files of an `agent` or a `team`, and folders for its logs and memories."""
+    folder = f"{kind}s/{name}"
     files: list[StarterFile] = [
         (f"{folder}/{file}", fill_template(text, {"name": name})) for file, text in _starter_texts(kind)
     ]

@@ -200,6 +200,20 @@ def test_a_folder_that_is_a_file_of_a_layer_is_told_of(tmp_path: Path) -> None:
     assert (finding.id, finding.severity, finding.path) == ("unreadable", "warning", KNOWN)
 
 
+def test_a_link_to_itself_is_no_matter_of_rights(tmp_path: Path) -> None:
+    root = fill(tmp_path, {})
+    (root / KNOWN).symlink_to(root / KNOWN)
+    done = inside("check", "-w", root)
+    assert f"{KNOWN}: warning: can't be read: Too many levels of symbolic links: put a file in its place" in done.out
+
+
+def test_a_memory_file_with_a_hidden_character_in_its_name_is_one_finding(tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/b\u202ed.md": "- [fact] One\n"})
+    found = [line for line in inside("check", "-w", root).out.splitlines() if "hidden characters" in line]
+    assert [line.partition(": has a name")[0] for line in found] == ["agents/a/memories/b\\u202ed.md: warning"]
+    assert "rename it" in found[0]
+
+
 def test_the_sample_has_no_warnings() -> None:
     result = inside("check", "-w", SAMPLE, "--strict")
     assert result.code == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.cli.app import run
-from contextasm.workspace.scaffold import agent_files, create_file, team_files, workspace_files
+from contextasm.workspace.scaffold import create_file, owner_files, workspace_files
 
 
 @pytest.fixture(autouse=True)
@@ -39,5 +39,5 @@ def test_a_file_that_comes_in_between_is_kept(folder: Path, monkeypatch: pytest.
 
 
 def test_every_starter_file_ends_in_one_newline() -> None:
-    for path, text in [*workspace_files(), *agent_files("a"), *team_files("b")]:
+    for path, text in [*workspace_files(), *owner_files("agent", "a"), *owner_files("team", "b")]:
         assert text is None or (text.strip() and text == text.rstrip("\n") + "\n"), path

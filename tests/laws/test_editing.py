@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.text.memories.parser import parse_memories
-from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, store_memories
+from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace, NewMemory
 from tests.workspaces import document
 
 DAY = date(2025, 3, 14)

@@ -16,8 +16,8 @@ from contextasm.text.exchange.okf import write_okf
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import clean_lines
 from contextasm.workspace.editing.import_memories import store_entries
-from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace
 
 FOLDER = "agents/a/memories"
 PLACE = MemoryPlace(FOLDER, f"{FOLDER}/imported.md")

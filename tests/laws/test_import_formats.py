@@ -17,8 +17,8 @@ from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.editing.import_memories import store_entries
-from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace
 from tests.command import CASES
 
 FOLDER = "agents/a/memories"

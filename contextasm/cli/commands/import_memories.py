@@ -22,8 +22,8 @@ from contextasm.rendering.json_codec import Count
 from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
-from contextasm.workspace.editing.import_memories import ImportOutcome, Outcome
 from contextasm.workspace.exchange_files import read_import_files, source_file
+from contextasm.workspace.storage import ImportOutcome, Outcome
 
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""

@@ -17,7 +17,7 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.folder import MARKS, find_workspace
-from contextasm.workspace.scaffold import StarterFile, agent_files, create_file, team_files, workspace_files
+from contextasm.workspace.scaffold import StarterFile, create_file, owner_files, workspace_files
 
 
 class StarterFileData(TypedDict):
@@ -103,7 +103,7 @@ def _starter_files(root: Path, agents: Sequence[str], teams: Sequence[str]) -> S
         agents = [FIRST_AGENT]
     files = workspace_files() if unnamed or not any((root / mark).exists() for mark in MARKS) else []
     for name in agents:
-        files += agent_files(name)
+        files += owner_files("agent", name)
     for name in teams:
-        files += team_files(name)
+        files += owner_files("team", name)
     return files

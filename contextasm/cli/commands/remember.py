@@ -17,7 +17,7 @@ from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.rendering.json_codec import Positive, Share
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value
-from contextasm.workspace.editing.remember import NewMemory, RememberOutcome
+from contextasm.workspace.storage import NewMemory, RememberOutcome
 
 
 class RememberedData(TypedDict):

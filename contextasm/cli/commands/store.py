@@ -21,14 +21,15 @@ from contextasm.cli.output import (
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.values import require_known
+from contextasm.config.keys.store import parse_store, store_overlay
 from contextasm.config.resolve import process_environment
-from contextasm.config.workspace_folder import attach_store, open_workspace
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.export import private_line_finder
 from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store.connection import PULL_PROBLEMS, UNWRITABLE
-from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.connection import UNWRITABLE
+from contextasm.workspace.store.overlay import OF_FRESH_REPLICA, StoreOverlay
 from contextasm.workspace.store.schema import join_owners, migrate_store, require_store
 from contextasm.workspace.store.transfer import export_pages, import_files
 
@@ -132,11 +133,10 @@ def _open_store(options: Options) -> StoreOverlay:
     """The store of the workspace. Raises `ContextasmError` where the settings name none that can be used."""
     process = process_environment()
     workspace = open_workspace(options, process)
-    overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
-    if overlay is None:
+    settings_file = load_settings_file(workspace)
+    if settings_file.get("memories") is None:
         raise ContextasmError(FILE, "names no store", "write `memories: {store: postgresql://..., owners: [teams/q1]}`")
-    assert isinstance(overlay, StoreOverlay)
-    return overlay
+    return store_overlay(workspace.root, parse_store(settings_file), process, offline=options.offline)
 
 
 def _owners(overlay: StoreOverlay, owner: str | None) -> Sequence[str]:
@@ -203,7 +203,7 @@ def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) ->
 def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     """The state of the store and of its replica; the server is asked, unless it must not be."""
     problems = [*overlay.renew()[1]]
-    failed = {problem.code for problem in problems} & {*PULL_PROBLEMS, "store-not-trusted"}
+    failed = {problem.code for problem in problems} - OF_FRESH_REPLICA
     reachable = failed <= {UNWRITABLE}
     state = overlay.state()
     show_problems(problems)

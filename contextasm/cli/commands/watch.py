@@ -34,7 +34,6 @@ from contextasm.rendering.documents import ProblemData, problem_data
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Count, Digest
 from contextasm.rendering.prometheus import source_errors
-from contextasm.workspace.folder import Overlay
 from contextasm.workspace.outputs import OutputFile, output_files
 from contextasm.workspace.watch.loop import watch_workspace
 from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
@@ -117,20 +116,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
         overlay=overlay,
-        follow_store=lambda nudge, warn: _followed_store(overlay, nudge, warn),
     )
-
-
-def _followed_store(
-    overlay: Overlay | None, nudge: Callable[[], None], warn: Callable[[str], None]
-) -> AbstractContextManager[None]:
-    """A thread that keeps the replica of the store up to date; none if no server may be asked."""
-    if overlay is None:
-        return nullcontext()
-    from contextasm.workspace.store.overlay import StoreOverlay, poll_store
-
-    assert isinstance(overlay, StoreOverlay)
-    return nullcontext() if overlay.offline or overlay.distrust else poll_store(overlay, nudge, warn)
 
 
 class _MeasuredBuilds:

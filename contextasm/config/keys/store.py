@@ -13,7 +13,7 @@ from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping
 from contextasm.config.keys.trust import is_trusted, trust_advice
 from contextasm.model import ContextasmError
 from contextasm.workspace.store.connection import STORE_KEYS, StoreConfig
-from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.writing import StoredMemories
 
 _EXAMPLE = "give one such as postgresql://db.example/agents"
 
@@ -125,7 +125,7 @@ def parse_store(file: YamlMapping) -> StoreConfig:
     return StoreConfig(file.lines["memories"], checked.pop("store"), checked.pop("owners"), **checked)
 
 
-def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoreOverlay:
+def store_overlay(root: str, config: StoreConfig, process: ProcessEnvironment, *, offline: bool) -> StoredMemories:
     """The store of the workspace at `root`, its real path, as an overlay of it."""
     distrust = "" if is_trusted(root, process.environment) else trust_advice(root)
-    return StoreOverlay(root, config, process.now, distrust, offline=offline)
+    return StoredMemories(root, config, process.now, distrust, offline=offline)

@@ -86,6 +86,11 @@ _FLAGS = tuple(name for name, default in DEFAULTS.items() if default is False)
 DAYS = ("created", "accessed", "expires")
 """Names of the fields that are days."""
 
+WORDS = tuple(name for name in FIELDS if DEFAULTS.get(name, "") == "" and name not in DAYS)
+"""Names of the fields that are a word, the id first, except those with a default, which are `type` and `status`."""
+
+NUMBERS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, float))
+
 IMPORTANCE = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 """Importance in words (digest, X8)."""
 

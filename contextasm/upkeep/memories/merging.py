@@ -314,16 +314,12 @@ def consolidate(
         action = change_action("consolidate", members, reason, needs_approval=True)
         for known in members:
             memory = written[known.id]
-            fields = _member_fields(memory, known, new.id)
+            changed = known._replace(status="consolidated", superseded_by=new.id)
+            # A pointer must still lead here after the text was edited, so the id is written down.
+            fields = {**changed_fields(memory, changed), "id": known.id}
             action = owner.set_fields(action, memory, fields, bullet if known.id == last.id else "")
         return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
     return None
-
-
-def _member_fields(written: Memory, known: Memory, successor: str) -> Mapping[str, str]:
-    changed = known._replace(status="consolidated", superseded_by=successor)
-    # A pointer must still lead here after the text was edited, so the id is written down.
-    return {**changed_fields(written, changed), "id": known.id}
 
 
 def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str, today: date) -> Memory:

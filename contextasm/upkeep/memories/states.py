@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 
 from contextasm.model import Memory
-from contextasm.text.memories.parser import ACTIVE_STATUSES, superseded_by
+from contextasm.text.memories.parser import ACTIVE_STATUSES, NUMBERS, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
 from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
@@ -148,12 +148,11 @@ def can_merge(one: Memory, other: Memory) -> bool:
 
 
 def merge_memories(kept: Memory, other: Memory) -> Memory:
-    """The memory `kept` with the tags, key and type of both, the higher importance, and the last day of use."""
+    """The memory `kept` with the words and lists of both, the higher numbers, and the last day of use."""
     last = max(other.accessed, other.created)
     return merge_fields(kept, other)._replace(
-        importance=max(kept.importance, other.importance),
-        confidence=max(kept.confidence, other.confidence),
         accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,
+        **{name: max(getattr(kept, name), getattr(other, name)) for name in NUMBERS},
     )
 
 

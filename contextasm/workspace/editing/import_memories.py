@@ -8,40 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Literal, NamedTuple
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
-from contextasm.rendering.json_codec import Count
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.writer import memory_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
-from contextasm.workspace.editing.remember import MemoryPlace
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
 
 MAX_COMPARISONS = 4_000_000
 """Pairs of texts that are compared by similarity; if there are more, only texts that are equal count as alike."""
-
-
-Outcome = Literal["added", "changed", "differs", "left"]
-
-
-class ImportOutcome(NamedTuple):
-    """The result of importing one entry."""
-
-    outcome: Outcome
-    """Left if nothing differs; else changed if its memory took its fields over."""
-    id: str
-    """The id of its memory."""
-    path: str
-    """The file of its memory."""
-    line: Count
-    """The line of its memory, counted from 1; 0 if it has no page yet."""
-    differing: tuple[str, ...] = ()
-    """Fields, `text` among them, in which the entry differs from its memory as it was."""
-    alike: str = ""
-    """The id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
 
 
 def store_entries(
@@ -53,7 +31,7 @@ def store_entries(
     nothing is written. Raises `ContextasmError` if a memory would not be read back as its entry; nothing is written.
     """
     with nullcontext() if dry_run else locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder)
+        editor = MemoryEditor(workspace, place)
         known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
         differing = {entry.id: differing_fields(known[entry.id], entry) for entry in entries if entry.id in known}
         new = [entry for entry in entries if entry.id not in known]

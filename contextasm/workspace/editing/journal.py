@@ -107,8 +107,6 @@ class JournalEntry(NamedTuple):
 class Journal(NamedTuple):
     """One application of upkeep."""
 
-    name: str
-    """Hexadecimal; the same for all changes of one application."""
     entries: tuple[JournalEntry, ...]
     folders: tuple[str, ...]
     """Folders that the changes made, each above those in it."""
@@ -148,7 +146,7 @@ def save_journal(root: str, journal: Journal) -> None:
         }
         for entry in journal.entries
     ]
-    header = {"schema": _SCHEMA, "mark": mark, "name": journal.name, "folders": journal.folders, "entries": entries}
+    header = {"schema": _SCHEMA, "mark": mark, "folders": journal.folders, "entries": entries}
     body = b"".join((json.dumps(header).encode(), b"\n", *(entry.before or b"" for entry in journal.entries)))
     write_private(folder / UNFINISHED, f"{content_digest(body)}\n".encode() + body)
 
@@ -201,7 +199,7 @@ def _parsed(header: Any, contents: bytes) -> Journal:
             raise ValueError("a size that the contents do not have")
         at += len(before or b"")
         entries.append(JournalEntry(str(values["path"]), before, int(values["mode"]), tuple(values["states"])))
-    return Journal(header["name"], tuple(entries), tuple(header["folders"]))
+    return Journal(tuple(entries), tuple(header["folders"]))
 
 
 Recovery = Journal | ContextasmError | None
@@ -241,6 +239,8 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
     journal = _extended(earlier, ordered, _missing_folders(root, ordered))
     done = 0
     try:
+        if earlier:  # whoever is interrupted from now on has both taken back
+            os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
         save_journal(root, journal)
         for change in ordered:
             _change_file(root, change)
@@ -253,21 +253,20 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
             whole = _extended(earlier, [*ordered[:done], *made], ())
             is_restored = not _restore(root, whole._replace(folders=journal.folders))
             if is_restored:
-                _close(root, journal)
+                _close(root)
         if not is_restored and isinstance(error, ContextasmError):
             raise _half_done(error) from error
         raise
     return journal
 
 
-def withdraw(root: str, journal: Journal, error: BaseException) -> None:
-    """Take back what an application that can't go on because of `error` has done; nothing if that was done before.
+def withdraw(root: str, error: BaseException) -> None:
+    """Take back what an application that can't go on because of `error` has done; nothing if `make_changes` did that.
 
     Raises `ContextasmError` if its changes stay, because a file was changed since.
     """
     try:
-        last = load_journal(root, LAST)
-        if last and last.name == journal.name:
+        if os.path.lexists(f"{root}/{FOLDER}/{LAST}"):
             take_back(root)
     except (ContextasmError, OSError):
         if isinstance(error, ContextasmError):
@@ -306,7 +305,7 @@ def recover(root: str) -> Recovery:
         what = f"an interrupted application can't be taken back: {_files_were(changed)} changed since"
         hint = f"put back what was changed there, or remove {where} to keep everything as it is"
         return ContextasmError(where, what, hint, code=1)
-    _close(root, journal)
+    _close(root)
     return journal
 
 
@@ -325,7 +324,7 @@ def take_back(root: str) -> Journal:
         os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
         changed = _restore(root, journal)
         if not changed:
-            _close(root, journal)
+            _close(root)
             return journal
         os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
     hint = "put back what was changed there, or keep everything as it is"
@@ -348,8 +347,7 @@ def _extended(earlier: Journal | None, changes: Sequence[FileChange], folders: t
         before, after = content_digest(change.before), content_digest(change.after)
         entry = entries.get(change.path) or JournalEntry(change.path, change.before, change.mode, (before,))
         entries[change.path] = entry._replace(states=(*entry.states, after))
-    name = earlier.name if earlier else os.urandom(8).hex()
-    return Journal(name, tuple(entries.values()), (*(earlier.folders if earlier else ()), *folders))
+    return Journal(tuple(entries.values()), (*(earlier.folders if earlier else ()), *folders))
 
 
 def _missing_folders(root: str, changes: Iterable[FileChange]) -> tuple[str, ...]:
@@ -400,15 +398,10 @@ def _restore(root: str, journal: Journal) -> tuple[str, ...]:
     return ()
 
 
-def _close(root: str, journal: Journal) -> None:
+def _close(root: str) -> None:
     """End an application that was taken back."""
-    last = None
-    with suppress(ContextasmError):  # one that is not believed is of another application
-        last = load_journal(root, LAST)
-    ended = [LAST, UNFINISHED] if last and last.name == journal.name else [UNFINISHED]
-    for name in ended:
-        with suppress(FileNotFoundError):
-            os.unlink(f"{root}/{FOLDER}/{name}")
+    with suppress(FileNotFoundError):
+        os.unlink(f"{root}/{FOLDER}/{UNFINISHED}")
 
 
 def _remove_temporary_files(root: str, journal: Journal) -> None:

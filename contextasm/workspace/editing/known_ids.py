@@ -62,7 +62,9 @@ class FolderIds:
     def _known(self) -> Mapping[str, FileIds]:
         if self._files is None:
             stored = self._stored.load(self._paths) if self._stored else {}
-            files = {path: stored.get(path) or _ids_of_file(self._memories(path)) for path in self._paths}
+            files = {
+                path: stored.get(path) or FileIds([each.id for each in self._memories(path)]) for path in self._paths
+            }
             if self._stored and sum(len(file.ids) for path, file in files.items() if path not in stored) > MANY:
                 self._stored.store(files)
             self._files = files
@@ -71,10 +73,6 @@ class FolderIds:
                 for place, name in enumerate(file.ids):
                     self._places.setdefault(id_root(name), []).append((path, place, name))
         return self._files
-
-
-def _ids_of_file(memories: Sequence[Memory]) -> FileIds:
-    return FileIds([memory.id for memory in memories])
 
 
 class WorkspaceIds:

@@ -5,12 +5,12 @@ The memories of a file are parsed only if one of them is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
 
-from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, FolderFacts, Memory
+from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, Memory
 from contextasm.retrieval.pool import MANY
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
@@ -21,29 +21,19 @@ from contextasm.workspace.editing.files import locked, open_document, save_file,
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
 from contextasm.workspace.editing.memory_file import MemoryFile, edited, with_bullets
 from contextasm.workspace.folder import Folder
-
-PrivateLines = Callable[[Document], Collection[int]]
-"""Gives the lines of a file, counted from 1, that are private."""
+from contextasm.workspace.storage import MemoryPlace
 
 
 class MemoryEditor:
     """Memories of a folder, with changes that are not written yet. Fields are set before memories are appended."""
 
-    def __init__(
-        self,
-        workspace: Folder,
-        path: str,
-        folder: str = "",
-        private_lines: PrivateLines | None = None,
-        stored: FolderFacts | None = None,
-    ) -> None:
-        """Read the file at `path`; the files of `folder`, if one is given, are read when they are asked for.
+    def __init__(self, workspace: Folder, place: MemoryPlace) -> None:
+        """Read the file of the place; the files of its folder, if it has one, are read when they are asked for.
 
-        Memories that begin in `private_lines` are left out. `stored` spares reading files of `folder`.
-
-        Raises `ContextasmError` if `path` can't be read or `folder` can't be listed. An unreadable file of `folder`
-        is left out: `build` reports it.
+        Raises `ContextasmError` if the file can't be read or the folder can't be listed. An unreadable file of the
+        folder is left out: `build` reports it.
         """
+        folder, path, self._stored, self._private_lines = place
         self._workspace = workspace
         self._opened: dict[str, MemoryFile | None] = {path: MemoryFile(open_document(workspace, path))}
         listed = workspace.list(f"{folder}/*.md") if folder else ()
@@ -58,13 +48,6 @@ class MemoryEditor:
         """List items in place of memories, likewise."""
         self._appended: dict[str, Sequence[str]] = {}
         self._memories: dict[str, tuple[Memory, ...]] = {}
-        self._stored = stored
-        self._ids: FolderIds | None = None
-        self._texts: Mapping[str, FileTexts] | None = None
-        self._folded_texts: list[str] = []
-        self._paths_of_texts: list[str] = []
-        self._superseded: Mapping[str, str] | None = None
-        self._private_lines = private_lines
 
     # --- Reading ---
 
@@ -113,14 +96,16 @@ class MemoryEditor:
 
         It has the id that its file gives it. Call this before anything is changed.
         """
-        if self._ids is None:
-            # What may be stored is of all memories, and here some may be hidden.
-            stored = self._stored.ids if self._stored and not self._private_lines else None
-            self._ids = FolderIds(self._paths, self._memories_as_named, stored)
         found = self._ids.find(name)
         if found is None:
             raise unknown_id(name, self._ids.names(), where)
         return next(memory for memory in self.memories(found.path) if memory.line == found.line)
+
+    @cached_property
+    def _ids(self) -> FolderIds:
+        # What may be stored is of all memories, and here some may be hidden.
+        stored = self._stored.ids if self._stored and not self._private_lines else None
+        return FolderIds(self._paths, self._memories_as_named, stored)
 
     def _memories_as_named(self, path: str) -> tuple[Memory, ...]:
         file = self.file(path)
@@ -131,15 +116,10 @@ class MemoryEditor:
 
         Of several, the most similar; None without such a memory.
         """
-        if self._texts is None:
-            self._texts = self._load_texts()
-            for path, file in self._texts.items():
-                self._folded_texts += file.texts
-                self._paths_of_texts += [path] * len(file.texts)
-        candidates = find_candidates(text, self._folded_texts)
+        paths, texts = self._placed_texts
         same = [
             (memory, share)
-            for path in dict.fromkeys(self._paths_of_texts[at] for at in candidates)
+            for path in dict.fromkeys(paths[at] for at in find_candidates(text, texts))
             for memory in self.memories(path)
             if (share := similarity(text, fold_text(memory.text))) >= SAME
             and memory.id not in excluded_ids
@@ -147,7 +127,14 @@ class MemoryEditor:
         ]
         return max(same, key=lambda pair: pair[1], default=None)
 
-    def _load_texts(self) -> dict[str, FileTexts]:
+    @cached_property
+    def _placed_texts(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The path of the file of each text, and the texts."""
+        pairs = [(path, text) for path, file in self._texts.items() for text in file.texts]
+        return [path for path, _ in pairs], [text for _, text in pairs]
+
+    @cached_property
+    def _texts(self) -> Mapping[str, FileTexts]:
         """The texts of each file; if many had to be read, all are stored for later runs, and few files are held."""
         stored = self._stored.texts.load(self._paths) if self._stored else {}
         texts: dict[str, FileTexts] = {}
@@ -171,10 +158,12 @@ class MemoryEditor:
 
     def _is_active(self, memory: Memory) -> bool:
         """Whether a memory has an active status, and no other memory supersedes it."""
-        if self._superseded is None:
-            paths = [path for path, file in (self._texts or {}).items() if file.supersedes]
-            self._superseded = superseded_by(other for path in paths for other in self.memories(path))
         return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
+
+    @cached_property
+    def _superseded(self) -> Mapping[str, str]:
+        paths = [path for path, file in self._texts.items() if file.supersedes]
+        return superseded_by(other for path in paths for other in self.memories(path))
 
     # --- Changing ---
 
@@ -229,47 +218,29 @@ class MemoryEditor:
         return MemoryFile(document)
 
 
-def touch_memories(workspace: Folder, shown: Sequence[Decision], day: date) -> int:
-    """Set `accessed` of the memories of these decisions to a day; gives the number of memories that changed.
+def touch_memories(workspace: Folder, shown: Sequence[Decision], day: date, *, dry_run: bool) -> None:
+    """Set `accessed` of the memories of these decisions to a day.
 
     A later date stays. A memory that has been changed since it was read is found by its id; a deleted one is left out.
+    With `dry_run`, `ContextasmError` is raised if a file can't be written, as far as can be said without trying.
     """
-    if not shown:
-        return 0
-    with locked(workspace):
-        editors = _touched_editors(workspace, shown, day)
-        for editor, _ in editors:
-            editor.save()
-    return sum(count for _, count in editors)
-
-
-def refuse_untouchable(workspace: Folder, shown: Sequence[Decision], day: date) -> None:
-    """Raise `ContextasmError` if `touch_memories` could not write, as far as can be said without trying."""
     if not shown:
         return
     with locked(workspace):
-        for editor, _ in _touched_editors(workspace, shown, day):
-            for path in editor.changed:
+        editors = {path: MemoryEditor(workspace, MemoryPlace(path=path)) for path in {each.path for each in shown}}
+        for decision in shown:
+            _touch(editors[decision.path], decision, str(day))
+        for editor in editors.values():
+            for path in editor.changed if dry_run else ():
                 refuse_unwritable(writable_path(workspace, path))
+            if not dry_run:
+                editor.save()
 
 
-def _touched_editors(workspace: Folder, shown: Sequence[Decision], day: date) -> list[tuple[MemoryEditor, int]]:
-    by_path: dict[str, list[Decision]] = {}
-    for decision in shown:
-        by_path.setdefault(decision.path, []).append(decision)
-    return [_touch(workspace, path, decisions, day) for path, decisions in by_path.items()]
-
-
-def _touch(workspace: Folder, path: str, shown: list[Decision], day: date) -> tuple[MemoryEditor, int]:
-    """An editor of one file in which the shown memories have a date of access, and how many of them changed."""
-    editor = MemoryEditor(workspace, path)
-    count = 0
-    for decision in shown:
-        name = decision.fragment.partition("~")[0]
-        namesakes = [memory for memory in editor.memories(path) if memory.id.partition("~")[0] == name]
-        at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
-        memory = next(iter(at_line or namesakes), None)
-        if memory and memory.accessed < str(day):
-            editor.set_fields(memory, accessed=str(day))
-            count += 1
-    return editor, count
+def _touch(editor: MemoryEditor, decision: Decision, day: str) -> None:
+    name = decision.fragment.partition("~")[0]
+    namesakes = [memory for memory in editor.memories(decision.path) if memory.id.partition("~")[0] == name]
+    at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
+    memory = next(iter(at_line or namesakes), None)
+    if memory and memory.accessed < day:
+        editor.set_fields(memory, accessed=day)

@@ -9,63 +9,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import ContextasmError, FolderFacts, Memory, Problem
-from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.text.memories.writer import ends_under, format_bullet
+from contextasm.model import ContextasmError, Memory
+from contextasm.text.memories.parser import ACTIVE_STATUSES, DEFAULTS, LISTS, WORDS
+from contextasm.text.memories.writer import ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace, NewMemory, RememberOutcome
 
 STEP = 0.1
 """Gain of importance for each repetition of a memory."""
-
-
-DEFAULT_TYPE = "note"
-"""Type of a memory that names none."""
-
-
-class NewMemory(NamedTuple):
-    """An entry to remember, already checked."""
-
-    text: str
-    """Fit for a bullet, as `text.memories.writer.storable_text` gives it."""
-    type: str = DEFAULT_TYPE
-    importance: float | None = None
-    """0 to 1; None leaves it to the file."""
-    tags: tuple[str, ...] = ()
-    key: str = ""
-    supersedes: tuple[str, ...] = ()
-    accessed: str = ""
-    """The day of the last repetition, YYYY-MM-DD; empty for none."""
-    writer: str = ""
-    """Who writes it, if that is not a person, such as `mcp`."""
-
-
-class MemoryPlace(NamedTuple):
-    """The file for new memories, and the folder of all memories of the owner."""
-
-    folder: str
-    """Folder of the owner's memories; an entry is compared with the memories of all its files."""
-    path: str
-    """File that new memories are written to."""
-    stored: FolderFacts | None = None
-    """What earlier runs found in the files of the folder; None if nothing may be stored."""
-
-
-class RememberOutcome(NamedTuple):
-    """Result of remembering one entry."""
-
-    what: str
-    """`stored` or `reinforced`."""
-    memory: Memory
-    """The memory as it is now in its file."""
-    alike: float
-    """Similarity of the entry to the memory that it reinforced, 0 to 1; 1 if it was stored."""
-    unmerged: tuple[str, ...] = ()
-    """Fields of the entry, as `name=value`, that the reinforced memory has another value for."""
-    problems: tuple[Problem, ...] = ()
-    """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
 
 
 class AmongNew(NamedTuple):
@@ -78,24 +32,17 @@ class AmongNew(NamedTuple):
 
 
 def store_memories(
-    workspace: Folder,
-    place: MemoryPlace,
-    entries: Sequence[NewMemory],
-    day: date,
-    *,
-    force: bool,
-    private_lines: PrivateLines | None = None,
+    workspace: Folder, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
 ) -> list[RememberOutcome]:
     """Store the entries, or reinforce memories that say the same; with `force`, store all.
 
-    A superseded memory gets the status `superseded`. Memories that begin in `private_lines`, for
-    one who may not see them, are ignored.
+    A superseded memory gets the status `superseded`.
 
     Raises `ContextasmError` for an id in `supersedes` that no memory has, and for a file with an end that can't hold a
     list; nothing is written then.
     """
     with locked(workspace):
-        editor = MemoryEditor(workspace, place.path, place.folder, private_lines, place.stored)
+        editor = MemoryEditor(workspace, place)
         replaced = superseded_memories(editor, entries)
         new: list[NewMemory] = []
         outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
@@ -145,10 +92,11 @@ def reinforce_or_add(
 
 _Fields = TypeVar("_Fields", Memory, NewMemory)
 
-_WORDS = {"key": "", "type": DEFAULT_TYPE, "tier": "", "dedup": ""}
-"""Fields of which a memory has one word, with the word that states nothing."""
+_OF_ONE = {"id", "superseded_by", "writer"}
+"""Words that are of one memory and are never those of two."""
 
-_LISTS = ("tags", "files", "supersedes")
+_WORDS = {name: DEFAULTS[name] for name in sorted({*WORDS, "type"} - _OF_ONE)}
+"""Fields of which two memories that become one have one word, with the word that states nothing."""
 
 
 def differing_words(one: Memory | NewMemory, other: Memory | NewMemory) -> list[str]:
@@ -168,7 +116,7 @@ def merge_fields(kept: _Fields, other: Memory | NewMemory) -> _Fields:
     }
     lists = {
         name: _union(getattr(kept, name), getattr(other, name))
-        for name in _LISTS
+        for name in LISTS
         if hasattr(kept, name) and hasattr(other, name)
     }
     return kept._replace(**words, **lists)  # type: ignore[arg-type]
@@ -231,12 +179,5 @@ def _read_back(memory: Memory) -> tuple[str, str, str, bool]:
 
 def entry_fields(entry: NewMemory) -> dict[str, str]:
     """The fields of an entry as they are written, but for its type, `created` and `status`; empty ones are left out."""
-    attributes = {
-        "importance": "" if entry.importance is None else f"{entry.importance:g}",
-        "tags": ",".join(entry.tags),
-        "key": entry.key,
-        "supersedes": ",".join(entry.supersedes),
-        "accessed": entry.accessed,
-        "writer": entry.writer,
-    }
-    return {name: value for name, value in attributes.items() if value}
+    stated = {name: value for name, value in entry._asdict().items() if value not in (None, "", ())}
+    return {name: field_text(value) for name, value in stated.items() if name not in {"text", "type"}}

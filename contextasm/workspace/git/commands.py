@@ -81,12 +81,11 @@ def start_git(
     root: str,
     environment: Mapping[str, str],
     *words: str,
-    stdin: int,
-    stderr: int,
     index: str = "",
     settings: Sequence[str] = (),
+    **streams: int,
 ) -> subprocess.Popen[bytes]:
-    """Start a git command in the folder `root`; its output is a pipe.
+    """Start a git command in the folder `root`; its output is a pipe, and `streams` has its `stdin` and `stderr`.
 
     `index` is the file of another index than the repository's own; empty for that one. `settings` are more settings of
     git, as `KEY=VALUE`. Raises `OSError` if git can't be started.
@@ -97,9 +96,9 @@ def start_git(
     variables = {name: value for name, value in environment.items() if name not in _HOOK_VARIABLES}
     return subprocess.Popen(  # noqa: S603 - git, found as the shell finds it
         ["git", "--no-replace-objects", *options, "-C", root, *words],
-        stdin=stdin,
+        stdin=streams["stdin"],
         stdout=subprocess.PIPE,
-        stderr=stderr,
+        stderr=streams["stderr"],
         env={**variables, **_SAFE_VARIABLES, **({"GIT_INDEX_FILE": index} if index else {})},
     )
 

@@ -206,16 +206,17 @@ def open_revision(root: str, revision: str, environment: Mapping[str, str]) -> G
     Raises `ContextasmError` if git, the repository or the revision does not exist.
     """
     hint = "give a record, a date (YYYY-MM-DD), a budget (@8k) or a git revision such as HEAD~3"
-    _refuse_no_repository(root, environment, revision, hint)
-    if not revision or revision.startswith("-"):
-        raise ContextasmError(revision or "''", "no such revision", hint)
+    where = revision if revision.strip() else repr(revision)
+    _refuse_no_repository(root, environment, where, hint)
+    if not revision.strip() or revision.startswith(("-", "^")):
+        raise ContextasmError(where, "no such revision", hint)
     verify = ("rev-parse", "--verify", "--quiet")
     try:
         # In two steps: to `:/text`, all that follows belongs to the text.
         name = _git_output(root, environment, *verify, revision).decode().strip()
         commit = _git_output(root, environment, *verify, f"{name}^{{commit}}").decode().strip()
     except ContextasmError as error:
-        raise ContextasmError(revision, "no such record or revision", hint) from error
+        raise ContextasmError(where, "no such record or revision", hint) from error
     objects = []
     for entry in _git_output(root, environment, "ls-tree", "-r", "-z", commit).split(b"\0")[:-1]:
         fields, _, path = entry.partition(b"\t")
@@ -261,11 +262,14 @@ def _hook_index(root: str, environment: Mapping[str, str], folder: Path) -> str:
 
 def _refuse_no_repository(root: str, environment: Mapping[str, str], where: str, hint: str) -> None:
     try:
-        _git_output(root, environment, "rev-parse", "--git-dir")
+        has_files = _git_output(root, environment, "rev-parse", "--is-inside-work-tree") == b"true\n"
     except ContextasmError as error:
         if "not a git repository" not in error.what:
             raise
         raise ContextasmError(where, f"{root} is not in a git repository", hint) from error
+    if not has_files:
+        hint = "name a checkout of it with -w DIR"
+        raise ContextasmError(where, f"{root} is in a bare repository, which holds no workspace", hint)
 
 
 def _git_output(root: str, environment: Mapping[str, str], *words: str, index: str = "") -> bytes:

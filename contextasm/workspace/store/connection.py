@@ -47,82 +47,48 @@ class StoreConfig(NamedTuple):
 # --- Errors ---
 
 
+UNREACHABLE = "store-unreachable"
+"""Id of the problem of a server that can't be reached, or to which the connection is lost."""
+
+BUSY = "store-busy"
+"""Id of the problem of a server that did not finish in time, or has no room for a connection now."""
+
+
 class StoreError(ContextasmError):
-    """Something is wrong with a store."""
+    """Something is wrong with a store; `problem` is the id of the problem of a build that goes on without it."""
 
     problem = "store-failed"
-    """Id of the problem."""
+
+    def __init__(self, where: str, what: str, hint: str, problem: str = "") -> None:
+        super().__init__(where, what, hint)
+        self.problem = problem or self.problem
 
 
 class StatementError(StoreError):
     """The server refused a statement: no right, or a value that its table does not take."""
 
 
-class StoreUnreachableError(StoreError):
-    """The server can't be reached, or the connection to it is lost."""
-
-    problem = "store-unreachable"
-
-
-class LoginRefusedError(StoreError):
-    """The server answers, and does not let this role into this database."""
-
-    problem = "store-login"
-
-
-class StoreBusyError(StoreError):
-    """The server did not finish a statement within the longest wait, or has no room for a connection now."""
-
-    problem = "store-busy"
-
-
-class TransactionLostError(StoreBusyError):
+class TransactionLostError(StoreError):
     """A transaction was undone in favour of another one, and can be tried again."""
 
-
-class CommitUnknownError(StoreError):
-    """The connection broke while storing, and it is not known whether that worked."""
-
-    problem = StoreUnreachableError.problem
+    problem = BUSY
 
 
-class StoreMissingError(StoreError):
-    """The database holds no store."""
+class StoreUnreachableError(StoreError):
+    """The server can't be reached, or the connection to it is lost while nothing is being stored."""
 
-    problem = "store-missing"
-
-
-class StoreVersionError(StoreError):
-    """The store is of another version than this program."""
-
-    problem = "store-version"
-
-
-class DriverMissingError(StoreError):
-    """The driver of the database is not installed."""
-
-    problem = "store-driver"
+    problem = UNREACHABLE
 
 
 UNWRITABLE = "store-unwritable"
 """Id of the problem of a replica that can't be written."""
 
 
-def _kinds(kind: type[StoreError]) -> Iterator[type[StoreError]]:
-    yield kind
-    for narrower in kind.__subclasses__():
-        yield from _kinds(narrower)
-
-
-PULL_PROBLEMS = frozenset({UNWRITABLE, *(kind.problem for kind in _kinds(StoreError))})
-"""Ids of the problems for which a replica is read as it is."""
-
-
 def pull_problem(error: ContextasmError) -> str:
     """The id of the problem that keeps a replica from being brought up to date."""
     if isinstance(error, StoreError):
         return error.problem
-    return StoreBusyError.problem if is_replica_locked(error) else UNWRITABLE
+    return BUSY if is_replica_locked(error) else UNWRITABLE
 
 
 def is_replica_locked(error: ContextasmError) -> bool:
@@ -210,7 +176,7 @@ class Session:
         self._run(lambda: execute_values(self._cursor, f"INSERT INTO {table} ({names}) VALUES %s", rows, page_size=500))
 
     def commit(self) -> None:
-        """End the transaction for good. Raises `CommitUnknownError` if it is not known whether that worked."""
+        """End the transaction for good. Raises `StoreError`, also if it is not known whether that worked."""
         import psycopg2
 
         try:
@@ -219,7 +185,7 @@ class Session:
             if not isinstance(error, psycopg2.OperationalError) or not _is_broken(error):
                 self._fail(error)  # the server says that it has undone the transaction
             what = f"the connection broke while storing ({_words(error)}), and it may have been stored or not"
-            raise CommitUnknownError(self._where, what, "look with `ctxasm search`, then try again") from error
+            raise StoreError(self._where, what, "look with `ctxasm search`, then try again", UNREACHABLE) from error
 
     def _run(self, action: Any) -> None:
         import psycopg2
@@ -234,7 +200,7 @@ class Session:
         if state in _TRY_AGAIN:
             raise TransactionLostError(self._where, _words(error), "try again") from error
         if state in _BUSY:
-            raise StoreBusyError(self._where, _BUSY[state], "try again later (docs/store.md, Waits)") from error
+            raise StoreError(self._where, _BUSY[state], "try again later (docs/store.md, Waits)", BUSY) from error
         if _is_broken(error):
             raise StoreUnreachableError(self._where, _words(error), "try again once the server is back") from error
         raise StatementError(self._where, _words(error), _HINTS.get(state, "see docs/store.md")) from error
@@ -270,7 +236,7 @@ def _connect(config: StoreConfig) -> Any:
         import psycopg2
     except ImportError as error:
         hint = "install it with `pip install 'contextasm[postgres]'`"
-        raise DriverMissingError(where, "the driver psycopg2 is not installed", hint) from error
+        raise StoreError(where, "the driver psycopg2 is not installed", hint, "store-driver") from error
     waits = {} if os.environ.get("PGCONNECT_TIMEOUT") else {"connect_timeout": CONNECT_SECONDS}
     # A server that has gone without a word is noticed within half a minute.
     alive = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
@@ -294,11 +260,11 @@ def _connect_error(where: str, error: Any) -> StoreError:
     """Why connecting failed: the server refuses it, has no room for it now, or does not answer."""
     said = _SERVER_SAYS.search(str(error))
     if said and _NOT_NOW.search(said[1]):
-        return StoreBusyError(where, f"takes no connection: {said[1]}", "try again later")
+        return StoreError(where, f"takes no connection: {said[1]}", "try again later", BUSY)
     if said or _NOTHING_GIVEN in str(error):
         what = f"the server does not let you in: {said[1] if said else _NOTHING_GIVEN}"
         hint = "see PGUSER, the name of the database, and the password in ~/.pgpass or PGPASSWORD"
-        return LoginRefusedError(where, what, hint)
+        return StoreError(where, what, hint, "store-login")
     hint = "see that the server runs, and that `store:` and PGHOST name it"
     return StoreUnreachableError(where, f"can't be reached: {_words(error)}", hint)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from os import listdir
 from os.path import realpath
@@ -16,10 +16,9 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp, Problem
 from contextasm.workspace.store.connection import (
-    PULL_PROBLEMS,
+    UNREACHABLE,
     UNWRITABLE,
     StoreConfig,
-    StoreUnreachableError,
     is_replica_locked,
     pull_problem,
 )
@@ -28,12 +27,15 @@ from contextasm.workspace.store.replica_files import NO_REPLICA, ReplicaState, a
 
 _SETTINGS_FILE = "ctxasm.yaml"
 
+OF_FRESH_REPLICA = {"store-refused", "store-files"}
+"""Ids of the problems of a replica that is up to date; for any other one it is read as it is."""
+
 _NOWHERE = f"{REPLICA}/none"
 """A folder that no replica has: owners are in `agents` and `teams`."""
 
 
 class StoreOverlay:
-    """The owners of a store, laid over a workspace (`workspace.folder.Overlay`)."""
+    """The owners of a store, laid over a workspace to be read (`workspace/store/writing.py` writes)."""
 
     def __init__(
         self, root: str, config: StoreConfig, now: Callable[[], float], distrust: str, *, offline: bool
@@ -90,6 +92,10 @@ class StoreOverlay:
         changed, self._problems = self._look(0.0)
         return changed, self._problems
 
+    def follow(self, nudge: Callable[[], None], warn: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Keep the replica up to date for as long as the result is open (`poll_store`), if a server may be asked."""
+        return nullcontext() if self.offline or self.distrust else poll_store(self, nudge, warn)
+
     def pull(self, max_age: float = 0.0) -> Sequence[str]:
         """Bring the replica up to date now, unless it is younger than `max_age` seconds; the paths of changed pages.
 
@@ -127,7 +133,7 @@ class StoreOverlay:
                 message = f"{error.where}: {error.what}; {self._age()}{newer}"
                 problems.append(Problem(code, _SETTINGS_FILE, line, message, error.hint))
         elif self._unreplicated():
-            problems.append(Problem(StoreUnreachableError.problem, _SETTINGS_FILE, line, self._age()))
+            problems.append(Problem(UNREACHABLE, _SETTINGS_FILE, line, self._age()))
         return changed, [*problems, *self._refusals(), *self._hidden_files()]
 
     def _refusals(self) -> list[Problem]:
@@ -224,7 +230,7 @@ def _poll(
             changed, pages = (), seen
             now = f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
         else:
-            now = "".join(f"{problem.message}; " for problem in problems if problem.code in PULL_PROBLEMS)
+            now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
         if now != failure:
             warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
             failure = now

@@ -17,14 +17,13 @@ from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memor
 from contextasm.text.cleaning.clean import clean_text, clean_value, decode_document, shown_name
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.private_parts import private_lines
-from contextasm.text.memories.parser import DAYS, LISTS, parse_memories
+from contextasm.text.memories.parser import DAYS, LISTS, WORDS, parse_memories
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, clean_lines, is_type, is_value, memory_bullet
 
 FIELDS = tuple(name for name in Memory._fields if name not in {"path", "line"})
 """Fields of a memory that are columns of its row, of the same names."""
 
-_WORDS = ("id", "status", "key", "tier", "dedup", "superseded_by", "writer")
-
+_WORDS = ("id", "status", *WORDS[1:])
 COLUMNS = ", ".join(f"coalesce(to_char({name}, 'YYYY-MM-DD'), '')" if name in DAYS else name for name in FIELDS)
 """The columns as a `SELECT` names them: days as texts, empty for none."""
 
@@ -106,20 +105,15 @@ def readable_memory(memory: Memory) -> Memory:
 
     The table refuses most of them, whichever client they come from.
     """
-    words = (memory.type, *(getattr(memory, name) for name in _WORDS), *memory.tags, *memory.files, *memory.supersedes)
-    joined = "".join(words)
+    lists = [word for name in LISTS for word in getattr(memory, name)]
+    joined = "".join([memory.type, *(getattr(memory, name) for name in _WORDS), *lists])
     if joined.isascii() and joined.isprintable():  # what else a value may not have, the table refuses
         return memory
     values: dict[str, Any] = {
         name: word if _is_seen(word) else "" for name in _WORDS if (word := getattr(memory, name))
     }
-    return memory._replace(
-        type=memory.type if _is_seen(memory.type) else "note",
-        tags=tuple(filter(_is_seen, memory.tags)),
-        files=tuple(filter(_is_seen, memory.files)),
-        supersedes=tuple(filter(_is_seen, memory.supersedes)),
-        **values,
-    )
+    values |= {name: tuple(filter(_is_seen, getattr(memory, name))) for name in LISTS}
+    return memory._replace(type=memory.type if _is_seen(memory.type) else "note", **values)
 
 
 def _is_seen(word: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from contextasm.model import ContextasmError, Memory
 from contextasm.workspace.atomic import STATE_FOLDER, private_folder
 from contextasm.workspace.editing.files import hold_lock_file
+from contextasm.workspace.reading import file_stamp
 from contextasm.workspace.store.connection import Session, StoreConfig, open_session
 from contextasm.workspace.store.pages import COLUMNS, memory_of_row, page_name, page_text
 from contextasm.workspace.store.replica_files import (
@@ -26,7 +27,6 @@ from contextasm.workspace.store.replica_files import (
     access_key,
     load_state,
     loses_text,
-    page_stamp,
     page_stamps,
     remove_index,
     remove_pages,
@@ -177,7 +177,7 @@ def _pull_owner(
         loses = any(loses_text(folder / name, text) for name, text in new.items() if name in intact)
         changed += [f"{owner}/memories/{name}" for name, text in new.items() if write_page(folder / name, text)]
         # What is gone already, or is changed from now on, is fetched by the next pull.
-        pages.update((name, page_stamp(folder / name) or NO_FILE) for name in new)
+        pages.update((name, file_stamp(folder / name) or NO_FILE) for name in new)
         if loses:
             remove_index(root)
     changed += _remove_pages(root, owner, page_stamps(folder).keys() - pages.keys())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ from contextasm.model import ContextasmError, FileStamp
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write_private
 from contextasm.workspace.cache import index_database
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import file_bytes, file_stamp
 from contextasm.workspace.store.connection import StoreConfig
 
 _FIELDS = re.compile(rb"^- \[[^\]\n]*\]|^-(?= )| \{(?:type=(?:\"[^\"]*\"|[^ ]+) )?id=[^{}]*\}$")
@@ -36,15 +35,6 @@ def replicated_owners(replica: Path) -> set[str]:
     return owners
 
 
-def page_stamp(path: Path) -> FileStamp | None:
-    """The stamp of a regular file; None for a link, for anything else and for nothing. Raises `OSError`."""
-    with suppress(FileNotFoundError):
-        status = os.lstat(path)
-        if stat.S_ISREG(status.st_mode):
-            return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-    return None
-
-
 def page_stamps(folder: Path) -> dict[str, FileStamp]:
     """The regular files of a folder by name; links and others count as missing.
 
@@ -54,7 +44,7 @@ def page_stamps(folder: Path) -> dict[str, FileStamp]:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    return {name: stamp for name in names if (stamp := page_stamp(folder / name))}
+    return {name: stamp for name in names if (stamp := file_stamp(folder / name))}
 
 
 def write_page(path: Path, text: str) -> bool:

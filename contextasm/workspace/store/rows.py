@@ -5,8 +5,7 @@ What a row says of a memory is a `Memory` at the path that its page has.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from datetime import date
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from contextasm.model import Memory
@@ -75,11 +74,6 @@ def update_row(session: Session, seq: int, memory: Memory) -> bool:
     assignments = ", ".join(f"{name} = %s" for name in names)
     statement = f"UPDATE ctxasm.memory SET {assignments}, deleted = false WHERE seq = %s RETURNING seq"
     return bool(session.rows(statement, *(values[name] for name in names), seq))
-
-
-def touch_rows(session: Session, numbers: Collection[int], day: date) -> None:
-    """Set `accessed` of the rows with these numbers to a day."""
-    session.rows("UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s)", day, sorted(numbers))
 
 
 def lock_texts(session: Session, owner: str, texts: Sequence[str]) -> None:

@@ -15,11 +15,12 @@ from contextasm.workspace.store.connection import (
     Session,
     StoreConfig,
     StoreError,
-    StoreMissingError,
-    StoreVersionError,
     committed,
     open_session,
 )
+
+_VERSION = "store-version"
+"""Id of the problem of a store that is of another version than this program."""
 
 SCRIPTS = Path(__file__).parent / "sql"
 """Folder of the scripts; `NNN_NAME.sql` takes a store from version NNN - 1 to NNN."""
@@ -50,19 +51,19 @@ def require_version(session: Session, config: StoreConfig) -> None:
         raise missing_store(config)
     if version < newest:
         what = f"is of version {version}, and this ctxasm needs {newest}"
-        raise StoreVersionError(where, what, "have its owner run `ctxasm store migrate`")
+        raise StoreError(where, what, "have its owner run `ctxasm store migrate`", _VERSION)
 
 
-def missing_store(config: StoreConfig) -> StoreMissingError:
+def missing_store(config: StoreConfig) -> StoreError:
     """The error of a database without a store."""
     what = "the database holds no store"
-    return StoreMissingError(f"store {config.address}", what, "make it with `ctxasm store init`")
+    return StoreError(f"store {config.address}", what, "make it with `ctxasm store init`", "store-missing")
 
 
-def too_new(where: str, version: int, newest: int) -> StoreVersionError:
+def too_new(where: str, version: int, newest: int) -> StoreError:
     """The error of a store at `where` that only a later program knows."""
     what = f"is of version {version}, and this ctxasm knows versions up to {newest}"
-    return StoreVersionError(where, what, "install a newer ctxasm")
+    return StoreError(where, what, "install a newer ctxasm", _VERSION)
 
 
 def in_transaction(config: StoreConfig, work: Callable[[Session], ResultT]) -> ResultT:
@@ -91,7 +92,7 @@ def load_migrations(folder: Path = SCRIPTS) -> list[Migration]:
         data = file_bytes(str(path))
         match = re.fullmatch(r"([0-9]{3})_(\w+)\.sql", file)
         if not isinstance(data, bytes) or not match or int(match[1]) != number:
-            raise StoreVersionError(str(path), "is not the next migration", "install ctxasm again")
+            raise StoreError(str(path), "is not the next migration", "install ctxasm again", _VERSION)
         migrations.append(Migration(number, match[2], data.decode()))
     return migrations
 

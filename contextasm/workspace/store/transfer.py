@@ -21,9 +21,10 @@ from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.atomic import write
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes, file_stamp
+from contextasm.workspace.storage import MemoryPlace, PrivateLines
 from contextasm.workspace.store.connection import Session, StatementError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import (
@@ -38,7 +39,7 @@ from contextasm.workspace.store.pages import (
     with_references,
 )
 from contextasm.workspace.store.replica import locked_replica, replica_folder
-from contextasm.workspace.store.replica_files import ReplicaState, page_stamp
+from contextasm.workspace.store.replica_files import ReplicaState
 from contextasm.workspace.store.rows import OF_OWNER, Row, locked_rows, update_row, writable_owners
 from contextasm.workspace.store.schema import in_transaction
 
@@ -76,7 +77,7 @@ def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines)
 def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[IncomingMemory]:
     """The memories of an owner's own files, in the order of their paths. Raises `ContextasmError` for a second id."""
     workspace, folder = Folder(Path(root)), f"{owner}/memories"
-    editor = MemoryEditor(workspace, f"{folder}/new.md", folder)
+    editor = MemoryEditor(workspace, MemoryPlace(folder, f"{folder}/new.md"))
     pages = _pages_of_files(editor.files)
     memories: dict[str, IncomingMemory] = {}
     for path in sorted(editor.files):
@@ -299,7 +300,7 @@ def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
     if not isinstance(data, bytes):
         raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
     try:
-        is_as_pulled = page_stamp(page) == stamp
+        is_as_pulled = file_stamp(page) == stamp
     except OSError as error:
         raise ContextasmError(str(page), f"can't be read: {error.strerror}", "run `ctxasm store pull`") from error
     if not is_as_pulled:

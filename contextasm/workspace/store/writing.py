@@ -1,4 +1,4 @@
-"""Memories in a store as a place to write to (`memories.storage.MemoryStorage`).
+"""Memories in a store as a place to read from and to write to.
 
 What is written goes straight to the table. Memories that say nearly the same are found in the replica, which is brought
 up to date first. Two writers who store the same text at the same moment wait for each other; two who store nearly the
@@ -7,28 +7,27 @@ same text may both store it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import date
 from hashlib import md5
+from pathlib import Path
 
 from contextasm.model import ContextasmError, Decision, Document, Memory, Problem
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
-from contextasm.workspace.editing.import_memories import ImportOutcome, alike_memories, outcome_word
-from contextasm.workspace.editing.memories import MemoryEditor, PrivateLines
+from contextasm.workspace.editing.import_memories import alike_memories, outcome_word
+from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.editing.remember import (
     AmongNew,
-    MemoryPlace,
-    NewMemory,
-    RememberOutcome,
     entry_fields,
     reinforce_or_add,
     reinforced,
     superseded_memories,
 )
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, RememberOutcome
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import is_private_id, storable_memory
@@ -37,7 +36,6 @@ from contextasm.workspace.store.rows import (
     insert_row,
     lock_texts,
     locked_rows,
-    touch_rows,
     update_row,
     writable_owners,
 )
@@ -45,29 +43,22 @@ from contextasm.workspace.store.schema import in_transaction
 from contextasm.workspace.store.transfer import IncomingMemory, stated_memories, store_by_id
 
 
-class StoredMemories:
-    """The memories of the owners that a store has, by their paths in the workspace."""
+class StoredMemories(StoreOverlay):
+    """The memories of the owners that a store has, by their paths in the workspace (`workspace.storage.Overlay`)."""
 
-    def __init__(self, workspace: Folder, overlay: StoreOverlay) -> None:
-        """The overlay is that of the workspace."""
-        self._workspace = workspace
-        self._overlay = overlay
+    @property
+    def _workspace(self) -> Folder:
+        return Folder(Path(self.root), self)
 
     def _by_owner(self, paths: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
         """Ids by the owners of their paths, which come as pairs, both in order."""
         ids: dict[str, list[str]] = {}
         for path, id_ in paths:
-            ids.setdefault(self._overlay.owner(path) or "", []).append(id_)
+            ids.setdefault(self.owner(path) or "", []).append(id_)
         return dict(sorted(ids.items()))
 
     def remember(
-        self,
-        place: MemoryPlace,
-        entries: Sequence[NewMemory],
-        day: date,
-        *,
-        force: bool,
-        private_lines: PrivateLines | None = None,
+        self, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
     ) -> list[RememberOutcome]:
         """Store the entries, or reinforce memories that say the same; with `force`, store all. All of them or none.
 
@@ -76,9 +67,9 @@ class StoredMemories:
         """
         new = [(entry, _new_memory(entry, day)) for entry in entries]
         try:
-            self._overlay.pull()
-            editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder, private_lines, place.stored)
-            owner = self._overlay.owner(place.path) or ""
+            self.pull()
+            editor = MemoryEditor(self._workspace, place._replace(path=f"{place.folder}/new.md"))
+            owner = self.owner(place.path) or ""
             outcomes = self._remember(owner, editor, new, day, force=force)
         except StoreUnreachableError as error:
             raise ContextasmError(error.where, f"{error.what}; nothing was stored", error.hint) from error
@@ -105,18 +96,13 @@ class StoredMemories:
             writer.save(replaced)
             return outcomes
 
-        return in_transaction(self._overlay.config, work)
+        return in_transaction(self.config, work)
 
     def _pulled(self, memories: Sequence[Memory]) -> list[Memory]:
         """The memories with their lines in the replica, which is brought up to date; 0 for one that is not there."""
         with suppress(ContextasmError):  # they are written, and the next read tells what is wrong
-            self._overlay.pull()
-        lines = {
-            memory.id: memory.line
-            for path in {memory.path for memory in memories}
-            if isinstance(document := self._workspace.read(path), Document)
-            for memory in parse_memories(document)[0]
-        }
+            self.pull()
+        lines = {memory.id: memory.line for memory in self._on_pages({memory.path for memory in memories})}
         return [memory._replace(line=lines.get(memory.id, 0)) for memory in memories]
 
     def import_entries(
@@ -127,20 +113,22 @@ class StoredMemories:
         With `dry_run` only the replica is asked. Raises `ContextasmError`.
         """
         if not dry_run:
-            self._overlay.pull()
-        owner = self._overlay.owner(place.path) or ""
-        editor = MemoryEditor(self._workspace, f"{place.folder}/new.md", place.folder)
+            self.pull()
+        owner = self.owner(place.path) or ""
+        editor = MemoryEditor(self._workspace, MemoryPlace(place.folder, f"{place.folder}/new.md"))
         memories = {memory.id: memory for path in sorted(editor.files) for memory in editor.memories(path)}
         known = [*memories.values()]
         incoming = [IncomingMemory(entry) for entry in entries]
         if dry_run:
-            state = self._overlay.state().owners.get(owner)
+            state = self.state().owners.get(owner)
             rows = {id_: Row(0, memory._replace(line=0), "") for id_, memory in memories.items()}
             stated = stated_memories(incoming, state.number if state else 0, rows, rows)
             pairs = [(row.memory if row else None, memory) for row, memory in stated]
         else:
-            pairs = store_by_id(self._overlay, owner, incoming, update=update)
-            memories |= {memory.id: memory for memory in self._changed_memories(owner)}
+            pairs = store_by_id(self, owner, incoming, update=update)
+            with suppress(ContextasmError):  # the next read reports it
+                pages = [path for path in self.pull() if path.startswith(f"{owner}/")]
+                memories |= {memory.id: memory for memory in self._on_pages(pages)}
         alike = alike_memories([each for each, (old, _) in zip(entries, pairs, strict=True) if old is None], known)
         outcomes: list[ImportOutcome] = []
         for entry, (old, memory) in zip(entries, pairs, strict=True):
@@ -152,19 +140,18 @@ class StoredMemories:
             outcomes.append(ImportOutcome(what, memory.id, path, line, differing, alike.get(entry.id, "")))
         return outcomes
 
-    def _changed_memories(self, owner: str) -> list[Memory]:
-        """The memories of the pages that another pull changes; none if it fails: the next read reports it."""
-        with suppress(ContextasmError):
-            paths = [path for path in self._overlay.pull() if path.startswith(f"{owner}/")]
-            return [memory for path in paths for memory in MemoryEditor(self._workspace, path).memories(path)]
-        return []
+    def _on_pages(self, paths: Collection[str]) -> Iterator[Memory]:
+        """The memories of some pages of the replica."""
+        for path in paths:
+            if isinstance(document := self._workspace.read(path), Document):
+                yield from parse_memories(document)[0]
 
     def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
         """Change fields of memories; gives each as it was and as it is, all or none. The replica then has the change.
 
         `change` may raise. Raises `ContextasmError` for a memory that is gone, and if the role may not write.
         """
-        self._overlay.require_server()
+        self.require_server()
 
         def work(session: Session) -> list[tuple[Memory, Memory]]:
             pairs: list[tuple[Memory, Memory]] = []
@@ -179,7 +166,7 @@ class StoredMemories:
                         update_row(session, row.seq, pairs[-1][1])
             return pairs
 
-        pairs = in_transaction(self._overlay.config, work)
+        pairs = in_transaction(self.config, work)
         after = self._pulled([memory for _, memory in pairs])
         return [(before, memory) for (before, _), memory in zip(pairs, after, strict=True)]
 
@@ -191,11 +178,11 @@ class StoredMemories:
         """
         if dry_run:
             return None
-        where = f"store {self._overlay.config.address}"
+        where = f"store {self.config.address}"
         hint = "ask the owner of the store for the right (docs/store.md)"
         try:
-            self._overlay.require_server()
-            refused = in_transaction(self._overlay.config, lambda session: self._touch(session, shown, day))
+            self.require_server()
+            refused = in_transaction(self.config, lambda session: self._touch(session, shown, day))
         except ContextasmError as error:
             where, reason, hint = error.where, error.what, error.hint
         else:
@@ -210,7 +197,8 @@ class StoredMemories:
         condition = "id = ANY(%s) AND NOT deleted AND (accessed IS NULL OR accessed < %s)"
         for owner in (owner for owner in ids if owner in writable):
             rows = locked_rows(session, owner, condition, ids[owner], day)
-            touch_rows(session, [row.seq for row in rows.values()], day)
+            numbers = sorted(row.seq for row in rows.values())
+            session.rows("UPDATE ctxasm.memory SET accessed = %s WHERE seq = ANY(%s)", day, numbers)
         return [owner for owner in ids if owner not in writable]
 
 

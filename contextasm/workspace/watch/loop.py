@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Protocol, Self
 
 from contextasm.workspace.watch.events import EndSignals, FileEvents, WakeupPipe
@@ -121,7 +121,8 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
 
     with WakeupPipe() as wake, EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
         events.given = poll is None
-        with PostBuildCommand(command, wake, reporter.warn) as post_build, spec.follow_store(wake.nudge, reporter.warn):
+        followed = spec.overlay.follow(wake.nudge, reporter.warn) if spec.overlay else nullcontext()
+        with PostBuildCommand(command, wake, reporter.warn) as post_build, followed:
             is_ready, hinted, schedule = False, True, _LookSchedule(poll)
             while not signals.code:
                 events.follow(rebuilder.folders())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -20,10 +20,11 @@ from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import recovery_text
-from contextasm.workspace.folder import Folder, Overlay
-from contextasm.workspace.outputs import InputFiles, OutputFile, pending_writes, refuse_inputs
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.outputs import InputFiles, OutputFile, pending_write, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
+from contextasm.workspace.storage import Overlay
 
 PERMANENT_ERRORS = ("-o", "--", "CTXASM_", "SOURCE_DATE_EPOCH", "agent")
 """Beginnings of the places of errors that no change of a file is likely to end."""
@@ -133,12 +134,7 @@ class WatchSpec(NamedTuple):
     others: Callable[[], Sequence[Path]]
     """Files outside of the workspace that count, as far as can be said without a build."""
     overlay: Overlay | None = None
-    """Folders of the workspace whose files are in the replica of a shared store."""
-    follow_store: Callable[[Callable[[], None], Callable[[str], None]], AbstractContextManager[None]] = (
-        lambda _nudge, _warn: nullcontext()
-    )
-    """Keeps the replica up to date for as long as its result is open; calls the first function after changes, and the
-    second with warnings."""
+    """What has the memories of some owners in another place, and keeps the files up to date that are read of them."""
 
     @property
     def target_paths(self) -> frozenset[str]:
@@ -174,9 +170,11 @@ class Rebuilder:
         self._warn = warn
         self._recovery = ""
         self._lists: Mapping[str, Sequence[str]] = {}
-        """Lists of paths that the last build depends on, by pattern; next come files of the workspace, and others."""
+        """The lists that the last build depends on: their paths by their patterns."""
         self._reads: Mapping[str, Reading] = {}
+        """The files of the workspace that it depends on."""
         self._contents: Mapping[str, bytes | None] = {}
+        """The files outside of the workspace that it depends on."""
         self._today: Callable[[], date] | None = None
         self._date: date | None = None
         self._errors: Sequence[str] = ()
@@ -212,7 +210,8 @@ class Rebuilder:
         if look:
             disk, changes = self._rescanned()
             why += changes
-            why += self._missing_targets() if disk and not why and not self._errors else ()
+            if disk and not why and not self._errors:
+                why += [str(each.path) for each in self._spec.targets if not os.path.exists(each.full)]
         return self._rebuild(disk, why) if why else None
 
     def _rescanned(self) -> tuple[Rescan | None, Sequence[str]]:
@@ -294,7 +293,7 @@ class Rebuilder:
         with ExitStack() as held:
             if target.managed:
                 self._hold_lock(held)
-            ((_, data),) = pending_writes([target], data)
+            _, data = pending_write(target, data)
             refuse_unwritable(target.path)
             return write(target.path, data)
 
@@ -308,10 +307,6 @@ class Rebuilder:
         if text and text != self._recovery:
             self._warn(text)
         self._recovery = text
-
-    def _missing_targets(self) -> Sequence[str]:
-        """The files that were written and are gone."""
-        return [str(target.path) for target in self._spec.targets if not os.path.exists(target.full)]
 
     def _depend_on(self, disk: Rescan, result: BuildResult) -> None:
         self._lists, self._reads, self._contents = disk.lists, disk.reads, _contents(result.others)

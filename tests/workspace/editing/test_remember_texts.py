@@ -21,8 +21,9 @@ from contextasm.retrieval.memory_index.files import folder_facts
 from contextasm.text.memories.parser import id_root
 from contextasm.workspace.editing import known_ids, memories
 from contextasm.workspace.editing.known_ids import WorkspaceIds
-from contextasm.workspace.editing.remember import MemoryPlace, NewMemory, RememberOutcome, store_memories
+from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import MemoryPlace, NewMemory, RememberOutcome
 from tests.command import fill, inside
 from tests.retrieval.memory_index.test_memory_index import LETTERS, database
 from tests.workspaces import DAY

@@ -87,6 +87,16 @@ def test_repository_that_does_not_hold_the_workspace_is_told(root: Path) -> None
     refused(inside("diff", "-w", later, "HEAD"), "HEAD: holds no file of the workspace", "committed")
 
 
+@pytest.mark.parametrize(("name", "shown"), [("^HEAD", "^HEAD"), ("--all", "--all"), (" ", "' '")])
+def test_name_of_no_single_revision_is_refused_in_words_of_ours(root: Path, name: str, shown: str) -> None:
+    refused(inside("diff", "-w", root, "--", name), f"{shown}: no such revision", "HEAD~3")
+
+
+def test_bare_repository_is_told(root: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(root.parent), "bare")
+    refused(inside("diff", "-w", tmp_path / "bare", "HEAD"), "is in a bare repository", "-w DIR")
+
+
 @pytest.mark.parametrize("flags", [("-a", "b"), ()])
 def test_agent_renamed_since_is_found_under_its_name_of_then(root: Path, flags: tuple[str, ...]) -> None:
     git(root, "mv", "agents/a", "agents/b")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.workspace.editing.remember import NewMemory
+from contextasm.workspace.storage import NewMemory
 from contextasm.workspace.store import schema
-from contextasm.workspace.store.overlay import StoreOverlay
+from contextasm.workspace.store.writing import StoredMemories
 from tests.postgres import TEAM, Database, Server, new_database, remember, replicated, wait_for
 
 pytestmark = pytest.mark.postgres
@@ -92,7 +92,7 @@ def test_writers_that_wait_for_one_another_see_what_was_stored_whatever_the_role
     )
     overlays = [database.overlay(root), database.overlay(database.workspace(tmp_path / "other"), "kenji")]
 
-    def outcome(overlay: StoreOverlay) -> str:
+    def outcome(overlay: StoredMemories) -> str:
         (outcome,) = remember(overlay, NewMemory("The bell rings at dawn"))
         return outcome.what
 

@@ -28,9 +28,9 @@ from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import overlay, replica, replica_files
 from contextasm.workspace.store.connection import Session, StoreConfig, open_session
-from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.replica import page_texts, pull
 from contextasm.workspace.store.replica_files import access_key, load_state
+from contextasm.workspace.store.writing import StoredMemories
 from tests.command import clean
 from tests.postgres import TEAM, Database, replicated
 from tests.retrieval.memory_index.test_memory_index import database as index_path
@@ -338,7 +338,7 @@ def test_a_first_pull_that_is_killed_at_its_pages_leaves_no_replica(
     line = [sys.executable, "-c", code, database.server.socket, database.name, str(tmp_path)]
     assert subprocess.run(line, env=clean(), check=False).returncode == -9
     for role in ("luna", "kenji"):
-        overlay = StoreOverlay(str(tmp_path), database.config(role), lambda: 1e9, "", offline=True)
+        overlay = StoredMemories(str(tmp_path), database.config(role), lambda: 1e9, "", offline=True)
         assert "no memories are read" in overlay.refresh()[0].message
         assert [*Folder(tmp_path, overlay).list(f"{TEAM}/memories/*.md")] == []
     pulled(database, tmp_path)

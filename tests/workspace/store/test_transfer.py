@@ -465,6 +465,6 @@ def test_a_page_that_can_not_be_looked_at_is_one_line(
     def refuse(_path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(transfer, "page_stamp", refuse)
+    monkeypatch.setattr(transfer, "file_stamp", refuse)
     result = database.ctxasm(root, "store", "export", "--offline", "--to", tmp_path / "to")
     assert (result.code, ".luna.md: can't be read: Permission denied" in result.err) == (2, True), result.err

@@ -15,8 +15,8 @@ from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import files as index_files
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import clean_lines
-from contextasm.workspace.editing.remember import NewMemory
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.storage import NewMemory
 from contextasm.workspace.store import writing
 from contextasm.workspace.store.connection import Session, TransactionLostError, open_session
 from contextasm.workspace.store.rows import lock_texts, locked_rows
