@@ -8,12 +8,14 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Document,
     Filters,
     Fragment,
     Problem,
     Profile,
     RetrievalResult,
     RuleTrace,
+    Workspace,
 )
 from contextasm.ranking.deduplicate import (
     Copy,
@@ -79,9 +81,20 @@ def _assemble(build: Build) -> Context:
         documents=tuple(documents[path] for path in sorted(documents)),
         rule_traces=traces,
     )
+    if profile.min_coherence or build.request.format == "json":
+        context = _with_shown_documents(context, build.workspace)
     if not profile.min_coherence:
         return context
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+
+
+def _with_shown_documents(context: Context, workspace: Workspace) -> Context:
+    """The context with every file that it shows lines of: coherence needs them, and an index has not opened them."""
+    documents = {document.path: document for document in context.documents}
+    for path in {decision.path for decision in context.decisions if decision.kept} - documents.keys():
+        if isinstance(read := workspace.read(path), Document):
+            documents[path] = read
+    return context._replace(documents=tuple(documents[path] for path in sorted(documents)))
 
 
 def _coherence_problems(context: Context, least: float) -> Iterator[Problem]:

@@ -53,7 +53,7 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
     is_exempt = fragment.verdict.excluded or fragment.verdict.pinned_by or layer.limits.required
     if not (min_score and fragment.score) or is_exempt:
         return fragment
-    total = _total_score(fragment)
+    total = _boosted_total(fragment, layer)
     if total >= min_score:
         return fragment
     return fragment.exclude(Reason.of("below-floor", score=round(total, 2), least=min_score))
@@ -78,13 +78,16 @@ ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": 
 """The orders that a layer may have, besides the source's own."""
 
 
-def _with_total_score(fragment: Fragment, layer: Layer) -> Fragment:
+def _boosted_total(fragment: Fragment, layer: Layer) -> float:
     # The weighted sum of the parts (digest 1.2), times the boost of rules.
+    return fragment.verdict.boost * weighted_total(fragment.score, layer.ranking.weights)
+
+
+def _with_total_score(fragment: Fragment, layer: Layer) -> Fragment:
     if not fragment.score:
         return fragment
     boost = (("boost", fragment.verdict.boost),) if fragment.verdict.boost != 1 else ()
-    total = fragment.verdict.boost * weighted_total(fragment.score, layer.ranking.weights)
-    return fragment._replace(score=(*fragment.score, *boost, ("total", total)))
+    return fragment._replace(score=(*fragment.score, *boost, ("total", _boosted_total(fragment, layer))))
 
 
 COHERENCE = "coherence"

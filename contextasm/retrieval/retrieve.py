@@ -277,7 +277,7 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
         if layer.ranking.weights == Ranking().weights:
             continue
-        if layer.ranking.order == "given":
+        if layer.ranking.order == "given" and not layer.ranking.min_score:
             yield _problem(layer.id, "has weights that decide nothing; set `order: best`")
             continue
         parts = {part for source in layer.query.traits for part in source.score_parts}
