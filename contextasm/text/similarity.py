@@ -13,7 +13,7 @@ from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Document, Fragment
-from contextasm.text.lazy_pattern import lazy_pattern
+from contextasm.text.caching import lazy_pattern
 from contextasm.text.markdown.blocks import bullet_end, list_lead
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.memories.parser import TASK_MARKS, TYPE, is_one_memory

@@ -44,7 +44,20 @@ def test_the_json_of_a_build_does_not_depend_on_the_index(
         files = {**dict(zip(PATHS, pages, strict=False)), **dict.fromkeys(odd, "- [fact] a lantern\n")}
         folder = fill(Path(name, "w"), {**files, "ctxasm.yaml": own, "profiles/p.yaml": PROFILE})
         env = {"XDG_CACHE_HOME": f"{name}/cache"}
-        line = ("build", "-w", folder, "-a", "a", "--topic", topic, "--date", str(DAY), "-f", "json", *words)
+        line: tuple[str | Path, ...] = (
+            "build",
+            "-w",
+            folder,
+            "-a",
+            "a",
+            "--topic",
+            topic,
+            "--date",
+            str(DAY),
+            "-f",
+            "json",
+            *words,
+        )
         bare = inside(*line, env={**env, "CTXASM_NO_CACHE": "1"})
         assert bare == inside(*line, env=env) == inside(*line, env=env)
         assert words[:1] in {("--audience",), ("--privacy",)} or [*Path(name).rglob("*.sqlite")], "nothing was stored"

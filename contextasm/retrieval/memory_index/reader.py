@@ -47,7 +47,7 @@ class IndexedPool:
         self._later: dict[date, Collection[int]] = {}
         self._entries: dict[int, Any] = {}
         stored = self._select("SELECT count(*) FROM rows WHERE pool = ?")[0][0]
-        active = self.size - sum(dict(reason.facts)["count"] for reason in self.excluded)
+        active = self.size - sum(int(dict(reason.facts)["count"]) for reason in self.excluded)
         if not self.rows == stored == active:
             raise DamagedIndex("entries are missing")
 
