@@ -375,13 +375,13 @@ def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[i
 def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer, *, has_pins: bool) -> list[int]:
     """The rows that ranking may show, best first.
 
-    Pins may raise the similarity of a candidate (`least_similarity`), and no other entry may. If it goes up, all that
-    may be shown is among the `top` most similar rows.
+    A pin is shown for any topic, so it may raise the similarity that a candidate needs (`least_similarity`). Then only
+    the `top` most similar rows may be shown, and these are listed, too.
     """
     able = scores
     if least := 0.0 if layer.limits.required else layer.ranking.min_score:
         able = {row: score for row, score in scores.items() if weighted_total(score, layer.ranking.weights) >= least}
-    # Rows below the least score are listed if nothing else is: a build says so.
+    # If every row is below the least score, all are listed: the build then says that nothing is good enough.
     best = best_rows(pool, able or scores, layer)
     if not has_pins:
         return best

@@ -171,8 +171,8 @@ def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int,
 def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     """Units that a finished layer is charged with before the later layers get theirs.
 
-    More than it used, where a larger budget would let it use more and a later layer must lose no line: else that room
-    would feed the later layer at this budget and not at a larger one (docs/architecture.md, law 7).
+    If a larger budget would let it use more, and a later layer must lose no line, that is its whole allowance. Else the
+    later layer would get the unused room now, and lose it at a larger budget (docs/architecture.md, law 7).
     """
     is_whole = result.demand.units <= result.allowance.units
     is_bound = result.allowance.by == "max_tokens" and not result.demand.layer.limits.within

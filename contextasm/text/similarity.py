@@ -1,7 +1,7 @@
 """Whether two texts say the same: the fold, the share of equal letters, and the thresholds.
 
-No meaning but for numbers and for the words that turn it. The callers decide what happens to two texts that say the
-same.
+Letters are compared, not meanings. Two texts with other numbers, or with other words that turn a meaning, such as
+"not", never say the same. The callers decide what happens to two texts that do.
 """
 
 from __future__ import annotations
