@@ -15,7 +15,6 @@ from contextasm.model import (
     Document,
     EntryPool,
     Fragment,
-    FragmentDisplay,
     Layer,
     Location,
     Memory,
@@ -25,13 +24,12 @@ from contextasm.model import (
     ScoreInputs,
     SourceQuery,
     T,
-    Verdict,
     Workspace,
     least_similarity,
     recency,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import query_paths
+from contextasm.retrieval.reading.files import query_paths, read_each, receipt
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
@@ -160,15 +158,11 @@ def read_pool_up_to(
     entries: list[EntryT] = []
     documents: list[Document] = []
     problems: list[Problem] = []
-    for path in paths:
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            file_entries, file_problems = kind.parse(read)
-            entries += file_entries
-            problems += file_problems
-        elif read:
-            problems.append(read)
+    for document in read_each(workspace, paths, problems):
+        documents.append(document)
+        file_entries, file_problems = kind.parse(document)
+        entries += file_entries
+        problems += file_problems
         if most is not None and len(entries) > most:
             return None
     return ReadPool(kind, entries, documents, problems)
@@ -363,7 +357,7 @@ def best_and_counts(
     unlisted = pool.rows - len(later) - len(shown) - unmatched
     counts = [*pool.excluded, *_counts(query.layer, later=len(later), unmatched=unmatched, unlisted=unlisted)]
     best = [*zip(pool.entries(shown), scores_shown, strict=True)]
-    return best, [_count_fragment(query, reason) for reason in counts]
+    return best, [count_fragment(query, reason) for reason in counts]
 
 
 def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[int]:
@@ -399,13 +393,8 @@ def _counts(layer: Layer, *, later: int, unmatched: int, unlisted: int) -> Itera
         yield Reason.of("not-in-top", count=unlisted, top=layer.ranking.top)
 
 
-def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+    """The excluded fragment that stands for entries that are not shown; the reason has their `count`."""
     patterns = " ".join(pool_patterns(query))
     named = "".join(f" {value}" for name, value in reason.facts if name == "status")
-    return Fragment(
-        f"{patterns} {reason.code}{named}",
-        Location(patterns, 0),
-        "",
-        FragmentDisplay(query.layer.heading[0]),
-        verdict=Verdict(excluded=reason),
-    )
+    return receipt(f"{patterns} {reason.code}{named}", Location(patterns, 0), query.layer, reason)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from contextasm.model import (
     Data,
     Fragment,
-    FragmentDisplay,
     Location,
     Problem,
     Reason,
@@ -19,7 +18,7 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading.files import read_data
+from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.retrieval.reading.query_signals import intent, keywords
 from contextasm.text.data.rows import parse_rows
 from contextasm.text.names.templates import fill_item
@@ -109,7 +108,7 @@ def _pattern_fragment(pattern: Pattern, query: SourceQuery, number: int, *, fits
         f"{pattern.path}#{number}",
         Location(pattern.path, pattern.line, rows=1),
         fill_item(query.layer.display.item_template or LINE, values),
-        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
+        layer_display(query.layer),
         score=(("rate", pattern.rate),) if fits else (),
         verdict=Verdict(excluded=None if fits else Reason("no-match")),
     )

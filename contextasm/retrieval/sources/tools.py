@@ -13,14 +13,13 @@ from contextasm.model import (
     Data,
     Document,
     Fragment,
-    FragmentDisplay,
     Location,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
 )
-from contextasm.retrieval.reading.files import read_data
+from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.names.templates import fill_item
 
 LINE = "**{name}**: {text}{arguments}"
@@ -129,5 +128,5 @@ def _tool_fragment(tool: Tool, query: SourceQuery, number: int) -> Fragment:
         f"{tool.path}#{number}",
         Location(tool.path, tool.line, rows=1),
         fill_item(query.layer.display.item_template or LINE, values),
-        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
+        layer_display(query.layer),
     )
