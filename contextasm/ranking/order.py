@@ -31,20 +31,12 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     (docs/architecture.md, Pipeline).
     """
     if layer.ranking.order in ORDERS:
-        scored = [_with_total_score(fragment, layer) for fragment in _with_parts_of_rank(fragments, layer)]
+        scored = [_with_total_score(fragment, layer) for fragment in with_coherence(fragments, layer)]
         fragments = [
             fragment._replace(display=fragment.display._replace(place=(*fragment.display.place, position)))
             for position, fragment in enumerate(ORDERS[layer.ranking.order](scored))
         ]
     return tuple(_apply_min_score(fragment, layer) for fragment in fragments)
-
-
-def _with_parts_of_rank(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
-    """The fragments with the parts of their scores that follow from the other fragments of the layer."""
-    if "coherence" not in dict(layer.ranking.weights):
-        return fragments
-
-    return with_coherence(fragments, layer)
 
 
 def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
@@ -62,16 +54,12 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
 def _best_order(fragments: Sequence[Fragment]) -> list[Fragment]:
     # Score, then the newer, then path, then the later in its file.
     by_place = sorted(fragments, key=lambda fragment: (fragment.location.path, -fragment.location.line))
-    return sorted(by_place, key=lambda fragment: (_total_score(fragment), fragment.labels.day), reverse=True)
+    return sorted(by_place, key=lambda fragment: (fragment.last_score, fragment.labels.day), reverse=True)
 
 
 def _steady_order(fragments: Sequence[Fragment]) -> list[Fragment]:
     # Neither a date nor a place in a file changes this order.
-    return sorted(fragments, key=lambda fragment: (-_total_score(fragment), fragment.text, fragment.id))
-
-
-def _total_score(fragment: Fragment) -> float:
-    return fragment.score[-1][1] if fragment.score else 0.0
+    return sorted(fragments, key=lambda fragment: (-fragment.last_score, fragment.text, fragment.id))
 
 
 ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": _best_order, "steady": _steady_order}
@@ -90,24 +78,22 @@ def _with_total_score(fragment: Fragment, layer: Layer) -> Fragment:
     return fragment._replace(score=(*fragment.score, *boost, ("total", _boosted_total(fragment, layer))))
 
 
-COHERENCE = "coherence"
-"""Name of the part."""
-
-
 def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
-    """The fragments with their coherence as the last part of their scores.
+    """The fragments with their coherence as the last part of their scores, if the layer gives it a weight.
 
     A fragment's coherence is the mean share of common words (`text.similarity.common_share`) with the other candidates
     of the layer, as a share of the largest such mean: 1 for the most coherent one and for an only candidate, 0 for all
     where no two share a word. It is compared with the 60 candidates whose other parts weigh most. Fragments that are
     excluded or have no score are not candidates and stay as they are. Linear in the number of candidates.
     """
+    if "coherence" not in dict(layer.ranking.weights):
+        return fragments
     numbers = [
         number for number, fragment in enumerate(fragments) if fragment.score and fragment.verdict.excluded is None
     ]
     with_part = [*fragments]
     for number, value in zip(numbers, _coherences([fragments[number] for number in numbers], layer), strict=True):
-        with_part[number] = fragments[number]._replace(score=(*fragments[number].score, (COHERENCE, value)))
+        with_part[number] = fragments[number]._replace(score=(*fragments[number].score, ("coherence", value)))
     return with_part
 
 

@@ -229,7 +229,7 @@ def apply_rules(
     lost = _overridden_effects(evaluation.effects)
     own_problems = tuple(_undecided_problems(evaluation))
     if not evaluation.effects:
-        return profile, results, _traces(evaluation, lost), own_problems
+        return profile, results, rule_traces(evaluation, lost), own_problems
     layers = tuple(_apply_to_layer(layer, evaluation, lost) for layer in profile.layers)
     after: dict[str, RetrievalResult] = {}
     for layer in layers:
@@ -244,7 +244,7 @@ def apply_rules(
     if pins.fragments:
         layers = (*(_changed(layer) for layer in layers), PINS)
         after[PINS.id] = pins
-    return profile._replace(layers=layers), after, _traces(evaluation, lost), (*own_problems, *problems)
+    return profile._replace(layers=layers), after, rule_traces(evaluation, lost), (*own_problems, *problems)
 
 
 def _overridden_effects(effects: Iterable[Effect]) -> list[_LostEffect]:
@@ -259,21 +259,14 @@ def _undecided_problems(evaluation: RuleEvaluation) -> Iterator[Problem]:
             yield Problem("rule-undecided", rule.path, rule.line, message)
 
 
-def rule_traces(evaluation: RuleEvaluation) -> tuple[RuleTrace, ...]:
-    """The trace of each rule, in order of precedence, without effects that are overridden for single fragments."""
-    return _traces(evaluation, _overridden_effects(evaluation.effects))
+def rule_traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect] | None = None) -> tuple[RuleTrace, ...]:
+    """The trace of each rule, in order of precedence, with the causes of its `lost` effects.
 
-
-def _traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect]) -> tuple[RuleTrace, ...]:
+    None for the effects that others override entirely, and not for single fragments.
+    """
+    lost = _overridden_effects(evaluation.effects) if lost is None else lost
     return tuple(
-        RuleTrace(
-            rule.name,
-            rule.path,
-            rule.line,
-            reason.code == "fired",
-            reason,
-            _causes(rule, lost),
-        )
+        RuleTrace(rule.name, rule.path, rule.line, reason.code == "fired", reason, _causes(rule, lost))
         for rule, reason in evaluation.verdicts
     )
 
@@ -329,7 +322,8 @@ def _apply_to_fragment(
         names = tuple(dict.fromkeys(name for effect in boosts for name in effect.rules))
         verdict = verdict._replace(boost=factor, boosted_by=names)
         # An entity that a rule raises is looked at, as one that the topic names is.
-        if factor > 1 and verdict.excluded and verdict.excluded.code == "not-in-pool" and _name_entity(boosts):
+        is_entity = any(effect.target.kind == "entity" for effect in boosts)
+        if factor > 1 and verdict.excluded and verdict.excluded.code == "not-in-pool" and is_entity:
             verdict = verdict._replace(excluded=None)
     if claim and not layer.limits.required and is_pinnable(fragment):
         rank = pin_rank(evaluation, claim.rules[0])
@@ -339,10 +333,6 @@ def _apply_to_fragment(
 
 def _is_ranked(fragment: Fragment, layer: Layer) -> bool:
     return bool(fragment.score) and layer.ranking.order != "given"
-
-
-def _name_entity(boosts: Iterable[Effect]) -> bool:
-    return any(effect.target.kind == "entity" for effect in boosts)
 
 
 def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
