@@ -65,36 +65,38 @@ def query_paths(query: SourceQuery) -> list[str]:
     return [*dict.fromkeys(path for paths in paths_by_template(query) for path in paths)]
 
 
-def read_each(workspace: Workspace, paths: Iterable[str], problems: list[Problem]) -> Iterator[Document]:
+def read_files(workspace: Workspace, paths: Iterable[str], problems: list[Problem]) -> list[Document]:
     """The documents of files; the problem of one that can't be read is added to `problems`.
 
     A file that does not exist is neither.
     """
+    documents: list[Document] = []
     for path in paths:
         read = workspace.read(path)
         if isinstance(read, Document):
-            yield read
+            documents.append(read)
         elif read:
             problems.append(read)
+    return documents
 
 
 def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
-    """Documents of the layer's files, and the problems of files that can't be read (`read_each`)."""
+    """Documents of the layer's files, and the problems of files that can't be read (`read_files`)."""
     problems: list[Problem] = []
-    return [*read_each(query.build.workspace, query_paths(query), problems)], problems
+    return read_files(query.build.workspace, query_paths(query), problems), problems
 
 
 def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
     """Values of the layer's YAML and JSON files, and the problems of files that can't be read or parsed."""
-    problems: list[Problem] = []
-    parse = query.build.parse_yaml
-    documents = read_each(query.build.workspace, query_paths(query), problems)
     values: list[Data] = []
-    for data in (parse_data(document, parse) for document in documents if parse):
-        if isinstance(data, Data):
-            values.append(data)
-        else:
-            problems.append(data)
+    problems: list[Problem] = []
+    for path in query_paths(query):
+        for document in read_files(query.build.workspace, [path], problems):
+            data = parse_data(document, query.build.parse_yaml) if query.build.parse_yaml else None
+            if isinstance(data, Data):
+                values.append(data)
+            elif data:
+                problems.append(data)
     return values, problems
 
 

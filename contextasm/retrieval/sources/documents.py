@@ -23,7 +23,7 @@ from contextasm.retrieval.reading.files import (
     logs_in_display_order,
     paths_by_template,
     read_documents,
-    read_each,
+    read_files,
     receipt,
     whole_fragment,
 )
@@ -93,7 +93,7 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
         display = layer_display(query.layer, {"date": str(log.day)}, (place,))
         if display.group and log.age > query.layer.query.max_age_days:
             display = display._replace(group=f"{display.group} ({log.age} days ago)")
-        for document in read_each(query.build.workspace, [log.path], problems):
+        for document in read_files(query.build.workspace, [log.path], problems):
             documents.append(document)
             fragments.append(whole_fragment(document, display, labels=labels))
     fragments.sort(key=lambda fragment: (fragment.labels.day, fragment.display.place), reverse=True)
