@@ -1,6 +1,7 @@
 """The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 
 from contextasm.model import (
@@ -8,21 +9,16 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    Document,
     Filters,
     Fragment,
     Problem,
     Profile,
     RetrievalResult,
     RuleTrace,
+    Workspace,
 )
-from contextasm.ranking.deduplicate import (
-    Copy,
-    deduplicate,
-    low_quality_problems,
-    resolve_conflicts,
-    unshown_copies,
-    with_twins,
-)
+from contextasm.ranking.deduplicate import show_each_once
 from contextasm.ranking.order import apply_filters, drop_secrets, rank
 from contextasm.rendering.formats import place, render_document, section_format
 from contextasm.retrieval.retrieve import (
@@ -72,16 +68,27 @@ def _assemble(build: Build) -> Context:
         if build.request.privacy == "drop":
             placed = drop_secrets(placed, layer, documents)
         ranked[layer.id] = rank(placed, layer)
-    context = _show_each_once(build, profile, ranked)
+    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
     problems = (*_source_problems(results), *unmatched, *rule_problems, *context.problems)
     context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
         rule_traces=traces,
     )
+    if profile.min_coherence or build.request.format == "json":
+        context = _with_shown_documents(context, build.workspace)
     if not profile.min_coherence:
         return context
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+
+
+def _with_shown_documents(context: Context, workspace: Workspace) -> Context:
+    """The context with every file that it shows lines of: coherence needs them, and an index has not opened them."""
+    documents = {document.path: document for document in context.documents}
+    for path in {decision.path for decision in context.decisions if decision.kept} - documents.keys():
+        if isinstance(read := workspace.read(path), Document):
+            documents[path] = read
+    return context._replace(documents=tuple(documents[path] for path in sorted(documents)))
 
 
 def _coherence_problems(context: Context, least: float) -> Iterator[Problem]:
@@ -110,24 +117,6 @@ def _searched(build: Build) -> Build:
     if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
         return build._replace(memory_index=None)
     return build
-
-
-def _show_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
-    """The context without duplicates, with the problems of ranking and selection.
-
-    If a copy that stands for others is not shown, the next one takes its place.
-    """
-    unshown: set[Copy] = set()
-    while True:
-        distinct, twins = deduplicate(profile, ranked, unshown)
-        candidates, conflicts = resolve_conflicts(profile, distinct, build.request.prefer)
-        low_quality = low_quality_problems(profile, candidates)
-        context = _context_within_budget(build, profile, candidates)
-        missing = unshown_copies(twins, context.decisions)
-        if missing <= unshown:
-            problems = (*conflicts, *low_quality, *context.problems)
-            return context._replace(decisions=with_twins(context.decisions, twins), problems=problems)
-        unshown |= missing
 
 
 def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]) -> Context:

@@ -43,7 +43,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data
-from contextasm.workspace.cache import TokenCountCache, index_database, is_cache_allowed
+from contextasm.workspace.cache import TokenCountCache, index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files
 from contextasm.workspace.outputs import OutputFile
@@ -95,7 +95,7 @@ def prepare_build(
     build = Build(recording, profile, request, counter, rules)._replace(
         semantics=semantic_similarity(settings_file, settings, options.topic or "", workspace, process.environment),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
-        memory_index=_memory_indexes(workspace, process),
+        memory_index=_memory_indexes(workspace, recording, process),
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules)),
     )
@@ -145,11 +145,14 @@ def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Optio
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
-def _memory_indexes(workspace: Folder, process: ProcessEnvironment) -> MemoryIndexes | None:
-    """The indexes of a folder; None for a revision, and if nothing may be stored."""
-    if not workspace.is_on_disk or not is_cache_allowed(process.environment):
+def _memory_indexes(
+    workspace: Folder, recording: RecordingWorkspace, process: ProcessEnvironment
+) -> MemoryIndexes | None:
+    """The indexes of a folder, which store nothing if nothing may be stored; None for a revision."""
+    if not workspace.is_on_disk:
         return None
-    return MemoryIndexes(workspace, process.now, index_database(workspace.root, process.environment))
+    database = index_database(workspace.root, process.environment)
+    return MemoryIndexes(workspace, process.now, database, recording.unfit)
 
 
 def _load_counter_once(

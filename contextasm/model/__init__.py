@@ -17,7 +17,7 @@ from contextasm.model.build import FileIds as FileIds
 from contextasm.model.build import FileTexts as FileTexts
 from contextasm.model.build import Filters as Filters
 from contextasm.model.build import FolderFacts as FolderFacts
-from contextasm.model.build import FormatSection as FormatSection
+from contextasm.model.build import FrameSection as FrameSection
 from contextasm.model.build import IndexedPools as IndexedPools
 from contextasm.model.build import LayerUsage as LayerUsage
 from contextasm.model.build import Marker as Marker
@@ -27,6 +27,7 @@ from contextasm.model.build import RunProgram as RunProgram
 from contextasm.model.build import RunSources as RunSources
 from contextasm.model.build import ScoreInputs as ScoreInputs
 from contextasm.model.build import Section as Section
+from contextasm.model.build import SectionForm as SectionForm
 from contextasm.model.build import SemanticSimilarity as SemanticSimilarity
 from contextasm.model.build import SourceQuery as SourceQuery
 from contextasm.model.build import SourceTask as SourceTask

@@ -419,5 +419,8 @@ class Omission(NamedTuple):
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-FormatSection = Callable[[str, str, str], str]
-"""Takes a layer's id, a heading and the text under it; gives the section with a blank line after it."""
+FrameSection = Callable[[str, str], tuple[str, str]]
+"""Takes a layer's id and a heading; gives what stands before and after the section's text, a blank line included."""
+
+SectionForm = tuple[FrameSection, Callable[[str], str]]
+"""How an output format writes a section: what stands around the text, and the text with its escapes."""

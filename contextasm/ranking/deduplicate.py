@@ -10,11 +10,11 @@ profile's table gives the severity of a conflict by type. Precedence of layers s
 with a problem, until the user names the fragment to prefer (digest 003-10 to 003-12).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from contextasm.model import Decision, Fragment, Layer, Problem, Profile, Reason
+from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import fingerprint, fold_text, identities, most_similar
@@ -103,6 +103,31 @@ def _part(fragment: Fragment, number: int, line: int, text: str, reason: Reason 
     return part.exclude(reason) if reason else part
 
 
+def show_each_once(
+    profile: Profile,
+    pools: Mapping[str, Sequence[Fragment]],
+    prefer: Sequence[str],
+    make_context: Callable[[Mapping[str, Sequence[Fragment]]], Context],
+) -> Context:
+    """The context of the ranked fragments in `pools` (by layer id) without duplicates and overruled ones.
+
+    `make_context` selects among the fragments. If a copy that stands for others is not shown, the next one takes its
+    place. `prefer` are ids of fragments that win against the profile's table of conflicts. The problems of conflicts
+    and of layers with nothing good enough come first.
+    """
+    unshown: set[Copy] = set()
+    while True:
+        distinct, twins = _deduplicate(profile, pools, unshown)
+        candidates, conflicts = _resolve_conflicts(profile, distinct, prefer)
+        problems = (*conflicts, *_low_quality_problems(profile, candidates))
+        context = make_context(candidates)
+        missing = _unshown_copies(twins, context.decisions)
+        if missing <= unshown:
+            decisions = _with_twins(context.decisions, twins)
+            return context._replace(decisions=decisions, problems=(*problems, *context.problems))
+        unshown |= missing
+
+
 METHODS = ("content", "dedup", "near")
 """Methods of comparison: by text, by declared hint, or by similarity of the texts."""
 
@@ -151,7 +176,7 @@ class _Candidate(NamedTuple):
         return self.copy._replace(line=line, is_paragraph=True)
 
 
-def deduplicate(
+def _deduplicate(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], unshown: Collection[Copy] = ()
 ) -> tuple[Mapping[str, Sequence[Fragment]], Twins]:
     """The ranked fragments in `pools` (by layer id), with each duplicate of another one excluded.
@@ -296,13 +321,13 @@ def _reason(shown: Copy, method: str) -> Reason:
 # --- After selection -------------------------------------------------------------------------------------------------
 
 
-def unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
+def _unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
     """The copies that stand for others and are not shown themselves."""
     copies = {shown for shown, _ in twins.values()}
     return copies - _decisions_that_show(copies, decisions).keys()
 
 
-def with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:
+def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:
     """The decisions, those on shown fragments with the places of the copies that they stand for."""
     decision_of = _decisions_that_show({shown for shown, _ in twins.values()}, decisions)
     places: dict[int, dict[str, None]] = {}
@@ -340,7 +365,7 @@ MINOR = 0.3
 """Severity below which a conflict is minor."""
 
 
-def resolve_conflicts(
+def _resolve_conflicts(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
 ) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
     """The ranked fragments in `pools` (by layer id), without the ones that another one of their key overrules.
@@ -441,7 +466,7 @@ def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:
     return fragment.exclude(reason) if reason else fragment
 
 
-def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
+def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
     """The problem of each layer whose fragments are all excluded, at least one by the least score."""
     return tuple(
         Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.ranking.min_score:g} or more")

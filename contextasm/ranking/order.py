@@ -31,20 +31,12 @@ def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
     (docs/architecture.md, Pipeline).
     """
     if layer.ranking.order in ORDERS:
-        scored = [_with_total_score(fragment, layer) for fragment in _with_parts_of_rank(fragments, layer)]
+        scored = [_with_total_score(fragment, layer) for fragment in with_coherence(fragments, layer)]
         fragments = [
             fragment._replace(display=fragment.display._replace(place=(*fragment.display.place, position)))
             for position, fragment in enumerate(ORDERS[layer.ranking.order](scored))
         ]
     return tuple(_apply_min_score(fragment, layer) for fragment in fragments)
-
-
-def _with_parts_of_rank(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
-    """The fragments with the parts of their scores that follow from the other fragments of the layer."""
-    if "coherence" not in dict(layer.ranking.weights):
-        return fragments
-
-    return with_coherence(fragments, layer)
 
 
 def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
@@ -53,7 +45,7 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
     is_exempt = fragment.verdict.excluded or fragment.verdict.pinned_by or layer.limits.required
     if not (min_score and fragment.score) or is_exempt:
         return fragment
-    total = _total_score(fragment)
+    total = _boosted_total(fragment, layer)
     if total >= min_score:
         return fragment
     return fragment.exclude(Reason.of("below-floor", score=round(total, 2), least=min_score))
@@ -78,33 +70,34 @@ ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": 
 """The orders that a layer may have, besides the source's own."""
 
 
-def _with_total_score(fragment: Fragment, layer: Layer) -> Fragment:
+def _boosted_total(fragment: Fragment, layer: Layer) -> float:
     # The weighted sum of the parts (digest 1.2), times the boost of rules.
+    return fragment.verdict.boost * weighted_total(fragment.score, layer.ranking.weights)
+
+
+def _with_total_score(fragment: Fragment, layer: Layer) -> Fragment:
     if not fragment.score:
         return fragment
     boost = (("boost", fragment.verdict.boost),) if fragment.verdict.boost != 1 else ()
-    total = fragment.verdict.boost * weighted_total(fragment.score, layer.ranking.weights)
-    return fragment._replace(score=(*fragment.score, *boost, ("total", total)))
-
-
-COHERENCE = "coherence"
-"""Name of the part."""
+    return fragment._replace(score=(*fragment.score, *boost, ("total", _boosted_total(fragment, layer))))
 
 
 def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Fragment]:
-    """The fragments with their coherence as the last part of their scores.
+    """The fragments with their coherence as the last part of their scores, if the layer gives it a weight.
 
     A fragment's coherence is the mean share of common words (`text.similarity.common_share`) with the other candidates
     of the layer, as a share of the largest such mean: 1 for the most coherent one and for an only candidate, 0 for all
     where no two share a word. It is compared with the 60 candidates whose other parts weigh most. Fragments that are
     excluded or have no score are not candidates and stay as they are. Linear in the number of candidates.
     """
+    if "coherence" not in dict(layer.ranking.weights):
+        return fragments
     numbers = [
         number for number, fragment in enumerate(fragments) if fragment.score and fragment.verdict.excluded is None
     ]
     with_part = [*fragments]
     for number, value in zip(numbers, _coherences([fragments[number] for number in numbers], layer), strict=True):
-        with_part[number] = fragments[number]._replace(score=(*fragments[number].score, (COHERENCE, value)))
+        with_part[number] = fragments[number]._replace(score=(*fragments[number].score, ("coherence", value)))
     return with_part
 
 

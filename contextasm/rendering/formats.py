@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
-from contextasm.model import Context, FormatSection, Fragment, Layer, Marker, Omission, Reason, Section
+from contextasm.model import Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
 from contextasm.text.markdown.outline import nest
@@ -18,13 +18,13 @@ MARKER = "... [truncated]"
 _UNFIT_FOR_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 
 
-def _markdown(_layer: str, title: str, text: str) -> str:
-    return f"## {title}\n{text}\n\n"
+def _markdown(_layer: str, title: str) -> tuple[str, str]:
+    return f"## {title}\n", "\n\n"
 
 
-def _xml(layer: str, title: str, text: str) -> str:
+def _xml(layer: str, title: str) -> tuple[str, str]:
     open_tag = f'<section layer="{_escape_xml(layer)}" heading="{_escape_xml(title)}">'
-    return f"{open_tag}\n{_escape_xml(text)}\n</section>\n\n"
+    return f"{open_tag}\n", "\n</section>\n\n"
 
 
 def _escape_xml(text: str) -> str:
@@ -61,19 +61,25 @@ MARKERS: Mapping[str, Callable[[Callable[[str], int]], Marker]] = {
 """Functions that make the marker of omitted text from a token counter, by a profile's `marker`."""
 
 
-def section_format(form: str, marker: str, count: Callable[[str], int]) -> tuple[FormatSection, Marker]:
-    """The functions of an output format and a profile's marker that write a section, and a line for omitted text.
+def section_format(form: str, marker: str, count: Callable[[str], int]) -> tuple[SectionForm, Marker]:
+    """How an output format writes a section, and how a profile's marker writes a line for omitted text.
 
     `count` gives the tokens of a text.
     """
-    write_section, _ = FORMATS[form]
-    return write_section, MARKERS[marker](count)
+    section_form, _ = FORMATS[form]
+    return section_form, MARKERS[marker](count)
+
+
+def render_section(section: Section, form: str) -> str:
+    """The section as an output format writes it, with a blank line at its end."""
+    (frame, escape), _ = FORMATS[form]
+    before, after = frame(section.layer, section.heading)
+    return f"{before}{escape(section.text)}{after}"
 
 
 def render_document(sections: Sequence[Section], form: str) -> str:
     """Document of the sections in their order, ending in one newline; empty without sections."""
-    write_section, _ = FORMATS[form]
-    text = "".join(write_section(section.layer, section.heading, section.text) for section in sections)
+    text = "".join(render_section(section, form) for section in sections)
     return text.rstrip("\n") + "\n" if text else ""
 
 
@@ -103,11 +109,11 @@ def _messages(context: Context) -> str:
     return json.dumps(blocks, ensure_ascii=False, indent=2) + "\n"
 
 
-FORMATS: Mapping[str, tuple[Callable[[str, str, str], str], Callable[[Context], str]]] = {
-    "markdown": (_markdown, lambda context: context.text),
-    "xml": (_xml, lambda context: context.text),
-    "json": (_markdown, _json),
-    "messages": (_markdown, _messages),
+FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
+    "markdown": ((_markdown, str), lambda context: context.text),
+    "xml": ((_xml, _escape_xml), lambda context: context.text),
+    "json": ((_markdown, str), _json),
+    "messages": ((_markdown, str), _messages),
 }
 """Functions that write a section and a context, by format. In `json` and `messages` the budget is held on the text."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
-from contextasm.rendering.formats import FORMATS
+from contextasm.rendering.formats import render_section
 from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words, token_parts
 from contextasm.text.names.templates import one_line
 
@@ -77,9 +77,8 @@ def section_rows(context: Context, counter: TokenCounter) -> Rows:
 def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
     """Units of each section with its heading, by layer."""
     units: dict[str, list[int]] = {}
-    write_section, _ = FORMATS[context.request.format]
     for section in context.sections:
-        text = write_section(section.layer, section.heading, section.text)
+        text = render_section(section, context.request.format)
         units.setdefault(section.layer, []).append(counter.units(text))
     return units
 

@@ -15,7 +15,6 @@ from contextasm.model import (
     Document,
     EntryPool,
     Fragment,
-    FragmentDisplay,
     Layer,
     Location,
     Memory,
@@ -25,13 +24,12 @@ from contextasm.model import (
     ScoreInputs,
     SourceQuery,
     T,
-    Verdict,
     Workspace,
     least_similarity,
     recency,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import query_paths
+from contextasm.retrieval.reading.files import query_paths, receipt
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
@@ -363,7 +361,7 @@ def best_and_counts(
     unlisted = pool.rows - len(later) - len(shown) - unmatched
     counts = [*pool.excluded, *_counts(query.layer, later=len(later), unmatched=unmatched, unlisted=unlisted)]
     best = [*zip(pool.entries(shown), scores_shown, strict=True)]
-    return best, [_count_fragment(query, reason) for reason in counts]
+    return best, [count_fragment(query, reason) for reason in counts]
 
 
 def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[int]:
@@ -375,13 +373,13 @@ def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[i
 def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer, *, has_pins: bool) -> list[int]:
     """The rows that ranking may show, best first.
 
-    Pins may raise the similarity of a candidate (`least_similarity`), and no other entry may. If it goes up, all that
-    may be shown is among the `top` most similar rows.
+    A pin is shown for any topic, so it may raise the similarity that a candidate needs (`least_similarity`). Then only
+    the `top` most similar rows may be shown, and these are listed, too.
     """
     able = scores
     if least := 0.0 if layer.limits.required else layer.ranking.min_score:
         able = {row: score for row, score in scores.items() if weighted_total(score, layer.ranking.weights) >= least}
-    # Rows below the least score are listed if nothing else is: a build says so.
+    # If every row is below the least score, all are listed: the build then says that nothing is good enough.
     best = best_rows(pool, able or scores, layer)
     if not has_pins:
         return best
@@ -399,13 +397,8 @@ def _counts(layer: Layer, *, later: int, unmatched: int, unlisted: int) -> Itera
         yield Reason.of("not-in-top", count=unlisted, top=layer.ranking.top)
 
 
-def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+    """The excluded fragment that stands for entries that are not shown; the reason has their `count`."""
     patterns = " ".join(pool_patterns(query))
     named = "".join(f" {value}" for name, value in reason.facts if name == "status")
-    return Fragment(
-        f"{patterns} {reason.code}{named}",
-        Location(patterns, 0),
-        "",
-        FragmentDisplay(query.layer.heading[0]),
-        verdict=Verdict(excluded=reason),
-    )
+    return receipt(f"{patterns} {reason.code}{named}", Location(patterns, 0), query.layer, reason)

@@ -211,8 +211,9 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
     problems = [*_options_without_layer(profile, request), *_dead_weights(profile), *_dead_keys(profile)]
     if not any(timed_out_layers(result.problems) for result in results.values()):
         problems += _unmatched_exclusions(profile, request, results)
-        problems += _unmatched_types(_layers_of(profile, _has_events), results, "--event-type", filters.event_types)
-        problems += _unmatched_types(_layers_of(profile, _has_entities), results, "--entity-type", filters.entity_types)
+        events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
+        problems += _unmatched_types(events, results, "--event-type", filters.event_types)
+        problems += _unmatched_types(entities, results, "--entity-type", filters.entity_types)
         problems += _unmatched_preferences(profile, request, results)
         problems += _unmatched_open_files(profile, request, results)
         problems += _unmatched_profile(profile, results)
@@ -234,12 +235,8 @@ def _layers_of(profile: Profile, has_trait: Callable[[SourceTraits], object]) ->
     return [layer for layer in profile.layers if any(map(has_trait, layer.query.traits))]
 
 
-def _has_events(source: SourceTraits) -> bool:
-    return source.type_filter == "event_types"
-
-
-def _has_entities(source: SourceTraits) -> bool:
-    return source.type_filter == "entity_types"
+def _filtered_by(profile: Profile, filter_name: str) -> list[Layer]:
+    return _layers_of(profile, lambda source: source.type_filter == filter_name)
 
 
 def _fragments(layers: Iterable[Layer], results: Results) -> Iterator[Fragment]:
@@ -253,11 +250,11 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     filters = request.filters
-    if request.session and not _layers_of(profile, _has_events):
+    if request.session and not _filtered_by(profile, "event_types"):
         yield _problem(f"--session {request.session}", f"profile {profile.name} reads no sessions")
-    if filters.event_types and not _layers_of(profile, _has_events):
+    if filters.event_types and not _filtered_by(profile, "event_types"):
         yield _problem("--event-type", f"profile {profile.name} reads no events")
-    if filters.entity_types and not _layers_of(profile, _has_entities):
+    if filters.entity_types and not _filtered_by(profile, "entity_types"):
         yield _problem("--entity-type", f"profile {profile.name} reads no entities")
     if request.additional.strip() and not _layers_of(profile, lambda source: not source.reads_files):
         hint = "add a layer with `source: additional`"
@@ -277,7 +274,7 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
         if layer.ranking.weights == Ranking().weights:
             continue
-        if layer.ranking.order == "given":
+        if layer.ranking.order == "given" and not layer.ranking.min_score:
             yield _problem(layer.id, "has weights that decide nothing; set `order: best`")
             continue
         parts = {part for source in layer.query.traits for part in source.score_parts}

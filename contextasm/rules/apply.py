@@ -28,7 +28,15 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
-from contextasm.rules.evaluate import boost_factor, effects_of_rule, effects_on, is_target, winning_claim
+from contextasm.rules.evaluate import (
+    EFFECTS,
+    acts_on,
+    boost_factor,
+    effects_of_rule,
+    effects_on,
+    is_target,
+    winning_claim,
+)
 from contextasm.text.markdown.blocks import heading, passage, trimmed
 from contextasm.text.names.places import known_ids, known_paths, list_archived
 
@@ -221,7 +229,7 @@ def apply_rules(
     lost = _overridden_effects(evaluation.effects)
     own_problems = tuple(_undecided_problems(evaluation))
     if not evaluation.effects:
-        return profile, results, _traces(evaluation, lost), own_problems
+        return profile, results, rule_traces(evaluation, lost), own_problems
     layers = tuple(_apply_to_layer(layer, evaluation, lost) for layer in profile.layers)
     after: dict[str, RetrievalResult] = {}
     for layer in layers:
@@ -236,7 +244,7 @@ def apply_rules(
     if pins.fragments:
         layers = (*(_changed(layer) for layer in layers), PINS)
         after[PINS.id] = pins
-    return profile._replace(layers=layers), after, _traces(evaluation, lost), (*own_problems, *problems)
+    return profile._replace(layers=layers), after, rule_traces(evaluation, lost), (*own_problems, *problems)
 
 
 def _overridden_effects(effects: Iterable[Effect]) -> list[_LostEffect]:
@@ -251,21 +259,14 @@ def _undecided_problems(evaluation: RuleEvaluation) -> Iterator[Problem]:
             yield Problem("rule-undecided", rule.path, rule.line, message)
 
 
-def rule_traces(evaluation: RuleEvaluation) -> tuple[RuleTrace, ...]:
-    """The trace of each rule, in order of precedence, without effects that are overridden for single fragments."""
-    return _traces(evaluation, _overridden_effects(evaluation.effects))
+def rule_traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect] | None = None) -> tuple[RuleTrace, ...]:
+    """The trace of each rule, in order of precedence, with the causes of its `lost` effects.
 
-
-def _traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect]) -> tuple[RuleTrace, ...]:
+    None for the effects that others override entirely, and not for single fragments.
+    """
+    lost = _overridden_effects(evaluation.effects) if lost is None else lost
     return tuple(
-        RuleTrace(
-            rule.name,
-            rule.path,
-            rule.line,
-            reason.code == "fired",
-            reason,
-            _causes(rule, lost),
-        )
+        RuleTrace(rule.name, rule.path, rule.line, reason.code == "fired", reason, _causes(rule, lost))
         for rule, reason in evaluation.verdicts
     )
 
@@ -285,7 +286,7 @@ def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
 
 
 def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEffect]) -> Layer:
-    """The layer with its cap and its priority. For a required one, both are added to `lost`."""
+    """The layer with the limits that rules set. Effects on a required one are added to `lost`."""
     effects = [effect for effect in evaluation.effects if _targets_layer(effect, layer)]
     if layer.limits.required:
         for effect in effects:
@@ -293,16 +294,12 @@ def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEf
         return layer
     limits = layer.limits
     for effect in effects:
-        value = int(effect.value)
-        if effect.action == "set_priority":
-            limits = limits._replace(priority=value)
-        else:
-            limits = limits._replace(max_tokens=value if limits.max_tokens is None else min(limits.max_tokens, value))
+        limits = EFFECTS[effect.action].limit(limits, int(effect.value))
     return layer._replace(limits=limits)
 
 
 def _targets_layer(effect: Effect, layer: Layer) -> bool:
-    return effect.target.kind == "layer" and effect.target.value == layer.id
+    return acts_on(effect, "layer") and effect.target.value == layer.id
 
 
 def _lost(effect: Effect, code: str) -> list[_LostEffect]:
@@ -321,11 +318,12 @@ def _apply_to_fragment(
         return fragment if fragment.verdict.excluded else fragment.exclude(Reason.of("rule", rule=claim.rules[0]))
     verdict = fragment.verdict
     if _is_ranked(fragment, layer) and (factor := boost_factor(effects)) != 1:
-        boosts = [effect for effect in effects if effect.action == "boost"]
+        boosts = [effect for effect in effects if acts_on(effect, "score")]
         names = tuple(dict.fromkeys(name for effect in boosts for name in effect.rules))
         verdict = verdict._replace(boost=factor, boosted_by=names)
         # An entity that a rule raises is looked at, as one that the topic names is.
-        if factor > 1 and verdict.excluded and verdict.excluded.code == "not-in-pool" and _name_entity(boosts):
+        is_entity = any(effect.target.kind == "entity" for effect in boosts)
+        if factor > 1 and verdict.excluded and verdict.excluded.code == "not-in-pool" and is_entity:
             verdict = verdict._replace(excluded=None)
     if claim and not layer.limits.required and is_pinnable(fragment):
         rank = pin_rank(evaluation, claim.rules[0])
@@ -335,10 +333,6 @@ def _apply_to_fragment(
 
 def _is_ranked(fragment: Fragment, layer: Layer) -> bool:
     return bool(fragment.score) and layer.ranking.order != "given"
-
-
-def _name_entity(boosts: Iterable[Effect]) -> bool:
-    return any(effect.target.kind == "entity" for effect in boosts)
 
 
 def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
@@ -364,7 +358,7 @@ def _effects_without_target(
 ) -> Iterator[_LostEffect]:
     """Effects that meet no layer or no fragment of this build; a missing inclusion is a problem (`pins`)."""
     for effect in evaluation.effects:
-        if effect.target.kind == "layer":
+        if acts_on(effect, "layer"):
             if not any(_targets_layer(effect, layer) for layer in layers):
                 yield from _lost(effect, "no-target")
         elif effect.action != "always_include":
@@ -376,7 +370,7 @@ def _effects_without_target(
             ]
             if not targets:
                 yield from _lost(effect, "no-match-found")
-            elif effect.action == "boost" and not any(
+            elif acts_on(effect, "score") and not any(
                 _is_ranked(fragment, layer) and not fragment.verdict.excluded for layer, fragment in targets
             ):
                 yield from _lost(effect, "no-score")
@@ -388,7 +382,7 @@ def _protected_problems(
     """A problem for each effect that only required layers have a target for: they are always whole."""
     rules = {rule.name: rule for rule in evaluation.rules}
     for effect in evaluation.effects:
-        if effect.action not in {"exclude", "cap", "set_priority"}:
+        if effect.action != "exclude" and not acts_on(effect, "layer"):
             continue
         targeted = [layer for layer in layers if _targets_part_of(effect, layer, results[layer.id])]
         if targeted and all(layer.limits.required for layer in targeted):
@@ -409,10 +403,11 @@ def _targets_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> b
 def _mark_changed(
     before: Sequence[Layer], after: Sequence[Layer], refilled: set[str], results: Mapping[str, RetrievalResult]
 ) -> tuple[Layer, ...]:
-    """The layers, those marked whose text the rules may have changed: what one leaves is the room of those after it.
+    """The layers, with a mark on each whose text the rules may have changed.
 
-    `refilled` are the ids of the layers whose fragments changed. A rank, a pin and room that is held for a layer
-    change those before it, too.
+    A changed layer leaves more or less room to the layers after it, so these are marked, too. A rank, a pin and room
+    that is held for a layer also change the layers before it. `refilled` are the ids of the layers whose fragments
+    changed.
     """
     changed = [
         number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new or new.id in refilled

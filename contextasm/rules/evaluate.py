@@ -13,7 +13,7 @@ from math import isfinite, prod
 from typing import NamedTuple
 from unicodedata import category, normalize
 
-from contextasm.model import Effect, Facts, Reason, Rule, RuleEvaluation, Target
+from contextasm.model import Effect, Facts, Limits, Reason, Rule, RuleEvaluation, Target
 from contextasm.text.names.dates import parse_date
 from contextasm.text.names.glob import glob_matches
 
@@ -239,25 +239,44 @@ class EffectKind(NamedTuple):
 
     asked: Callable[[Rule], Iterable[tuple[Target, float]]]
     """Gives the targets that a rule names for it, each with its value; 1 for an effect without a value."""
+    acts_on: str
+    """`layer`; `claim`: whether a fragment is shown, which one effect decides; `score` of a fragment, for which all
+    effects count."""
     words: str = "{target}"
     """Form of one such target in a list of rules."""
     merged: str = "first"
     """Value if several rules name a target: that of the `first`, the `least`, or the `product` of all."""
+    limit: Callable[[Limits, int], Limits] = lambda limits, _value: limits
+    """Gives the limits of a layer with a value; of an effect on fragments, the limits as they are."""
 
 
 def _layers(numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[Target, float]]:
     return ((Target("layer", layer), number) for layer, number in numbers)
 
 
+def _capped(limits: Limits, tokens: int) -> Limits:
+    return limits._replace(max_tokens=tokens if limits.max_tokens is None else min(limits.max_tokens, tokens))
+
+
 EFFECTS: Mapping[str, EffectKind] = {
     # Inclusions come first: a rule that excludes a folder may spare a file of it.
-    "always_include": EffectKind(lambda rule: ((target, 1) for target in rule.include)),
-    "exclude": EffectKind(lambda rule: ((target, 1) for target in rule.exclude)),
-    "boost": EffectKind(lambda rule: rule.boost, "{target} x {value:g}", merged="product"),
-    "cap": EffectKind(lambda rule: _layers(rule.cap), "{target} = {value}", merged="least"),
-    "set_priority": EffectKind(lambda rule: _layers(rule.set_priority), "{target} = {value}"),
+    "always_include": EffectKind(lambda rule: ((target, 1) for target in rule.include), "claim"),
+    "exclude": EffectKind(lambda rule: ((target, 1) for target in rule.exclude), "claim"),
+    "boost": EffectKind(lambda rule: rule.boost, "score", "{target} x {value:g}", merged="product"),
+    "cap": EffectKind(lambda rule: _layers(rule.cap), "layer", "{target} = {value}", merged="least", limit=_capped),
+    "set_priority": EffectKind(
+        lambda rule: _layers(rule.set_priority),
+        "layer",
+        "{target} = {value}",
+        limit=lambda limits, rank: limits._replace(priority=rank),
+    ),
 }
 """The effects that rules may have, by the word for each in a rule file."""
+
+
+def acts_on(effect: Effect, what: str) -> bool:
+    """Whether an effect acts on this: a `layer`, a `claim` or a `score` (`EffectKind.acts_on`)."""
+    return EFFECTS[effect.action].acts_on == what
 
 
 def effects_of_rule(rule: Rule) -> Iterator[Effect]:
@@ -293,8 +312,8 @@ def _override(winner: Effect, loser: Effect) -> Effect:
 def _without_overridden(effects: Iterable[Effect]) -> tuple[Effect, ...]:
     """The effects without the ones that another overrides entirely. `effects_on` settles the rest for each item."""
     remaining: list[Effect] = []
-    # Boosts come last, since any exclusion overrides them (digest, 002-8).
-    for effect in sorted(effects, key=lambda effect: effect.action == "boost"):
+    # Scores come last, since any exclusion overrides them (digest, 002-8).
+    for effect in sorted(effects, key=lambda effect: acts_on(effect, "score")):
         winner = next((index for index, earlier in enumerate(remaining) if _overrides(earlier, effect)), None)
         if winner is None:
             remaining.append(effect)
@@ -304,7 +323,7 @@ def _without_overridden(effects: Iterable[Effect]) -> tuple[Effect, ...]:
 
 
 def _overrides(earlier: Effect, later: Effect) -> bool:
-    if earlier.action == "exclude" and later.action in {"always_include", "boost"}:
+    if earlier.action == "exclude" and later.action != "exclude":
         return _covers(earlier.target, later.target)
     return earlier.action == "always_include" and later.action == "exclude" and earlier.target == later.target
 
@@ -326,10 +345,10 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
     excluded: exclusions of it are returned without a rule.
     """
     effects = [
-        effect for effect in evaluation.effects if effect.target.kind != "layer" and is_target(effect.target, item)
+        effect for effect in evaluation.effects if not acts_on(effect, "layer") and is_target(effect.target, item)
     ]
-    claims = [effect for effect in effects if effect.action != "boost"]
-    boosts = [effect for effect in effects if effect.action == "boost"]
+    claims = [effect for effect in effects if acts_on(effect, "claim")]
+    boosts = [effect for effect in effects if acts_on(effect, "score")]
     refused = [_refuse(effect) for effect in claims if protected and effect.action == "exclude"]
     claims = [effect for effect in claims if not (protected and effect.action == "exclude")]
     if not claims:
@@ -344,7 +363,7 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
 
 def winning_claim(effects: Iterable[Effect]) -> Effect | None:
     """The inclusion or exclusion that holds among the effects on one item; None if neither does."""
-    return next((effect for effect in effects if effect.action != "boost" and effect.rules), None)
+    return next((effect for effect in effects if acts_on(effect, "claim") and effect.rules), None)
 
 
 def _refuse(exclusion: Effect) -> Effect:
@@ -354,7 +373,7 @@ def _refuse(exclusion: Effect) -> Effect:
 
 def boost_factor(effects: Iterable[Effect]) -> float:
     """The product of all boosts, `MOST_WEIGHT` at most; 1 without any."""
-    return min(prod(effect.value for effect in effects if effect.action == "boost"), MOST_WEIGHT)
+    return min(prod(effect.value for effect in effects if acts_on(effect, "score")), MOST_WEIGHT)
 
 
 def is_target(target: Target, item: Facts) -> bool:

@@ -89,12 +89,7 @@ def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
 def _expanded(demand: Demand, selected: Selected, room: int, expansion: Expansion) -> Selected:
     layer = demand.layer.id
     shortened = [(demand, excerpt) for excerpt in _shortened(demand, selected)]
-    spare = partial(_spare_of_layer, room)
-    return _expand_in_turn({layer: selected}, shortened, spare, expansion)[layer]
-
-
-def _spare_of_layer(room: int, selected: SelectedByLayer, layer: str) -> int:
-    return room - units_of(selected[layer])
+    return _expand_in_turn({layer: selected}, shortened, lambda all_, id_: room - units_of(all_[id_]), expansion)[layer]
 
 
 def _expand_in_turn(

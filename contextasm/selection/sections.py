@@ -14,19 +14,19 @@ from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from contextasm.model import (
-    FormatSection,
     Fragment,
     Layer,
     Location,
     Marker,
     Omission,
     Reason,
+    SectionForm,
     Span,
     Summarizer,
     TokenCounter,
     least_similarity,
 )
-from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark
+from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark, must_stand_apart
 from contextasm.text.markdown.literals import open_literal
 
 LEVELS = ("atomic", "micro", "macro")
@@ -247,17 +247,19 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
     `omitted` are the section's fragments of which nothing is shown, in keep order.
     """
     parts: list[str | Omission] = []
-    group = ""
+    group = above = ""
     for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.fragment.display.place):
         is_new_group = not parts or excerpt.fragment.display.group != group
         group = excerpt.fragment.display.group
         pieces = _fenced(excerpt)
+        below = pieces[0] if isinstance(pieces[0], str) else None
         if parts:
-            is_apart = not is_new_group and _must_stand_apart(parts[-1], pieces[0])
-            parts.append("\n\n" if is_new_group or is_apart else joint)
+            is_apart = is_new_group or (below is not None and must_stand_apart(above, below))
+            parts.append("\n\n" if is_apart else joint)
         if is_new_group and group:
-            parts.append(group + "\n" * (1 + _must_stand_apart(group, pieces[0])))
+            parts.append(group + "\n" * (1 + (below is not None and must_stand_apart(group, below))))
         parts += pieces
+        above = pieces[-1] if isinstance(pieces[-1], str) else ""
     if parts:
         _end_with_omission(parts, omitted, sum(bool(excerpt.form) for excerpt in excerpts))
     return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
@@ -287,14 +289,6 @@ def _closed(text: str) -> str:
     return f"{text}\n{part.closing}" if part and part.closing else text
 
 
-def _must_stand_apart(above: str | Omission, below: str | Omission) -> bool:
-    """Whether a blank line must separate two pieces: else the first line of the second would be another thing."""
-    if isinstance(below, Omission):
-        return False
-    is_open = isinstance(above, str) and open_literal(above) is not None
-    return is_open or is_underline(below.partition("\n")[0])
-
-
 def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
     fragment = excerpt.fragment
     if excerpt.whole or excerpt.form:
@@ -310,8 +304,7 @@ def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
         if part.first < part.stop or part.words:
             text = "\n".join([*lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
             if pieces:
-                is_apart = _must_stand_apart(last_text, text)
-                pieces.append("\n\n" if is_apart else "\n")
+                pieces.append("\n\n" if must_stand_apart(last_text, text) else "\n")
             last_text = text if part.stop == len(lines) else text.rstrip("\n")
             pieces.append(last_text)
         line = part.stop
@@ -361,7 +354,7 @@ class Demand(NamedTuple):
 
     layer: Layer
     counter: TokenCounter
-    format_section: FormatSection
+    form: SectionForm
     marker: Marker
     summarizer: Summarizer | None
     stable: bool
@@ -401,7 +394,9 @@ class Demand(NamedTuple):
         omitted = [fragment for fragment in self.sections[heading] if fragment.id not in shown]
         joint = "\n" if self.layer.display.item_template else "\n\n"
         text = section_body(excerpts, omitted, joint, self.marker)
-        units = self.counter.units(self.format_section(self.layer.id, heading, text)) if text else 0
+        frame, escape = self.form
+        before, after = frame(self.layer.id, heading)
+        units = self.counter.units(f"{before}{escape(text)}{after}") if text else 0
         return LaidOutSection(tuple(excerpts), text, units, bool(omitted) or not all(each.whole for each in excerpts))
 
     def lay_out_all(self, excerpts: Sequence[Excerpt]) -> Selected:

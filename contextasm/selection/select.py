@@ -13,7 +13,6 @@ from contextasm.model import (
     PIN_FIELD,
     Decision,
     Fact,
-    FormatSection,
     Fragment,
     Layer,
     LayerUsage,
@@ -22,6 +21,7 @@ from contextasm.model import (
     Profile,
     Reason,
     Section,
+    SectionForm,
     Summarizer,
     TokenCounter,
     Verdict,
@@ -171,8 +171,8 @@ def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int,
 def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     """Units that a finished layer is charged with before the later layers get theirs.
 
-    More than it used, where a larger budget would let it use more and a later layer must lose no line: else that room
-    would feed the later layer at this budget and not at a larger one (docs/architecture.md, law 7).
+    If a larger budget would let it use more, and a later layer must lose no line, that is its whole allowance. Else the
+    later layer would get the unused room now, and lose it at a larger budget (docs/architecture.md, law 7).
     """
     is_whole = result.demand.units <= result.allowance.units
     is_bound = result.allowance.by == "max_tokens" and not result.demand.layer.limits.within
@@ -457,7 +457,7 @@ def select(
     budget: int,
     spare: int,
     counter: TokenCounter,
-    format_section: FormatSection,
+    form: SectionForm,
     marker: Marker,
     summarizer: Summarizer | None = None,
 ) -> tuple[tuple[Section, ...], tuple[Decision, ...], tuple[LayerUsage, ...], tuple[Problem, ...]]:
@@ -471,28 +471,24 @@ def select(
     demands = []
     ids = {layer.id for layer in profile.layers}
     for layer in profile.layers:
-        empty = Demand(layer, counter, format_section, marker, summarizer, is_stable(layer, profile))
+        empty = Demand(layer, counter, form, marker, summarizer, is_stable(layer, profile))
         # Of a layer within another, the first are known once it is known what that one shows.
-        is_within = layer.limits.within in ids
-        demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], 0 if is_within else layer.ranking.top)))
+        top = 0 if layer.limits.within in ids else layer.ranking.top
+        demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], top)))
     # The document ends without the blank line after the last section.
     last_line_end = counter.units("\n\n") - counter.units("\n")
     total = (budget - spare) * counter.units_per_token + last_line_end
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
-    is_over_budget = required > budget * counter.units_per_token + last_line_end
-    ordered, pin_problems = allocate(profile, demands, total, required)
-    problems = []
-    if is_over_budget:
+    results, problems = allocate(profile, demands, total, required)
+    if required > budget * counter.units_per_token + last_line_end:
         taken = counter.tokens(required - last_line_end)
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
-        problems.append(Problem("over-budget", "budget", 0, message))
+        problems = [Problem("over-budget", "budget", 0, message), *problems]
+    for result in results:
+        problems += (*result.problems, *_nothing_shown(result))
     return (
-        tuple(section for result in ordered for section in emitted_sections(result)),
-        tuple(decision for result in ordered for decision in layer_decisions(result)),
-        tuple(layer_usage(result, budget) for result in ordered),
-        (
-            *problems,
-            *pin_problems,
-            *(problem for result in ordered for problem in (*result.problems, *_nothing_shown(result))),
-        ),
+        tuple(section for result in results for section in emitted_sections(result)),
+        tuple(decision for result in results for decision in layer_decisions(result)),
+        tuple(layer_usage(result, budget) for result in results),
+        tuple(problems),
     )

@@ -1,7 +1,7 @@
 """Whether two texts say the same: the fold, the share of equal letters, and the thresholds.
 
-No meaning but for numbers and for the words that turn it. The callers decide what happens to two texts that say the
-same.
+Letters are compared, not meanings. Two texts with other numbers, or with other words that turn a meaning, such as
+"not", never say the same. The callers decide what happens to two texts that do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Document, Fragment
-from contextasm.text.lazy_pattern import lazy_pattern
+from contextasm.text.caching import lazy_pattern
 from contextasm.text.markdown.blocks import bullet_end, list_lead
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.memories.parser import TASK_MARKS, TYPE, is_one_memory

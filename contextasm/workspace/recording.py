@@ -29,7 +29,7 @@ class RecordingWorkspace:
         """Paths by the pattern that was listed; empty lists, too."""
         self.reads: dict[str, Read] = {}
         """Results by the path that was read; None, too."""
-        self._unfit: dict[str, Problem] = {}
+        self.unfit: dict[str, Problem] = {}
         """Problems of files whose names can't be shown, by their names with escapes and masks."""
         self._listed: set[str] = set()
         """Paths of all lists, whose names are checked already."""
@@ -45,7 +45,7 @@ class RecordingWorkspace:
         """Result as the workspace gave it the first time."""
         if path not in self.reads:
             (name,) = [path] if path in self._listed else self._shown([path])
-            self.reads[name] = self._unfit.get(name) or self._workspace.read(name)
+            self.reads[name] = self.unfit.get(name) or self._workspace.read(name)
             return self.reads[name]
         return self.reads[path]
 
@@ -57,7 +57,7 @@ class RecordingWorkspace:
         shown = {path: shown_name(path) for path in paths}
         for path, name in shown.items():
             if name != path:
-                self._unfit[name] = name_problem(name)
+                self.unfit[name] = name_problem(name)
         return [*shown.values()]
 
 

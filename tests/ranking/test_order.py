@@ -79,3 +79,23 @@ def test_least_similarity_of_few_matches_is_none() -> None:
     assert least_similarity([1.0, 0.1], top=3) == 0
     assert least_similarity([], top=3) == 0
     assert least_similarity([1.0, 0.1, 0.2], top=2) == 0.2
+
+
+@pytest.mark.parametrize("order", ["given", "best", "steady"])
+@pytest.mark.parametrize(("boost", "expected"), [(1.0, ["sure"]), (4.0, ["sure", "boosted"])])
+def test_a_least_score_is_compared_with_the_total_in_any_order(order: str, boost: float, expected: list[str]) -> None:
+    weights = (("similarity", 0.8), ("importance", 0.2))
+    layer = Layer("L5", ranking=Ranking(order, weights, min_score=0.5))
+    fragments = [
+        Fragment(name, Location("m.md", line), name, FragmentDisplay("Memories"), score=score, verdict=verdict)
+        for line, (name, score, verdict) in enumerate(
+            [
+                ("sure", scored(0.9, 0.0), Verdict()),
+                ("unsure", scored(0.1, 1.0), Verdict()),
+                ("boosted", scored(0.2, 0.0), Verdict(boost=boost)),
+            ],
+            1,
+        )
+    ]
+    entered = {fragment.id for fragment in rank(fragments, layer) if fragment.verdict.excluded is None}
+    assert entered == {*expected}

@@ -64,7 +64,7 @@ class BuildFlags(NamedTuple):
     @property
     def needs_all_decisions(self) -> bool:
         """Whether every memory must have its decision, shown or not."""
-        return bool(self.manifest or self.explain or self.is_recorded or self.touch)
+        return bool(self.manifest or self.metrics or self.explain or self.is_recorded or self.touch)
 
     @property
     def reports(self) -> Mapping[str, str | None]:

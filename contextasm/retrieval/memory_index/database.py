@@ -35,6 +35,9 @@ _DAY = 86400
 _PATIENCE = 0.3
 """Seconds to wait for another process that writes; reading the files takes about as long."""
 
+_busy: set[Path] = set()
+"""Databases that were waited for in vain: they are not waited for again until one can be used."""
+
 _MOST_PARAMETERS = 500
 """Values of one query at most; every SQLite takes 999."""
 
@@ -114,8 +117,11 @@ def use_database(path: Path, now: float, use: Callable[[IndexConnection], T], *,
             _make_tables(connection)
             if os.stat(path).st_mtime < now - _DAY:  # files that are not used are removed
                 os.utime(path, (now, now))
-            return use(connection)
+            answer = use(connection)
+            _busy.discard(path)
+            return answer
     except (sqlite3.OperationalError, OSError):  # it is locked, can't be written, or is not there
+        _busy.add(path)
         return None
     except (sqlite3.DatabaseError, *_MEANINGLESS):  # an error of `use` itself comes again when files are read
         remove_database(path)
@@ -147,7 +153,8 @@ def _make_file(path: Path, now: float) -> None:
 def _connect(path: Path) -> IndexConnection:
     inode = os.stat(path).st_ino
     address = f"{path.absolute().as_uri()}?mode=rw"
-    connection = sqlite3.connect(address, _PATIENCE, uri=True, isolation_level=None, factory=IndexConnection)
+    patience = 0 if path in _busy else _PATIENCE
+    connection = sqlite3.connect(address, patience, uri=True, isolation_level=None, factory=IndexConnection)
     connection.path, connection.inode = path, inode
     return connection
 

@@ -56,21 +56,31 @@ class CurrentFiles:
     """The files of a pool as they are now."""
 
     def __init__(
-        self, workspace: StampedWorkspace, now: float, kind: EntryKind[Any], paths: Sequence[str], steps: IndexingSteps
+        self,
+        workspace: StampedWorkspace,
+        now: float,
+        kind: EntryKind[Any],
+        paths: Sequence[str],
+        steps: IndexingSteps,
+        unfit: Mapping[str, Problem],
     ) -> None:
-        """The files at `paths`, in the order of the pool. `now` is in seconds since 1970."""
+        """The files at `paths`, in the order of the pool. `now` is in seconds since 1970.
+
+        `unfit` has the problem of each path that is a name with escapes.
+        """
         self.stamps: Mapping[str, str] = settled_stamps(workspace, now, paths)
         """Stamp of each path (`settled_stamps`)."""
         self.steps = steps
         self._workspace = workspace
         self._kind = kind
+        self._unfit = unfit
         self._files: dict[str, CurrentFile] = {}
         self._digests: dict[str, str] = {}
 
     def read(self, path: str) -> CurrentFile:
         """The content of a file; it is opened once at most until it is forgotten."""
         if path not in self._files:
-            self._files[path] = CurrentFile(self._workspace.read(path), self._kind)
+            self._files[path] = CurrentFile(self._unfit.get(path) or self._workspace.read(path), self._kind)
         return self._files[path]
 
     def has_changed(self, path: str, digest: str) -> bool:

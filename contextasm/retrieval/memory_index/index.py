@@ -5,11 +5,11 @@ Derived data: answers are the same as from the files, and a search reads the fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contextasm.model import EntryPool, StampedWorkspace, T
+from contextasm.model import EntryPool, Problem, StampedWorkspace, T
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.pool import MANY, EntryKind
 
@@ -17,9 +17,19 @@ from contextasm.retrieval.pool import MANY, EntryKind
 class MemoryIndexes:
     """The indexed pools of a workspace."""
 
-    def __init__(self, workspace: StampedWorkspace, now: Callable[[], float], database: Path | None) -> None:
-        """Pools stored in the file `database`; None stores nothing. `now` gives seconds since 1970."""
+    def __init__(
+        self,
+        workspace: StampedWorkspace,
+        now: Callable[[], float],
+        database: Path | None,
+        unfit: Mapping[str, Problem],
+    ) -> None:
+        """Pools stored in the file `database`; None stores nothing. `now` gives seconds since 1970.
+
+        `unfit` has the problem of each file whose name can't be shown, by the name that a build shows.
+        """
         self._workspace = workspace
+        self._unfit = unfit
         self._now = now
         self._database = database
         self.steps = IndexingSteps()
@@ -47,7 +57,7 @@ class MemoryIndexes:
         from contextasm.retrieval.memory_index.stored_pool import StoredPool
 
         def answer(connection: IndexConnection) -> T | None:
-            files = CurrentFiles(self._workspace, self._now(), kind, paths, self.steps)
+            files = CurrentFiles(self._workspace, self._now(), kind, paths, self.steps, self._unfit)
             pool = StoredPool(connection, kind, "\0".join((kind.name, *patterns)), files)
             return pool.answer(use, MANY, new=new)
 

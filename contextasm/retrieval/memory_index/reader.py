@@ -14,6 +14,7 @@ from typing import Any
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs
 from contextasm.retrieval.memory_index.database import (
+    DamagedIndex,
     IndexConnection,
     Numbers,
     from_json,
@@ -32,7 +33,10 @@ class IndexedPool:
     """A pool of the index, usable while its connection is open."""
 
     def __init__(self, connection: IndexConnection, pool: int, kind: EntryKind[Any], paths: Sequence[str]) -> None:
-        """Pool of entries of a kind; `paths` are its files in the order in which they would be read."""
+        """Pool of entries of a kind; `paths` are its files in the order in which they would be read.
+
+        Raises `DamagedIndex` if the numbers of entries do not agree.
+        """
         self._connection = connection
         self._pool = pool
         self._kind = kind
@@ -42,6 +46,10 @@ class IndexedPool:
         self.documents: Sequence[Document] = ()
         self._later: dict[date, Collection[int]] = {}
         self._entries: dict[int, Any] = {}
+        stored = self._select("SELECT count(*) FROM rows WHERE pool = ?")[0][0]
+        active = self.size - sum(int(dict(reason.facts)["count"]) for reason in self.excluded)
+        if not self.rows == stored == active:
+            raise DamagedIndex("entries are missing")
 
     def _select(self, query: str, *values: object) -> list[Any]:
         return self._connection.execute(query, (self._pool, *values)).fetchall()
@@ -112,7 +120,11 @@ class IndexedPool:
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:
-        return load_columns(self._connection, self._pool)
+        columns = load_columns(self._connection, self._pool)
+        sections = columns["sections"]
+        if len(sections) - sections.count(0) != self.rows:
+            raise DamagedIndex("numbers of entries are missing")
+        return columns
 
     @cached_property
     def _days(self) -> Sequence[str]:

@@ -7,7 +7,7 @@ pool was read; a file is written, too, if the entries of other files change what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -96,14 +96,18 @@ class StoredPool:
         stored, files = self._stored(number), self._files
         if stored.keys() != files.stamps.keys():
             return True
-        # Only a file whose stamp differs is opened.
-        doubtful = [path for path, stamp in files.stamps.items() if not stamp or stored[path][0] != stamp]
+        doubtful = self._doubtful(stored)
         return any(files.stamps[path] or files.has_changed(path, stored[path][1]) for path in doubtful)
+
+    def _doubtful(self, stored: Mapping[str, tuple[str, str]]) -> list[str]:
+        """The files that may differ from the index: only these are opened."""
+        stamps = self._files.stamps
+        return [path for path, stamp in stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
 
     def _update(self, number: int) -> bool:
         """Make the pool hold the files as they are now, but only so many entries; whether that is all of them."""
         stored, files = self._stored(number), self._files
-        doubtful = [path for path, stamp in files.stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
+        doubtful = self._doubtful(stored)
         restamped = {path for path in doubtful if path in stored and not files.has_changed(path, stored[path][1])}
         changed = [path for path in doubtful if path not in restamped]
         query = "UPDATE files SET stamp = ? WHERE pool = ? AND path = ?"

@@ -12,7 +12,6 @@ from contextasm.model import (
     Build,
     Document,
     Fragment,
-    FragmentDisplay,
     Layer,
     Location,
     Parse,
@@ -21,9 +20,9 @@ from contextasm.model import (
     Reason,
     Request,
     RetrievalResult,
-    Verdict,
     Workspace,
 )
+from contextasm.retrieval.reading.files import receipt
 from contextasm.text.cleaning.private_parts import withhold, withhold_file
 from contextasm.text.names.places import any_owner_pattern, list_archived
 from contextasm.text.names.templates import is_pattern
@@ -146,10 +145,5 @@ def _excluded(fragment: Fragment, layer: Layer, documents: Mapping[str, Document
 def _receipts(document: Document, layer: Layer) -> Iterator[Fragment]:
     for gap in document.gaps:
         if gap.reason == PRIVATE.code:
-            yield Fragment(
-                f"{document.path}:{gap.first}",
-                Location(document.path, gap.first, rows=gap.last - gap.first + 1),
-                "",
-                FragmentDisplay(layer.heading[0]),
-                verdict=Verdict(excluded=PRIVATE),
-            )
+            location = Location(document.path, gap.first, rows=gap.last - gap.first + 1)
+            yield receipt(f"{document.path}:{gap.first}", location, layer, PRIVATE)

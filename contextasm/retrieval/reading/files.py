@@ -1,16 +1,31 @@
-"""Reading: the files that a layer's paths name, each once, and the problems of unreadable ones.
+"""Reading: the files that a layer's paths name, each once, and their problems; whole files as fragments.
 
 Parses YAML and JSON to plain values; the rows in them are the sources' business. Of dated logs, only names are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from contextasm.model import Data, Document, Problem, Request, SourceQuery, Workspace
+from contextasm.model import (
+    Data,
+    Document,
+    Fragment,
+    FragmentDisplay,
+    Labels,
+    Layer,
+    Location,
+    Problem,
+    Reason,
+    Request,
+    SourceQuery,
+    Verdict,
+    Workspace,
+)
 from contextasm.text.cleaning.clean import parse_data
+from contextasm.text.markdown.blocks import passage, trimmed
 from contextasm.text.names.dates import dated_name, read_form, split_dated_path
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
@@ -50,39 +65,64 @@ def query_paths(query: SourceQuery) -> list[str]:
     return [*dict.fromkeys(path for paths in paths_by_template(query) for path in paths)]
 
 
-def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
-    """Documents of the layer's files, and the problems of files that can't be read.
+def read_files(workspace: Workspace, paths: Iterable[str], problems: list[Problem]) -> list[Document]:
+    """The documents of files; the problem of one that can't be read is added to `problems`.
 
     A file that does not exist is neither.
     """
     documents: list[Document] = []
-    problems: list[Problem] = []
-    for path in query_paths(query):
-        read = query.build.workspace.read(path)
+    for path in paths:
+        read = workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
         elif read:
             problems.append(read)
-    return documents, problems
+    return documents
+
+
+def read_documents(query: SourceQuery) -> tuple[list[Document], list[Problem]]:
+    """Documents of the layer's files, and the problems of files that can't be read (`read_files`)."""
+    problems: list[Problem] = []
+    return read_files(query.build.workspace, query_paths(query), problems), problems
 
 
 def read_data(query: SourceQuery) -> tuple[list[Data], list[Problem]]:
-    """Values of the layer's YAML and JSON files, and the problems of files that can't be read or parsed.
-
-    A file that does not exist is neither.
-    """
-    parsed: list[Data] = []
+    """Values of the layer's YAML and JSON files, and the problems of files that can't be read or parsed."""
+    values: list[Data] = []
     problems: list[Problem] = []
     for path in query_paths(query):
-        read = query.build.workspace.read(path)
-        data = (
-            parse_data(read, query.build.parse_yaml) if isinstance(read, Document) and query.build.parse_yaml else read
-        )
-        if isinstance(data, Data):
-            parsed.append(data)
-        elif isinstance(data, Problem):
-            problems.append(data)
-    return parsed, problems
+        for document in read_files(query.build.workspace, [path], problems):
+            data = parse_data(document, query.build.parse_yaml) if query.build.parse_yaml else None
+            if isinstance(data, Data):
+                values.append(data)
+            elif data:
+                problems.append(data)
+    return values, problems
+
+
+NO_LABELS = Labels()
+
+
+def layer_display(layer: Layer, names: Mapping[str, str] | None = None, place: tuple[int, ...] = ()) -> FragmentDisplay:
+    """The display of a fragment under the layer's first heading; `names` fill the line of its group, if it has one."""
+    group = fill_template(layer.display.group_template, names) if names else ""
+    return FragmentDisplay(layer.heading[0], group=group, place=place, keep=layer.overflow.keep)
+
+
+def whole_fragment(
+    document: Document, display: FragmentDisplay, excluded: Reason | None = None, labels: Labels = NO_LABELS
+) -> Fragment:
+    """The text of a document without blank ends; excluded for a reason, or if it is blank."""
+    blank, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank, text)
+    verdict = Verdict(excluded=excluded or (None if text else Reason("blank")))
+    return Fragment(document.path, location, text, display, labels=labels, verdict=verdict)
+
+
+def receipt(name: str, location: Location, layer: Layer, reason: Reason, labels: Labels = NO_LABELS) -> Fragment:
+    """An excluded fragment without text."""
+    verdict = Verdict(excluded=reason)
+    return Fragment(name, location, "", FragmentDisplay(layer.heading[0]), labels=labels, verdict=verdict)
 
 
 # --- Dated logs ------------------------------------------------------------------------------------------------------

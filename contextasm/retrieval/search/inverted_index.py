@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
-from contextasm.text.lazy_pattern import lazy_pattern
+from contextasm.text.caching import lazy_pattern
 
 STOP: Final = frozenset(
     """

@@ -12,18 +12,23 @@ from contextasm.model import (
     Fragment,
     FragmentDisplay,
     Labels,
-    Layer,
     Location,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
-    Verdict,
 )
-from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order, paths_by_template, read_documents
-from contextasm.text.markdown.blocks import passage, trimmed
+from contextasm.retrieval.reading.files import (
+    layer_display,
+    logs_in_display_order,
+    paths_by_template,
+    read_documents,
+    read_files,
+    receipt,
+    whole_fragment,
+)
+from contextasm.text.markdown.blocks import trimmed
 from contextasm.text.names.dates import leading_iso_day
-from contextasm.text.names.templates import fill_template
 
 
 def documents(query: SourceQuery) -> RetrievalResult:
@@ -40,7 +45,8 @@ def documents(query: SourceQuery) -> RetrievalResult:
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_document_fragment(read, heading, layer, (len(fragments),)))
+            display = FragmentDisplay(heading, place=(len(fragments),), keep=layer.overflow.keep)
+            fragments.append(whole_fragment(read, display))
             if fragments[-1].verdict.excluded and layer.limits.required:
                 what = "private, so a shared context lacks it" if read.lacks_private else "empty"
                 problems.append(Problem("required-empty", path, 0, f"is {what}, and {layer.id} is a required layer"))
@@ -67,18 +73,6 @@ def first_document(query: SourceQuery) -> RetrievalResult:
     return result._replace(fragments=(first, *rest))
 
 
-def _document_fragment(document: Document, heading: str, layer: Layer, place: tuple[int, ...]) -> Fragment:
-    blank, text = trimmed(document.text)
-    location, text = passage(document, document.line + blank, text)
-    return Fragment(
-        document.path,
-        location,
-        text,
-        FragmentDisplay(heading, place=place, keep=layer.overflow.keep),
-        verdict=Verdict(excluded=None if text else Reason("blank")),
-    )
-
-
 def daily_logs(query: SourceQuery) -> RetrievalResult:
     """Logs of up to `max_age_days` days, the newest day first, in a day the last file first; else of `fallback_days`.
 
@@ -90,37 +84,20 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
         oldest = max(oldest, query.layer.query.fallback_days)
     documents: list[Document] = []
     fragments: list[Fragment] = []
-    display = FragmentDisplay(query.layer.heading[0])
     for place, log in enumerate(logs):
+        labels = Labels(day=str(log.day))
         if not 0 <= log.age <= oldest:
             reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
-            labels, verdict = Labels(day=str(log.day)), Verdict(excluded=reason)
-            fragments.append(Fragment(log.path, Location(log.path, 0), "", display, labels=labels, verdict=verdict))
+            fragments.append(receipt(log.path, Location(log.path, 0), query.layer, reason, labels))
             continue
-        read = query.build.workspace.read(log.path)
-        if isinstance(read, Document):
-            documents.append(read)
-            fragments.append(_log_fragment(read, log, query.layer, place))
-        elif read:
-            problems.append(read)
+        display = layer_display(query.layer, {"date": str(log.day)}, (place,))
+        if display.group and log.age > query.layer.query.max_age_days:
+            display = display._replace(group=f"{display.group} ({log.age} days ago)")
+        for document in read_files(query.build.workspace, [log.path], problems):
+            documents.append(document)
+            fragments.append(whole_fragment(document, display, labels=labels))
     fragments.sort(key=lambda fragment: (fragment.labels.day, fragment.display.place), reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
-
-
-def _log_fragment(document: Document, log: DatedLog, layer: Layer, place: int) -> Fragment:
-    blank, text = trimmed(document.text)
-    location, text = passage(document, document.line + blank, text)
-    group = fill_template(layer.display.group_template, {"date": str(log.day)})
-    if group and log.age > layer.query.max_age_days:
-        group += f" ({log.age} days ago)"
-    return Fragment(
-        log.path,
-        location,
-        text,
-        FragmentDisplay(layer.heading[0], group=group, place=(place,), keep=layer.overflow.keep),
-        labels=Labels(day=str(log.day)),
-        verdict=Verdict(excluded=None if text else Reason("blank")),
-    )
 
 
 PATH = "--additional"
@@ -129,42 +106,25 @@ PATH = "--additional"
 def additional(query: SourceQuery) -> RetrievalResult:
     """The request's additional text as one fragment; none for an empty text."""
     _, text = trimmed(query.build.request.additional)
-    heading = query.layer.heading[0]
-    return RetrievalResult(
-        (Fragment(PATH, Location(PATH, 1), text, FragmentDisplay(heading, keep=query.layer.overflow.keep)),)
-        if text
-        else ()
-    )
+    fragment = Fragment(PATH, Location(PATH, 1), text, layer_display(query.layer))
+    return RetrievalResult((fragment,) if text else ())
 
 
 def threads(query: SourceQuery) -> RetrievalResult:
     """Threads of the layer's files as fragments, the last updated first; threads that are not active are excluded."""
     documents, problems = read_documents(query)
-    fragments = sorted(
-        (_thread_fragment(document, query) for document in documents), key=lambda fragment: fragment.location.path
-    )
+    by_path = sorted(documents, key=lambda document: document.path)
+    fragments = [_thread_fragment(document, query) for document in by_path]
     fragments.sort(key=lambda fragment: fragment.labels.day, reverse=True)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
 def _thread_fragment(document: Document, query: SourceQuery) -> Fragment:
-    blank, text = trimmed(document.text)
-    location, text = passage(document, document.line + blank, text)
     status = _front_text(document, "status") or "none"
     name = _front_text(document, "title") or document.path.rpartition("/")[2].removesuffix(".md")
-    exclusion = None if text else Reason("blank")
-    return Fragment(
-        document.path,
-        location,
-        text,
-        FragmentDisplay(
-            query.layer.heading[0],
-            group=fill_template(query.layer.display.group_template, {"title": name, "path": document.path}),
-            keep=query.layer.overflow.keep,
-        ),
-        labels=Labels(day=leading_iso_day(_front_text(document, "updated"))),
-        verdict=Verdict(excluded=exclusion if status.casefold() == "active" else Reason.of("status", status=status)),
-    )
+    display = layer_display(query.layer, {"title": name, "path": document.path})
+    excluded = None if status.casefold() == "active" else Reason.of("status", status=status)
+    return whole_fragment(document, display, excluded, Labels(day=leading_iso_day(_front_text(document, "updated"))))
 
 
 def _front_text(document: Document, key: str) -> str:

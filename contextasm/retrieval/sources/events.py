@@ -12,20 +12,17 @@ from typing import NamedTuple
 from contextasm.model import (
     Document,
     Fragment,
-    FragmentDisplay,
     Labels,
-    Layer,
     Location,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
-    Verdict,
 )
-from contextasm.retrieval.reading.files import read_documents
+from contextasm.retrieval.reading.files import layer_display, read_documents, receipt
 from contextasm.retrieval.reading.query_signals import half_life
 from contextasm.text.data.events import Event, event_text, parse_events
-from contextasm.text.names.templates import fill_item, fill_template
+from contextasm.text.names.templates import fill_item
 
 OTHERS = 5
 """Number of other sessions that show their highlights, the latest first."""
@@ -163,14 +160,8 @@ def _remaining_fragments(
 
 
 def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragment:
-    return Fragment(
-        _event_id(event),
-        Location(event.path, event.line, rows=1),
-        "",
-        FragmentDisplay(query.layer.heading[0]),
-        labels=Labels(day=event.day, kind=event.type),
-        verdict=Verdict(excluded=reason),
-    )
+    location, labels = Location(event.path, event.line, rows=1), Labels(day=event.day, kind=event.type)
+    return receipt(_event_id(event), location, query.layer, reason, labels)
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
@@ -186,26 +177,14 @@ def _is_highlight(event: Event) -> bool:
 
 def _event_fragment(event: Event, session: str, place: tuple[int, int], query: SourceQuery) -> Fragment:
     layer, text = query.layer, event_text(event)
+    template = layer.display.item_template
     return Fragment(
         _event_id(event),
         Location(event.path, event.line, rows=1),
-        _fill_item(layer, text, event),
-        FragmentDisplay(
-            layer.heading[0],
-            group=fill_template(layer.display.group_template, {"session": session}),
-            place=place,
-            keep=layer.overflow.keep,
-        ),
+        fill_item(template, {"type": event.type, "text": text}, {"text"}) if template else text,
+        layer_display(layer, {"session": session}, place),
         score=_event_score(event, query),
         labels=Labels(day=event.day, kind=event.type),
-    )
-
-
-def _fill_item(layer: Layer, text: str, event: Event) -> str:
-    return (
-        fill_item(layer.display.item_template, {"type": event.type, "text": text}, {"text"})
-        if layer.display.item_template
-        else text
     )
 
 

@@ -7,17 +7,15 @@ import re
 from contextasm.model import (
     Document,
     Fragment,
-    FragmentDisplay,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading.files import query_paths
+from contextasm.retrieval.reading.files import layer_display, query_paths
 from contextasm.text.markdown.blocks import passage
 from contextasm.text.names.matching import mentions
-from contextasm.text.names.templates import fill_template
 
 LANGUAGES = {
     "bash": "bash",
@@ -89,11 +87,8 @@ def _file_fragment(document: Document, query: SourceQuery) -> Fragment:
         document.path,
         location,
         text,
-        FragmentDisplay(
-            query.layer.heading[0],
-            group=fill_template(query.layer.display.group_template, {"title": document.path, "path": document.path}),
-            keep=query.layer.overflow.keep,
-            fence=_opening_fence(document.path, text),
+        layer_display(query.layer, {"title": document.path, "path": document.path})._replace(
+            fence=_opening_fence(document.path, text)
         ),
         score=_file_score(document.path, query),
         verdict=Verdict(excluded=None if text.strip() else Reason("blank")),

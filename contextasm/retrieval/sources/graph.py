@@ -12,7 +12,6 @@ from contextasm.model import (
     Data,
     Document,
     Fragment,
-    FragmentDisplay,
     Labels,
     Location,
     Problem,
@@ -21,7 +20,7 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.reading.files import read_data
+from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.rows import Row, parse_rows
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.templates import fill_item
@@ -113,11 +112,7 @@ def _entity_fragment(entity: Entity, query: SourceQuery, place: int, *, named: b
         entity.id,
         Location(entity.path, entity.line, rows=1),
         " ".join(text.split()),
-        FragmentDisplay(
-            query.layer.heading[0],
-            place=() if query.layer.ranking.order == "best" else (place,),
-            keep=query.layer.overflow.keep,
-        ),
+        layer_display(query.layer, place=() if query.layer.ranking.order == "best" else (place,)),
         score=(("named", float(named)), ("salience", entity.salience)),
         labels=Labels(kind=entity.type, entities=tuple(dict.fromkeys((entity.id, entity.name, *entity.aliases)))),
     )
@@ -234,7 +229,7 @@ def _relation_fragment(relation: Relation, query: SourceQuery, step: int, exclus
         f"{relation.path}:{relation.line}",
         Location(relation.path, relation.line, rows=1),
         fill_item(query.layer.display.item_template or RELATION_LINE, values) if exclusion is None else "",
-        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
+        layer_display(query.layer),
         score=score,
         labels=Labels(kind=relation.type, entities=tuple(dict.fromkeys((relation.source, relation.target)))),
         verdict=Verdict(excluded=exclusion),

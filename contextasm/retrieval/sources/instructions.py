@@ -12,23 +12,19 @@ from typing import NamedTuple
 
 from contextasm.model import (
     Document,
-    Fragment,
-    FragmentDisplay,
     Layer,
     Problem,
     Reason,
     Request,
     RetrievalResult,
     SourceQuery,
-    Verdict,
     Workspace,
 )
-from contextasm.retrieval.reading.files import layer_paths
-from contextasm.text.markdown.blocks import passage, trimmed
+from contextasm.retrieval.reading.files import layer_display, layer_paths, whole_fragment
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
 from contextasm.text.names.places import any_owner_pattern
-from contextasm.text.names.templates import fill_template, is_pattern, one_line
+from contextasm.text.names.templates import is_pattern, one_line
 
 MAX_DEPTH = 5
 """Imports that may lead from a file to another one, as in Claude Code."""
@@ -220,23 +216,8 @@ def instructions(query: SourceQuery) -> RetrievalResult:
     A rule for files of which none is open is an excluded fragment.
     """
     files, problems, _ = read_instruction_files(query.build.workspace, query.layer, query.build.request)
-    fragments = (_file_fragment(file, query.layer, place) for place, file in enumerate(files))
-    return RetrievalResult(tuple(fragments), tuple(file.document for file in files), tuple(problems))
-
-
-def _file_fragment(file: InstructionFile, layer: Layer, place: int) -> Fragment:
-    document = file.document
-    blank, text = trimmed(document.text)
-    location, text = passage(document, document.line + blank, text)
-    return Fragment(
-        document.path,
-        location,
-        text,
-        FragmentDisplay(
-            layer.heading[0],
-            group=fill_template(layer.display.group_template, {"path": document.path}),
-            place=(place,),
-            keep=layer.overflow.keep,
-        ),
-        verdict=Verdict(excluded=file.excluded or (None if text else Reason("blank"))),
+    fragments = (
+        whole_fragment(file.document, layer_display(query.layer, {"path": file.document.path}, (place,)), file.excluded)
+        for place, file in enumerate(files)
     )
+    return RetrievalResult(tuple(fragments), tuple(file.document for file in files), tuple(problems))

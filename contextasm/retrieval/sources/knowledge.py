@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from math import inf
 
-from contextasm.model import Document, Fragment, FragmentDisplay, Labels, Layer, Reason, RetrievalResult, SourceQuery
-from contextasm.retrieval.reading.files import read_documents
+from contextasm.model import Document, Fragment, Labels, Layer, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading.files import layer_display, read_documents
 from contextasm.retrieval.reading.query_signals import boosted, keywords
 from contextasm.text.markdown.blocks import blocks, heading, passage, trimmed
 from contextasm.text.names.dates import leading_iso_day
-from contextasm.text.names.templates import fill_template
 
 Trail = tuple[str, ...]
 """Headings above a text, the outermost first; the page's name without one."""
@@ -90,9 +89,7 @@ def _section_unless_blank(
     if not text:
         return
     location, text = passage(document, document.line + start + blank, text)
-    names = {"title": " / ".join(trail), "path": location.path}
-    group = fill_template(layer.display.group_template, names)
-    display = FragmentDisplay(layer.heading[0], group=group, keep=layer.overflow.keep)
+    display = layer_display(layer, {"title": " / ".join(trail), "path": location.path})
     yield trail, Fragment(f"{location.path}:{location.line}", location, text, display, labels=labels)
 
 

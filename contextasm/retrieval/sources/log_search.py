@@ -14,7 +14,6 @@ from contextasm.model import (
     Document,
     EntryPool,
     Fragment,
-    FragmentDisplay,
     Labels,
     Layer,
     Location,
@@ -25,11 +24,11 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.pool import MANY, EntryKind, Settled, first_rows, pool_patterns, use_pool
-from contextasm.retrieval.reading.files import DatedLog, logs_in_display_order
+from contextasm.retrieval.pool import MANY, EntryKind, Settled, count_fragment, first_rows, use_pool
+from contextasm.retrieval.reading.files import DatedLog, layer_display, logs_in_display_order, receipt
 from contextasm.text.markdown.logs import LogLine, long_log_problem, parse_log
 from contextasm.text.names.dates import split_dated_name
-from contextasm.text.names.templates import fill_item, fill_template
+from contextasm.text.names.templates import fill_item
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -149,7 +148,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
             "merged": len(merged),
         }
         counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
-        fragments += (_count_fragment(query, reason) for reason in counts)
+        fragments += (count_fragment(query, reason) for reason in counts)
     return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
 
 
@@ -212,34 +211,12 @@ def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], layer: Layer) ->
         f"{log.path}:{line.location.line}",
         line.location,
         "\n".join(row.rstrip() for row in text.split("\n")),
-        FragmentDisplay(
-            layer.heading[0],
-            group=fill_template(layer.display.group_template, {"date": str(log.day)}),
-            place=(place, line.location.line),
-            keep=layer.overflow.keep,
-        ),
+        layer_display(layer, {"date": str(log.day)}, (place, line.location.line)),
         statement=line.text,
         labels=Labels(day=str(log.day)),
     )
 
 
 def _future_fragment(log: DatedLog, layer: Layer) -> Fragment:
-    return Fragment(
-        log.path,
-        Location(log.path, 0),
-        "",
-        FragmentDisplay(layer.heading[0]),
-        labels=Labels(day=str(log.day)),
-        verdict=Verdict(excluded=Reason.of("future", age=log.age)),
-    )
-
-
-def _count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    patterns = " ".join(pool_patterns(query))
-    return Fragment(
-        f"{patterns} {reason.code}",
-        Location(patterns, 0),
-        "",
-        FragmentDisplay(query.layer.heading[0]),
-        verdict=Verdict(excluded=reason),
-    )
+    reason = Reason.of("future", age=log.age)
+    return receipt(log.path, Location(log.path, 0), layer, reason, Labels(day=str(log.day)))

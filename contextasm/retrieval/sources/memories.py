@@ -15,7 +15,6 @@ from contextasm.model import (
     PIN_FIELD,
     EntryPool,
     Fragment,
-    FragmentDisplay,
     Labels,
     Layer,
     Location,
@@ -43,12 +42,12 @@ from contextasm.retrieval.pool import (
     topic_scores,
     use_pool,
 )
-from contextasm.retrieval.reading.files import query_paths
+from contextasm.retrieval.reading.files import layer_display, query_paths
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.places import known_paths
-from contextasm.text.names.templates import fill_item, fill_template
+from contextasm.text.names.templates import fill_item
 from contextasm.text.similarity import identities, text_fingerprint
 
 if TYPE_CHECKING:
@@ -305,12 +304,7 @@ def memory_fragment(memory: Memory, place: Place, layer: Layer, exclusion: Reaso
         memory.id,
         Location(memory.path, memory.line),
         "\n".join(line.rstrip() for line in text.split("\n")),
-        FragmentDisplay(
-            layer.heading[0],
-            group=fill_template(layer.display.group_template, {"key": key, "name": group_name(key)}),
-            place=place,
-            keep=layer.overflow.keep,
-        ),
+        layer_display(layer, {"key": key, "name": group_name(key)}, place),
         statement=memory.text,
         labels=Labels(
             day=memory.created,

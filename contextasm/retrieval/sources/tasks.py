@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextasm.model import Fragment, FragmentDisplay, Location, RetrievalResult, SourceQuery
-from contextasm.retrieval.reading.files import read_data
+from contextasm.model import Fragment, Location, RetrievalResult, SourceQuery
+from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.task_stack import Task, TaskStack, parse_task_stack, task_line
 
 
@@ -55,5 +55,5 @@ def _task_fragment(task: Task, path: str, query: SourceQuery) -> Fragment:
         f"task {task.id}",
         Location(path, task.line, rows=1),
         text,
-        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
+        layer_display(query.layer),
     )

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.model import (
     Data,
     Document,
     Fragment,
-    FragmentDisplay,
     Location,
     Problem,
     Reason,
     RetrievalResult,
     SourceQuery,
 )
-from contextasm.retrieval.reading.files import read_data
+from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.names.templates import fill_item
 
 LINE = "**{name}**: {text}{arguments}"
@@ -30,53 +28,38 @@ SCHEMAS = ("inputSchema", "input_schema", "parameters", "args_schema")
 """Keys of a tool that may hold the schema of its arguments."""
 
 
-class Tool(NamedTuple):
-    """A tool of a list."""
-
-    path: str
-    line: int
-    name: str
-    text: str
-    """Its description, in one line."""
-    arguments: tuple[str, ...]
-    """Each with its type; optional ones in square brackets."""
-
-
 def tools(query: SourceQuery) -> RetrievalResult:
     """Tools of the layer's files as fragments; tools that do not match the topic are excluded, if any matches.
 
     Matching ones have their similarity, the most similar first.
     """
     files, problems = read_data(query)
-    all_tools = [tool for data in files for tool in _tools(data, problems)]
-    similarity_of = _similarities(query, all_tools)
+    found = [tool for data in files for tool in _tools(data, query, problems)]
+    similarity_of = _similarities(query, [words for words, _ in found])
     fragments = []
-    for number, tool in enumerate(all_tools):
-        fragment = _tool_fragment(tool, query, number)
-        if similarity_of is not None:
-            matches = number in similarity_of
-            score = (("similarity", similarity_of[number]),) if matches else ()
-            fragment = fragment._replace(
-                score=score, verdict=fragment.verdict._replace(excluded=None if matches else Reason("no-match"))
-            )
+    for number, (_, tool) in enumerate(found):
+        fragment = tool._replace(id=f"{tool.location.path}#{number}")
+        if number in similarity_of:
+            fragment = fragment._replace(score=(("similarity", similarity_of[number]),))
+        elif similarity_of:
+            fragment = fragment.exclude(Reason("no-match"))
         fragments.append(fragment)
     fragments.sort(key=lambda fragment: -dict(fragment.score).get("similarity", 0.0))
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
-def _similarities(query: SourceQuery, tools: Sequence[Tool]) -> dict[int, float] | None:
-    # By position; None without a topic, or where no tool matches.
-    if not query.build.request.topic.strip() or not tools:
-        return None
+def _similarities(query: SourceQuery, words: Sequence[str]) -> Mapping[int, float]:
+    # By position; none without a topic.
+    if not query.build.request.topic.strip() or not words:
+        return {}
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 
-    entries = [IndexEntry(f"{tool.name.replace('_', ' ')} {tool.name} {tool.text}") for tool in tools]
-    return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match) or None
+    return similarities(query.build.request.topic, build_index([*map(IndexEntry, words)]), query.layer.query.min_match)
 
 
-def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
-    # A file holds a list, a list under `tools`, or a single tool.
+def _tools(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[tuple[str, Fragment]]:
+    # Each with the words that it is found by. A file holds a list, a list under `tools`, or a single tool.
     value = data.value
     if isinstance(value, Mapping):
         value = value.get("tools", value.get("result", value))
@@ -94,7 +77,8 @@ def _tools(data: Data, problems: list[Problem]) -> Iterator[Tool]:
             continue
         text = tool.get("description")
         text = " ".join(text.split()) if isinstance(text, str) else ""
-        yield Tool(data.document.path, lines.get(name, 1), name.strip(), text, tuple(_arguments(tool)))
+        location = Location(data.document.path, lines.get(name, 1), rows=1)
+        yield f"{name.strip().replace('_', ' ')} {name.strip()} {text}", _tool_fragment(tool, text, location, query)
 
 
 def _lines_of_names(document: Document) -> Mapping[str, int]:
@@ -122,12 +106,9 @@ def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
         yield argument if name in required else f"[{argument}]"
 
 
-def _tool_fragment(tool: Tool, query: SourceQuery, number: int) -> Fragment:
-    arguments = f" ({', '.join(tool.arguments)})" if tool.arguments else ""
-    values = {"name": tool.name, "text": tool.text or "no description", "arguments": arguments}
-    return Fragment(
-        f"{tool.path}#{number}",
-        Location(tool.path, tool.line, rows=1),
-        fill_item(query.layer.display.item_template or LINE, values),
-        FragmentDisplay(query.layer.heading[0], keep=query.layer.overflow.keep),
-    )
+def _tool_fragment(tool: Mapping[str, object], text: str, location: Location, query: SourceQuery) -> Fragment:
+    name = str(tool.get("name") or tool.get("title")).strip()
+    arguments = ", ".join(_arguments(tool))
+    values = {"name": name, "text": text or "no description", "arguments": f" ({arguments})" if arguments else ""}
+    text = fill_item(query.layer.display.item_template or LINE, values)
+    return Fragment("", location, text, layer_display(query.layer))

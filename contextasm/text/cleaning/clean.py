@@ -24,9 +24,9 @@ from contextasm.model import (
     Problem,
     Span,
 )
+from contextasm.text.caching import MOST_CACHED
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.secrets.scanner import CleanText, mask_secrets
-from contextasm.text.content_cache import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.markdown.managed_block import without_block

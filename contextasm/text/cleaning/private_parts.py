@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
-from contextasm.text.content_cache import MOST_CACHED
+from contextasm.text.caching import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.blocks import begins_bullet, heading, parts
 from contextasm.text.markdown.literals import fence_opening

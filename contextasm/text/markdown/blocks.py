@@ -20,6 +20,7 @@ from contextasm.text.markdown.literals import (
     indent_of,
     line_behind_fence,
     literal_at,
+    open_literal,
 )
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
@@ -202,6 +203,11 @@ def is_rule(line: str) -> bool:
 def is_underline(line: str) -> bool:
     """Whether a line makes a heading of a paragraph above it."""
     return line[:4].strip(" ")[:1] in {"=", "-"} and bool(_UNDERLINE.match(line))
+
+
+def must_stand_apart(above: str, below: str) -> bool:
+    """Whether a blank line must separate two texts: else the first line of the second would be another thing."""
+    return open_literal(above) is not None or is_underline(below.partition("\n")[0])
 
 
 def is_structural(line: str) -> bool:

@@ -11,7 +11,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from contextasm.model import Document, Location, Problem
-from contextasm.text.content_cache import cached_by_content
+from contextasm.text.caching import cached_by_content
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_mark, passage
 
 MAX_LINES = 20_000

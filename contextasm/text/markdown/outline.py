@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from contextasm.text.content_cache import MOST_CACHED
+from contextasm.text.caching import MOST_CACHED
 from contextasm.text.markdown.blocks import heading, is_rule, is_underline
 from contextasm.text.markdown.literals import Literal, fence_opening, indent_of, literal_at
 

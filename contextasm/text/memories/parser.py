@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from contextasm.model import Document, Memory, Problem
-from contextasm.text.content_cache import cached_by_content
+from contextasm.text.caching import cached_by_content
 from contextasm.text.markdown.blocks import parts, trimmed, without_block_comments
 from contextasm.text.markdown.front_matter import Value, attributes, broken_attributes
 from contextasm.text.names.dates import parse_leading_date

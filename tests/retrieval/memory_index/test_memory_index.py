@@ -95,7 +95,7 @@ def database(folder: Path | str) -> Path:
 
 def indexes(home: Folder) -> MemoryIndexes:
     """The index of a workspace, by that clock."""
-    return MemoryIndexes(home, later, database(home.root))
+    return MemoryIndexes(home, later, database(home.root), {})
 
 
 class _NoIndexes:
@@ -269,7 +269,7 @@ def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
     """P9: a file that changed just now is not trusted to be unchanged."""
     path = medium / "agents/a/memories/005.md"
     stamp = path.stat()
-    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, database(medium))
+    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, database(medium), {})
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
     assemble(Build(Folder(medium), DEFAULT, request, ESTIMATE, memory_index=real))
     with closing(sqlite3.connect(database(medium))) as store:
@@ -548,3 +548,49 @@ def test_a_search_tells_the_same_problems_with_and_without_an_index(medium: Path
     without = inside(*words, env={"CTXASM_NO_CACHE": "1"})
     assert first == warm == without
     assert "hidden-text" in without.err
+
+
+@pytest.mark.parametrize("topic", ["", "banning dors"])
+def test_figures_of_a_build_are_the_same_with_and_without_an_index(medium: Path, topic: str) -> None:
+    line = request(medium, "--topic", topic, "--metrics", "-") if topic else request(medium, "--metrics", "-")
+    runs = [inside(*line, env=env).out for env in ({"CTXASM_NO_CACHE": "1"}, {}, {})]
+    times = ("memory_assembly_duration", "memory_source_latency", "memory_cache_hit_ratio")
+    figures = [[row for row in out.split("\n") if not row.startswith(times)] for out in runs]
+    assert figures[0] == figures[1] == figures[2]
+
+
+@pytest.mark.parametrize("table", ["rows", "units", "columns"])
+@pytest.mark.parametrize("topic", ["", "banning dors"])
+def test_index_that_lacks_entries_is_made_again(medium: Path, table: str, topic: str) -> None:
+    before = built(medium, topic)
+    with closing(sqlite3.connect(database(medium))) as other:
+        other.execute(
+            f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} LIMIT 5)"
+            if table != "rows"
+            else "DELETE FROM rows WHERE row < 5"
+        )
+        other.commit()
+    assert same(built(medium, topic)) == same(before)
+    assert pools(medium)
+
+
+def test_a_locked_index_is_waited_for_once(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(medium)
+    waits: list[float] = []
+    connect = sqlite3.connect
+
+    def watched(address: str, timeout: float, **others: object) -> sqlite3.Connection:
+        waits.append(timeout)
+        return connect(address, timeout, **others)  # type: ignore[call-overload, no-any-return]
+
+    with closing(sqlite3.connect(database(medium), isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(sqlite3, "connect", watched)
+        built(medium, "banning")
+        assert len(waits) > 1
+        assert [wait for wait in waits if wait] == waits[:1]
+        other.execute("ROLLBACK")
+    built(medium, "banning")
+    del waits[:]
+    built(medium, "banning")
+    assert all(waits)
