@@ -5,6 +5,8 @@ A pattern fits by its keywords, intents and entities; its text is not searched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from contextasm.model import Fragment, Location, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.retrieval.reading.query_signals import intent, keywords
@@ -35,11 +37,7 @@ def patterns(query: SourceQuery) -> RetrievalResult:
             succeeded = applied
         text = row.word("text")
         own_words, intents, own_types = row.words("keywords"), row.words("intent"), row.words("entities")
-        fits = (
-            bool(words & {word.casefold() for word in own_words})
-            or topic_intent in intents
-            or bool(types & {type_.casefold() for type_ in own_types})
-        )
+        fits = topic_intent in intents or _overlap(words, own_words) or _overlap(types, own_types)
         tried = f"worked {succeeded} of {applied} times" if applied else "not tried yet"
         values = {"name": name, "text": " ".join(text.split()), "tried": tried}
         fragment = Fragment(
@@ -58,6 +56,10 @@ def patterns(query: SourceQuery) -> RetrievalResult:
         )
     )
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
+
+
+def _overlap(folded: set[str], words: Sequence[str]) -> bool:
+    return not folded.isdisjoint(map(str.casefold, words))
 
 
 def _rate(succeeded: int, applied: int) -> float:
