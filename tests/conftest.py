@@ -6,11 +6,14 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from contextasm.selection import tokens
 from tests import command
 
 if TYPE_CHECKING:
@@ -52,6 +55,13 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Home folder of every command that the tests run; pytest removes it."""
     command.HOME = str(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _encoders() -> Iterator[None]:
+    """Each token table becomes an encoder once and not in each build: that takes a third of a second."""
+    with patch.object(tokens, "_encoder", cache(tokens._encoder)):
+        yield
 
 
 @pytest.fixture(scope="session")

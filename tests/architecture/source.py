@@ -1,6 +1,7 @@
 """The package as source: every module parsed once, and every import in it."""
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -36,19 +37,23 @@ def imports() -> tuple[Import, ...]:
     return tuple(found for module, tree in trees().items() for found in _imports(module, tree))
 
 
-def _imports(module: str, tree: ast.Module) -> list[Import]:
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    lazy = {id(node) for function in functions for node in ast.walk(function)}
-    found = []
-    for node in ast.walk(tree):
+def _imports(module: str, tree: ast.Module) -> Iterator[Import]:
+    for node, lazy in _statements(tree):
         for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
             name = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
             ours = inside(name, "contextasm")
             target = name.removeprefix("contextasm").lstrip(".") if ours else name
             if ours and target not in trees():
                 target = target.rpartition(".")[0]
-            found.append(Import(module, target, ours, id(node) in lazy))
-    return found
+            yield Import(module, target, ours, lazy)
+
+
+def _statements(parent: ast.AST, *, lazy: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement below this one, and whether it stands inside a function; expressions hold none."""
+    for node in ast.iter_child_nodes(parent):
+        if not isinstance(node, ast.expr):
+            yield node, lazy
+            yield from _statements(node, lazy=lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def inside(name: str, *places: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 
 from tests.architecture.source import PACKAGE, imports, inside, trees
@@ -35,8 +36,19 @@ HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich
 WORLD = "os sys io time random locale socket subprocess logging pathlib shutil tempfile asyncio threading".split()
 WORLD += "concurrent multiprocessing urllib http secrets uuid signal platform glob sqlite3 importlib.resources".split()
 CALLS = set("print open input exec eval breakpoint __import__ now today utcnow fromtimestamp".split())
-OURS = {(each.module, each.target) for each in imports() if each.ours and each.module and each.target}
-PURE = {m for m in trees() if inside(m, *STEPS, "text", "model", "pipeline") and not inside(m, *ADAPTERS)}
+
+
+@cache
+def ours() -> set[tuple[str, str]]:
+    """Which module of the package imports which."""
+    return {(each.module, each.target) for each in imports() if each.ours and each.module and each.target}
+
+
+@cache
+def pure() -> set[str]:
+    """Modules that may not see the world."""
+    own = {name for name in trees() if inside(name, *STEPS, "text", "model", "pipeline")}
+    return {name for name in own if not inside(name, *ADAPTERS)}
 
 
 def room(module: str) -> int:
@@ -52,26 +64,26 @@ def test_every_name_in_the_package_is_a_room() -> None:
 
 
 def test_imports_go_down_and_never_from_step_to_step() -> None:
-    across = {(a, b) for a, b in OURS if a.partition(".")[0] != b.partition(".")[0]}
+    across = {(a, b) for a, b in ours() if a.partition(".")[0] != b.partition(".")[0]}
     assert {(a, b) for a, b in across if room(a) >= room(b)} == set()
     assert {each.target for each in imports() if each.ours and not each.module} <= {"api"}
 
 
 def test_modules_import_each_other_in_no_circle() -> None:
-    TopologicalSorter({module: {b for a, b in OURS if a == module} for module in trees()}).prepare()
+    TopologicalSorter({module: {b for a, b in ours() if a == module} for module in trees()}).prepare()
 
 
 def test_adapters_are_imported_by_the_configuration_only() -> None:
-    users = {(a, b) for adapter in ADAPTERS for a, b in OURS if inside(b, adapter) and not inside(a, adapter)}
+    users = {(a, b) for adapter in ADAPTERS for a, b in ours() if inside(b, adapter) and not inside(a, adapter)}
     users -= {(a, b) for a, b in users if inside(a, "workspace.store") and b == "retrieval.memory_index.database"}
     assert {(a, b) for a, b in users if not inside(a, "config", "memories")} == set()
 
 
 def test_steps_see_nothing_of_the_world() -> None:
-    calls = [(module, node) for module in PURE for node in ast.walk(trees()[module]) if isinstance(node, ast.Call)]
+    calls = [(module, node) for module in pure() for node in ast.walk(trees()[module]) if isinstance(node, ast.Call)]
     names = {(module, ast.unparse(call.func).rpartition(".")[2]) for module, call in calls}
     assert {(module, name) for module, name in names if name in CALLS} == set()
-    world = {(i.module, i.target) for i in imports() if i.module in PURE and inside(i.target, *WORLD)}
+    world = {(i.module, i.target) for i in imports() if i.module in pure() and inside(i.target, *WORLD)}
     assert world == set()
 
 

@@ -31,6 +31,7 @@ def test_decision_agrees_with_what_is_shown(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
 ) -> None:
     context = build(files, profile, counter, budget=budget, topic=topic)
+    folder = Files(files)
     for decision in context.decisions:
         first, last = decision.lines
         edges = [edge for span in decision.kept for edge in span]
@@ -38,7 +39,7 @@ def test_decision_agrees_with_what_is_shown(
         assert all(first <= edge <= last for edge in edges)
         assert len({*edges}) >= len(decision.kept)
         assert bool(decision.kept) == (decision.outcome in {"included", "truncated"})
-        read = Files(files).read(decision.path)
+        read = folder.read(decision.path)
         file_lines = read.whole.split("\n") if isinstance(read, Document) else []
         missing = {*range(first, last + 1)} - lines_of(decision.kept)
         # A line that made a heading of the one above it goes, and the heading stands for both.

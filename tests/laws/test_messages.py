@@ -44,9 +44,15 @@ def results(folder: Path) -> list[Result]:
     return [inside(*(word.format(folder=folder, record=record) for word in line), cwd=folder) for line in LINES]
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    """What the lines come to in a folder with an ordinary name."""
+    return results(tmp_path_factory.mktemp("names") / "plain")
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_the_name_of_a_folder_adds_no_line(tmp_path: Path, name: str) -> None:
-    plain, hostile = results(tmp_path / "plain"), results(tmp_path / name)
+def test_the_name_of_a_folder_adds_no_line(tmp_path: Path, plain: list[Result], name: str) -> None:
+    hostile = results(tmp_path / name)
     for words, usual, result in zip(LINES, plain, hostile, strict=True):
         assert result.code == usual.code, (words, result.err)
         assert result.err.count("\n") == usual.err.count("\n"), (words, result.err)

@@ -1,5 +1,6 @@
 """Counters: the estimate, the tables as published, and exact counts of ordinary and of monstrous texts."""
 
+import inspect
 import sys
 import zlib
 from base64 import b64encode
@@ -171,6 +172,7 @@ def test_damaged_table_does_not_unpack(damage: Callable[[bytes], bytes]) -> None
 
 def test_missing_tiktoken_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
+    monkeypatch.setattr(tokens, "_encoder", inspect.unwrap(tokens._encoder))
     with pytest.raises(ContextasmError, match=r"tokenizer o200k_base: tiktoken can't be imported .*estimate") as caught:
         exact_counter("o200k_base", lambda: load_token_table("o200k_base"), Remembered()).count("new")
     assert caught.value.code == 2

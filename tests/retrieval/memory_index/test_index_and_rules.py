@@ -46,8 +46,8 @@ ALL = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Agent `a` with 240 memories, and a document."""
-    root = workspace(tmp_path_factory.mktemp("rules"), Random(5), files=12, size=20)
+    """Agent `a` with 120 memories, and a document."""
+    root = workspace(tmp_path_factory.mktemp("rules"), Random(5), files=12, size=10)
     return fill(root, {"docs/harbor.md": "# Harbor\n\nbanning dors\n\n## Tides\n\nHigh at noon.\n"}, base={})
 
 

@@ -142,14 +142,21 @@ def pools(folder: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace of 5,000 memories; tests leave its files alone."""
-    return workspace(tmp_path_factory.mktemp("large"), Random(1), files=50, size=100)
+    """A workspace of 2,000 memories; tests leave its files alone."""
+    return workspace(tmp_path_factory.mktemp("large"), Random(1), files=20, size=100)
 
 
 @pytest.fixture
 def medium(tmp_path: Path) -> Path:
     """A workspace of a few more memories than are listed."""
     return workspace(tmp_path, Random(2), files=12, size=100)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A workspace of a few more memories than are listed, where 100 count as many."""
+    with pools_above(100):
+        yield workspace(tmp_path, Random(2), files=12, size=10)
 
 
 @pytest.fixture
@@ -209,12 +216,12 @@ def test_same_result_in_the_example_workspace(tmp_path: Path, agent: str, team: 
     assert same(without)[0] == assemble(Build(Folder(root), DEFAULT, request, ESTIMATE)).text
 
 
-def test_same_result_whatever_was_changed(medium: Path) -> None:
+def test_same_result_whatever_was_changed(small: Path) -> None:
     chance = Random(3)
-    folder = medium / "agents/a/memories"
+    folder = small / "agents/a/memories"
     for round_ in range(12):
         for topic in chance.sample(TOPICS, 2):
-            assert same(built(medium, topic)) == same(built(medium, topic, kept=False)), round_
+            assert same(built(small, topic)) == same(built(small, topic, kept=False)), round_
         names = sorted(path.name for path in folder.glob("*.md"))
         for name in chance.sample(names, 2):
             text = (folder / name).read_bytes()
@@ -222,8 +229,8 @@ def test_same_result_whatever_was_changed(medium: Path) -> None:
             (folder / name).write_bytes(edit)
         if chance.random() < 0.5:
             (folder / chance.choice(names)).unlink()
-        (folder / f"{chance.randrange(100):03}.md").write_text(page(chance, 250))
-    assert pools(medium)
+        (folder / f"{chance.randrange(100):03}.md").write_text(page(chance, 25))
+    assert pools(small)
 
 
 def test_memories_not_shown_are_told_by_number(large: Path) -> None:
@@ -233,10 +240,10 @@ def test_memories_not_shown_are_told_by_number(large: Path) -> None:
         if each.layer == "L5":
             told[each.reason.code] = told.get(each.reason.code, 0) + int(dict(each.reason.facts).get("count", 1))
     assert told == {code: listed.count(code) for code in listed}
-    assert sum(told.values()) == 5000
+    assert sum(told.values()) == 2000
 
 
-def test_files_that_did_not_change_are_not_opened(medium: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_did_not_change_are_not_opened(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     read = Folder.read
 
@@ -244,38 +251,38 @@ def test_files_that_did_not_change_are_not_opened(medium: Path, monkeypatch: pyt
         opened.append(path)
         return read(self, path)
 
-    built(medium, "banning")
+    built(small, "banning")
     monkeypatch.setattr(Folder, "read", watched)
-    built(medium, "banning")
+    built(small, "banning")
     assert [path for path in opened if "memories" in path] == []
-    changed = medium / "agents/a/memories/003.md"
+    changed = small / "agents/a/memories/003.md"
     changed.write_text(changed.read_text() + "- banning once more\n")
-    assert "- [note] banning once more" in built(medium, "banning once more").text
+    assert "- [note] banning once more" in built(small, "banning once more").text
     assert [path for path in opened if "memories" in path] == ["agents/a/memories/003.md"]
 
 
-def test_edit_that_keeps_size_and_time_is_noticed(medium: Path) -> None:
+def test_edit_that_keeps_size_and_time_is_noticed(small: Path) -> None:
     """P9: by the time of the change itself."""
-    path = medium / "agents/a/memories/005.md"
+    path = small / "agents/a/memories/005.md"
     path.write_text(f"- aaaa quartz\n{path.read_text()}")
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert "aaaa quartz" in built(medium, "quartz").text
+    assert "aaaa quartz" in built(small, "quartz").text
     path.write_text(path.read_text().replace("aaaa", "bbbb"))
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert "bbbb quartz" in built(medium, "quartz").text
+    assert "bbbb quartz" in built(small, "quartz").text
 
 
-def test_edit_within_one_tick_of_the_clock_is_noticed(medium: Path) -> None:
+def test_edit_within_one_tick_of_the_clock_is_noticed(small: Path) -> None:
     """P9: a file that changed just now is not trusted to be unchanged."""
-    path = medium / "agents/a/memories/005.md"
+    path = small / "agents/a/memories/005.md"
     stamp = path.stat()
-    real = MemoryIndexes(Folder(medium), lambda: stamp.st_mtime, database(medium), {})
+    real = MemoryIndexes(Folder(small), lambda: stamp.st_mtime, database(small), {})
     request = Request("a", "", "quartz", DAY, 16_000, "estimate", "markdown")
-    assemble(Build(Folder(medium), DEFAULT, request, ESTIMATE, memory_index=real))
-    with closing(sqlite3.connect(database(medium))) as store:
+    assemble(Build(Folder(small), DEFAULT, request, ESTIMATE, memory_index=real))
+    with closing(sqlite3.connect(database(small))) as store:
         assert store.execute("SELECT count(*) FROM files WHERE stamp != ''").fetchone() == (0,)
-    built(medium)
-    with closing(sqlite3.connect(database(medium))) as store:
+    built(small)
+    with closing(sqlite3.connect(database(small))) as store:
         assert store.execute("SELECT count(*) FROM files WHERE stamp = ''").fetchone() == (0,)
 
 
@@ -289,74 +296,74 @@ SPOILS: Mapping[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 @pytest.mark.parametrize("topic", ["", "banning dors"])
-def test_p7_damaged_index_is_made_again(medium: Path, spoil: Callable[[bytes], bytes], topic: str) -> None:
+def test_p7_damaged_index_is_made_again(small: Path, spoil: Callable[[bytes], bytes], topic: str) -> None:
     """P7: what SQLite can't read is removed."""
-    without = same(built(medium, topic, kept=False))
-    built(medium, topic)
-    path = database(medium)
+    without = same(built(small, topic, kept=False))
+    built(small, topic)
+    path = database(small)
     path.write_bytes(spoil(path.read_bytes()))
     for _ in range(3):
-        assert same(built(medium, topic)) == without
-    assert pools(medium)
+        assert same(built(small, topic)) == without
+    assert pools(small)
 
 
 @pytest.mark.parametrize("column", ["files.problems", "files.decided", "rows.held", "columns.held", "lists.held"])
 @pytest.mark.parametrize("value", ["5", "'[5]'", "x'00'"])
 @pytest.mark.parametrize("topic", ["", "banning dors"])
-def test_p7_index_of_values_without_a_meaning_is_no_error(medium: Path, column: str, value: str, topic: str) -> None:
+def test_p7_index_of_values_without_a_meaning_is_no_error(small: Path, column: str, value: str, topic: str) -> None:
     """P7: it is removed as well."""
-    without = same(built(medium, topic, kept=False))
-    built(medium, topic)
+    without = same(built(small, topic, kept=False))
+    built(small, topic)
     table, name = column.split(".")
-    with closing(sqlite3.connect(database(medium), isolation_level=None)) as store:
+    with closing(sqlite3.connect(database(small), isolation_level=None)) as store:
         store.execute(f"UPDATE {table} SET {name} = {value}")
-    (medium / "agents/a/memories/003.md").touch()
-    assert built(medium, topic).text == without[0]
+    (small / "agents/a/memories/003.md").touch()
+    assert built(small, topic).text == without[0]
 
 
-def test_p8_index_that_came_with_a_workspace_is_not_read_and_stays(medium: Path) -> None:
+def test_p8_index_that_came_with_a_workspace_is_not_read_and_stays(small: Path) -> None:
     """P8: earlier versions stored theirs there."""
-    fill(medium, {".ctxasm/memories/0123456789abcdef.sqlite": b"SQLite format 3"}, base={})
-    assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
-    assert [path.read_bytes() for path in (medium / ".ctxasm/memories").iterdir()] == [b"SQLite format 3"]
+    fill(small, {".ctxasm/memories/0123456789abcdef.sqlite": b"SQLite format 3"}, base={})
+    assert same(built(small, "banning")) == same(built(small, "banning", kept=False))
+    assert [path.read_bytes() for path in (small / ".ctxasm/memories").iterdir()] == [b"SQLite format 3"]
 
 
-def test_p9_another_workspace_at_the_same_place_is_read(medium: Path, tmp_path: Path) -> None:
+def test_p9_another_workspace_at_the_same_place_is_read(small: Path, tmp_path: Path) -> None:
     """P9: with files of the same names, sizes and times."""
-    page = medium / "agents/a/memories/005.md"
+    page = small / "agents/a/memories/005.md"
     page.write_text(f"- [fact] aaaa quartz\n{page.read_text()}")
-    built(medium, "quartz")
-    copy = Path(shutil.copytree(medium / "agents", tmp_path / "copy"))
+    built(small, "quartz")
+    copy = Path(shutil.copytree(small / "agents", tmp_path / "copy"))
     for page in copy.glob("a/memories/*.md"):
         status = page.stat()
         page.write_text(page.read_text().replace("aaaa quartz", "bbbb quarry"))
         os.utime(page, ns=(status.st_atime_ns, status.st_mtime_ns))
         assert page.stat().st_size == status.st_size
-    shutil.rmtree(medium / "agents")
-    copy.rename(medium / "agents")
-    assert "aaaa quartz" not in built(medium, "quartz").text
-    assert "bbbb quarry" in built(medium, "quarry").text
+    shutil.rmtree(small / "agents")
+    copy.rename(small / "agents")
+    assert "aaaa quartz" not in built(small, "quartz").text
+    assert "bbbb quarry" in built(small, "quarry").text
 
 
-def test_index_of_another_version_is_made_again(medium: Path) -> None:
-    without = same(built(medium, "banning", kept=False))
-    built(medium)
-    with closing(sqlite3.connect(database(medium))) as store:
+def test_index_of_another_version_is_made_again(small: Path) -> None:
+    without = same(built(small, "banning", kept=False))
+    built(small)
+    with closing(sqlite3.connect(database(small))) as store:
         version = store.execute("PRAGMA user_version").fetchone()
         store.execute("PRAGMA user_version = 99")
         store.execute("ALTER TABLE rows RENAME TO lines")
-    assert same(built(medium, "banning")) == without
-    with closing(sqlite3.connect(database(medium))) as store:
+    assert same(built(small, "banning")) == without
+    with closing(sqlite3.connect(database(small))) as store:
         assert store.execute("PRAGMA user_version").fetchone() == version
 
 
-def test_pool_that_shrinks_is_forgotten(medium: Path) -> None:
-    built(medium)
-    assert len(pools(medium)) == 1
-    for path in sorted((medium / "agents/a/memories").glob("*.md"))[:6]:
+def test_pool_that_shrinks_is_forgotten(small: Path) -> None:
+    built(small)
+    assert len(pools(small)) == 1
+    for path in sorted((small / "agents/a/memories").glob("*.md"))[:6]:
         path.unlink()
-    assert len([each for each in built(medium).decisions if each.layer == "L5"]) == 600
-    assert pools(medium) == []
+    assert len([each for each in built(small).decisions if each.layer == "L5"]) == 60
+    assert pools(small) == []
 
 
 @pytest.mark.parametrize("mode", [0o500, 0o700])
@@ -389,45 +396,45 @@ def test_index_that_something_is_in_the_way_of_is_done_without(medium: Path) -> 
         assert ctxasm(*line, env={"XDG_CACHE_HOME": str(medium / name.partition("/")[0])}).out == before
 
 
-def test_index_that_another_process_writes_to_is_done_without(medium: Path) -> None:
-    built(medium)
-    changed = medium / "agents/a/memories/003.md"
+def test_index_that_another_process_writes_to_is_done_without(small: Path) -> None:
+    built(small)
+    changed = small / "agents/a/memories/003.md"
     changed.write_text(changed.read_text() + "- banning once more\n")
-    with closing(sqlite3.connect(database(medium), isolation_level=None)) as other:
+    with closing(sqlite3.connect(database(small), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert same(built(medium, "banning")) == same(built(medium, "banning", kept=False))
-    assert pools(medium)
+        assert same(built(small, "banning")) == same(built(small, "banning", kept=False))
+    assert pools(small)
 
 
-def test_databases_that_no_build_uses_are_removed(medium: Path) -> None:
-    env = {"XDG_CACHE_HOME": str(medium / "cache")}
-    folder = medium / "cache/ctxasm/memories"
+def test_databases_that_no_build_uses_are_removed(small: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(small / "cache")}
+    folder = small / "cache/ctxasm/memories"
     folder.mkdir(parents=True)
     now = time.time()
     for number in range(25):
         other = folder / f"{number:02}.sqlite"
         other.touch()
         os.utime(other, (now, now - (61 if number == 24 else number) * 86400))
-    assert inside(*request(medium), env=env).code == 0
-    own = index_database(str(medium), env)
+    assert inside(*request(small), env=env).code == 0
+    own = index_database(str(small), env)
     assert own
     assert {path.name for path in folder.iterdir()} == {own.name, *(f"{number:02}.sqlite" for number in range(19))}
     for path in folder.iterdir():
         if path != own:
             path.unlink()
     os.utime(own, (now, now - 59 * 86400))
-    assert inside(*request(medium), env=env).code == 0
+    assert inside(*request(small), env=env).code == 0
     assert own.stat().st_mtime > now - 60
 
 
-def test_texts_that_are_deleted_leave_the_file(medium: Path) -> None:
-    page = medium / "agents/a/memories/005.md"
+def test_texts_that_are_deleted_leave_the_file(small: Path) -> None:
+    page = small / "agents/a/memories/005.md"
     page.write_text(f"- [fact] aaaa quartz xylophone\n{page.read_text()}")
-    built(medium)
-    assert b"aaaa quartz xylophone" in database(medium).read_bytes()
+    built(small)
+    assert b"aaaa quartz xylophone" in database(small).read_bytes()
     page.write_text(page.read_text().partition("\n")[2])
-    built(medium)
-    assert b"aaaa quartz xylophone" not in database(medium).read_bytes()
+    built(small)
+    assert b"aaaa quartz xylophone" not in database(small).read_bytes()
 
 
 # The command.
@@ -458,34 +465,34 @@ def test_builder_that_is_killed_leaves_nothing_wrong(medium: Path) -> None:
     assert ctxasm(*request(medium, "--topic", "banning dors")).out == alone
 
 
-def test_index_is_its_owners_alone_and_out_of_the_workspace(medium: Path) -> None:
-    before = {path for path in medium.rglob("*") if path.is_file()}
+def test_index_is_its_owners_alone_and_out_of_the_workspace(small: Path) -> None:
+    before = {path for path in small.rglob("*") if path.is_file()}
     old = os.umask(0)
     try:
-        assert inside(*request(medium), env={"XDG_CACHE_HOME": str(medium.parent / "own")}).code == 0
+        assert inside(*request(small), env={"XDG_CACHE_HOME": str(small.parent / "own")}).code == 0
     finally:
         os.umask(old)
-    assert {path for path in medium.rglob("*") if path.is_file()} == before
-    (path,) = (medium.parent / "own/ctxasm/memories").iterdir()
+    assert {path for path in small.rglob("*") if path.is_file()} == before
+    (path,) = (small.parent / "own/ctxasm/memories").iterdir()
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent, path.parent.parent)]
     assert modes == [0o600, 0o700, 0o700]
 
 
-def test_nothing_is_stored_if_that_is_not_wanted(medium: Path) -> None:
-    env = {"XDG_CACHE_HOME": str(medium / "cache")}
-    assert inside(*request(medium), env={**env, "CTXASM_NO_CACHE": "1"}).code == 0
+def test_nothing_is_stored_if_that_is_not_wanted(small: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(small / "cache")}
+    assert inside(*request(small), env={**env, "CTXASM_NO_CACHE": "1"}).code == 0
     for words in (("--privacy", "off"), ("--privacy", "drop"), ("--audience", "shared")):
-        assert inside(*request(medium, *words), env=env).code == 0
-    assert not list(medium.glob("cache/**/*.sqlite"))
+        assert inside(*request(small, *words), env=env).code == 0
+    assert not list(small.glob("cache/**/*.sqlite"))
 
 
-def test_search_finds_the_same_with_and_without(medium: Path) -> None:
+def test_search_finds_the_same_with_and_without(small: Path) -> None:
     for words in (("-a", "a"), ("--all",)):
-        line = ("search", "-w", str(medium), *words, "banning dors", "--date", str(DAY), "--json", "--top", "20")
+        line = ("search", "-w", str(small), *words, "banning dors", "--date", str(DAY), "--json", "--top", "20")
         alone = inside(*line, env={"CTXASM_NO_CACHE": "1"})
         assert inside(*line) == inside(*line) == alone
         assert alone.code == 0
-    assert len(pools(medium)) == 2
+    assert len(pools(small)) == 2
 
 
 def test_explain_lists_every_memory_of_a_large_pool(medium: Path) -> None:
@@ -517,13 +524,13 @@ def test_an_index_of_entries_with_other_fields_has_another_version() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), OSError("x"), RuntimeError("x")], ids=repr)
-def test_an_error_of_who_uses_a_pool_is_told(medium: Path, error: Exception) -> None:
-    built(medium)
+def test_an_error_of_who_uses_a_pool_is_told(small: Path, error: Exception) -> None:
+    built(small)
 
     def use(_pool: object) -> None:
         raise error
 
-    home = Folder(medium)
+    home = Folder(small)
     request = Request("a", "", "", DAY, 16_000, "estimate", "markdown")
     (layer,) = (layer for layer in DEFAULT.layers if layer.id == "L5")
     query = SourceQuery(Build(home, DEFAULT, request, ESTIMATE, memory_index=indexes(home)), layer)
@@ -539,12 +546,12 @@ HIDDEN_PAGES = {
 
 
 @pytest.mark.parametrize("topic", ["kars lut", "banning"])
-def test_a_search_tells_the_same_problems_with_and_without_an_index(medium: Path, topic: str) -> None:
+def test_a_search_tells_the_same_problems_with_and_without_an_index(small: Path, topic: str) -> None:
     for path, data in HIDDEN_PAGES.items():
-        (medium / path).write_bytes(data)
-    words = ("search", "-w", medium, "-a", "a", "--date", str(DAY), topic)
+        (small / path).write_bytes(data)
+    words = ("search", "-w", small, "-a", "a", "--date", str(DAY), topic)
     first, warm = inside(*words), inside(*words)
-    assert pools(medium)
+    assert pools(small)
     without = inside(*words, env={"CTXASM_NO_CACHE": "1"})
     assert first == warm == without
     assert "hidden-text" in without.err
