@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
@@ -19,8 +20,20 @@ from tests import command
 if TYPE_CHECKING:
     from tests.postgres import Database, Server
 
+MEMORY_DISK = "/dev/shm"  # noqa: S108 - pytest makes a folder of its own in it, with a mode of its own
+"""Where the files of tests are made if they fit: every write waits for a real disk, and the tests make 80,000 files."""
+
 LONGEST_TEST = 300.0
 """Seconds after which a test counts as hanging, on a busy machine too."""
+
+
+def is_roomy_memory(folder: str) -> bool:
+    """Whether a folder has a gigabyte free for files, of which some are programs."""
+    if not os.access(folder, os.W_OK):
+        return False
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize > 1 << 30 and not disk.f_flag & os.ST_NOEXEC
+
 
 # Number of examples of each law. All profiles draw the same ones every time, as far as they go.
 for profile, examples in {"quick": 25, "ci": 500, "full": 1500}.items():
@@ -33,6 +46,10 @@ for profile, examples in {"quick": 25, "ci": 500, "full": 1500}.items():
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 settings.load_profile("quick")
+
+if is_roomy_memory(MEMORY_DISK):
+    os.environ.setdefault("TMPDIR", MEMORY_DISK)
+    tempfile.tempdir = None
 
 # A job in the background of a script ignores SIGINT, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

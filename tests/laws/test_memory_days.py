@@ -163,7 +163,7 @@ def _every_pool_is_large() -> Iterator[None]:
         yield
 
 
-@given(pages=st.lists(page(), min_size=2, max_size=4), changed=page(), asked=st.lists(ASKED, min_size=1, max_size=3))
+@given(pages=st.lists(page(), min_size=2, max_size=4), changed=page(), asked=st.lists(ASKED, min_size=1, max_size=2))
 def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str, asked: Sequence[Asked]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = fill(Path(name), dict(zip(PATHS, pages, strict=False)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import os
 import signal
@@ -302,7 +303,6 @@ def _is_half(path: str, content: object, before: object, after: object) -> bool:
 
 def _killed_after(events: int, root: str, actions: Sequence[Action], *, undo: bool) -> None:
     """Apply or take back in this forked child, and die after a number of lines of Python; never returns."""
-    import gc
     import sys
 
     gc.disable()  # it would copy all that this process shares with its parent

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -65,15 +67,16 @@ def page(chance: Random, size: int) -> str:
     return "".join(day if chance.random() < 0.1 else line(chance) for _ in range(size))
 
 
-def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
-    """What a pool says, by its memories in place of rows."""
+QUESTIONS = [(topic, today) for topic in TOPICS if topic for today in TODAYS]
+
+
+def facts(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
+    """What a pool says, by its memories in place of rows; a fifth of the questions is asked at each turn."""
     every = [*pool.newest(0)]
     names = dict(zip(every, pool.entries(every), strict=True))
     similar = [
         sorted((names[row], value) for row, value in pool.similar(topic, 0.1, today).items())
-        for topic in TOPICS
-        if topic
-        for today in TODAYS
+        for topic, today in QUESTIONS[turn % 5 :: 5]
     ]
     later = [sorted(names[row] for row in pool.later(today)) for today in TODAYS]
     inputs = [*zip(names.values(), pool.score_inputs([*names]), strict=True)]
@@ -81,11 +84,14 @@ def facts(pool: EntryPool[Memory]) -> tuple[object, ...]:
     return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar, later)
 
 
-def facts_and_terms(pool: EntryPool[Memory]) -> tuple[object, ...]:
+def facts_and_terms(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
     """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
     indexes_of_days = map(pool.index, TODAYS)
-    return (*facts(pool), [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days])
+    return (
+        *facts(pool, turn),
+        [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days],
+    )
 
 
 def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:
@@ -102,6 +108,8 @@ def _dying(call: Callable[..., object], after: int) -> Callable[..., object]:
 
 class ChangingPool(RuleBasedStateMachine):
     """A folder of memories with an index that is asked now and then."""
+
+    turn = 0
 
     @initialize(seed=st.integers(0, 10**6), files=st.integers(1, 6))
     def start(self, seed: int, files: int) -> None:
@@ -177,6 +185,7 @@ class ChangingPool(RuleBasedStateMachine):
     def ask_in_another_process(self, begin: Callable[[], None]) -> None:
         """Fork a process that calls `begin`, asks the index, and ends."""
         if not (child := os.fork()):
+            gc.disable()  # it would copy all that this process shares with its parent
             try:
                 begin()
                 self.ask()
@@ -188,12 +197,14 @@ class ChangingPool(RuleBasedStateMachine):
         """What the index says, which is made where there is none."""
         home = Folder(self.root)
         paths = home.list(PATTERNS[0])
-        answer = indexes(home).query(MEMORIES, PATTERNS, paths, facts_and_terms)
-        return answer or indexes(home).query(MEMORIES, PATTERNS, paths, facts_and_terms, new=True)
+        use = partial(facts_and_terms, turn=self.turn)
+        answer = indexes(home).query(MEMORIES, PATTERNS, paths, use)
+        return answer or indexes(home).query(MEMORIES, PATTERNS, paths, use, new=True)
 
     @rule()
     def compare(self) -> None:
         """Hold the index against the files."""
+        self.turn += 1
         home = Folder(self.root)
         pool = read_pool(home, MEMORIES, home.list(PATTERNS[0]))
         answer = self.ask()
@@ -201,7 +212,7 @@ class ChangingPool(RuleBasedStateMachine):
         if answer:
             past = [[memory for memory in pool.active if memory.created <= str(today)] for today in TODAYS]
             terms = [build_index([*map(index_entry, memories)]).vocabulary for memories in past]
-            assert answer == (*facts(pool), terms)
+            assert answer == (*facts(pool, self.turn), terms)
 
     @invariant()
     def ask_at_every_other_step(self) -> None:
