@@ -18,7 +18,7 @@ check:
     {{bin}}/mypy
     {{bin}}/pytest
 
-# Run the random tests with all their examples, which takes some minutes.
+# Run the random tests with 1,500 examples each, which takes half an hour.
 laws *words:
     {{bin}}/pytest -m hypothesis --hypothesis-profile=full {{words}}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
@@ -59,6 +60,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Number of processes: none but this one where single files or tests are named, else one a core."""
     return None if all(os.path.isdir(argument) for argument in config.args) else 0
+
+
+def pytest_collection_finish() -> None:
+    """What stays to the end, above all 8,000 tests, is not looked through for garbage again and again."""
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 @pytest.hookimpl(wrapper=True)
