@@ -213,12 +213,15 @@ def private_folder(root: str | Path, *names: str) -> Path:
 def write_private(path: Path, data: bytes) -> bool:
     """Make `data` the content of a file below the state that only the owner can read; False if it has it already.
 
-    A link, a pipe or a device in its place came from elsewhere: it is replaced, and nothing is written through it.
-    Raises as `atomic.write`, and `OSError` if what is in its place can't be removed.
+    A link, a pipe, a device or an empty folder in its place came from elsewhere: it is replaced, and nothing is written
+    through it. Raises as `atomic.write`, and `OSError` if what is in its place can't be removed.
     """
     with suppress(FileNotFoundError):
         mode = os.lstat(path).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or not _close_to_others(path):
+        if stat.S_ISDIR(mode):
+            with suppress(OSError):
+                os.rmdir(path)
+        elif not stat.S_ISREG(mode) or not _close_to_others(path):
             os.unlink(path)
     return write(path, data, new_mode=0o600)
 

@@ -13,8 +13,9 @@ from contextasm.model import Build, Context, Profile, Workspace
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, encode_record, make_record
 from contextasm.records.trace import trace_line
-from contextasm.rendering.documents import context_data, manifest_data
+from contextasm.rendering.documents import ContextDocument, ManifestDocument, context_data, manifest_data
 from contextasm.rendering.formats import FORMATS
+from contextasm.rendering.json_codec import to_json
 from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import problem_line, receipt
 from contextasm.selection.tokens import ESTIMATE
@@ -111,7 +112,8 @@ def assembled(drawn: Drawn, workspace: Workspace, **asked: Any) -> Context:
 
 def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> Iterator[str]:
     yield from (write(context) for _, write in FORMATS.values())
-    yield json.dumps([context_data(context), manifest_data(context)], ensure_ascii=False)
+    for kind, data in ((ContextDocument, context_data), (ManifestDocument, manifest_data)):
+        yield json.dumps(to_json(kind, data(context)), ensure_ascii=False)
     yield from (str(decision_table(context.decisions, every=every)) for every in (False, True))
     yield from map(problem_line, context.problems)
     yield receipt(context) + str(rule_trace_table(context.rule_traces))

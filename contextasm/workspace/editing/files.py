@@ -89,6 +89,8 @@ def _open_lock_file(path: Path, *, needed: bool) -> int | None:
     """The lock file, open; None if it is not `needed` and can't be made in a workspace that is read-only."""
     try:
         make_state_folder(path.parent.parent)
+        with suppress(OSError):  # an empty folder in its place
+            path.rmdir()
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         if error.errno in _READ_ONLY:
