@@ -37,7 +37,7 @@ from contextasm.text.markdown.front_matter import attributes, broken_attributes,
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block, without_block
 from contextasm.text.markdown.outline import nest
 from contextasm.text.memories.parser import distinct_memories, parse_memories
-from contextasm.text.names.dates import leading_iso_day, moment, parse_date, parse_leading_date, split_dated_name
+from contextasm.text.names.dates import dated_name, leading_iso_day, moment, parse_date, parse_leading_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
 from contextasm.workspace.folder import Folder
 
@@ -253,7 +253,7 @@ def run_dates(data: bytes) -> None:
     text = words(data)
     moment(text)
     leading_iso_day(text)
-    split_dated_name(text)
+    dated_name(text)
     for day in (parse_date(text), parse_leading_date(text)):
         require(day is None or isinstance(day, date), "dates: a day")
 

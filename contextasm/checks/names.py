@@ -11,7 +11,7 @@ from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import Layer
-from contextasm.text.names.dates import split_dated_name
+from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
@@ -111,7 +111,7 @@ def _with_ending(name: str, pattern: str) -> str:
     """The name with the ending of a pattern such as `*.md`, where its own ending means the same; else empty."""
     stem, ending = posixpath.splitext(name)
     expected = posixpath.splitext(pattern)[1]
-    is_text_log = ending.casefold() == ".txt" and expected == ".md" and bool(split_dated_name(f"{stem}.md"))
+    is_text_log = ending.casefold() == ".txt" and expected == ".md" and bool(dated_name(f"{stem}.md"))
     is_same = ending.casefold() in (expected, *OTHER_ENDINGS.get(expected, ())) or is_text_log
     return stem + expected if expected and is_same and wildcard_matches(pattern, stem + expected) else ""
 

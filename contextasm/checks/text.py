@@ -20,9 +20,8 @@ from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import hidden_words
-from contextasm.text.markdown.blocks import DIRECTIVES, comments, heading, list_mark
+from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, comments, heading, without_comments
 from contextasm.text.markdown.front_matter import attributes
-from contextasm.text.markdown.literals import closes_fence, fence_opening
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.text.names.matching import list_names
 from contextasm.text.names.places import known_paths, list_archived
@@ -93,8 +92,6 @@ _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/~]")
 _TEMPLATE = re.compile(r"[{}*$]|YYYY|\.\.\.")
 """Marks of a path that stands for others, such as `daily/YYYY-MM-DD.md`."""
 
-_CODE_OR_COMMENT = re.compile(r"(`[^`\n]*`)|<!--.*?(?:-->|$)")
-
 
 def check_references(inspection: Inspection) -> Iterator[Finding]:
     """Report links to Markdown files and headings of the workspace that do not exist."""
@@ -114,32 +111,9 @@ def _references(document: Document) -> Iterator[tuple[int, str]]:
 
 def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, outside fenced and indented code, and without HTML comments."""
-    fence, is_comment, is_list, is_code, is_after_blank = "", False, False, False, True
-    for number, whole_line in enumerate(document.text.split("\n"), document.line):
-        if fence:
-            fence = "" if closes_fence(whole_line, fence) else fence
-            continue
-        line = whole_line
-        if is_comment:
-            _, end, line = whole_line.partition("-->")
-            is_comment = not end
-        elif opening := fence_opening(line):
-            fence = opening[1]
-            continue
-        is_indented = line.startswith(("    ", "\t"))
-        is_code = is_indented and not is_list and (is_code or is_after_blank)
-        if line.strip():
-            is_list = is_list if is_indented else bool(list_mark(line)) or (is_list and line[0] == " ")
-        is_after_blank = not line.strip()
-        if not is_code:
-            without_comments = _CODE_OR_COMMENT.sub(lambda match: match[1] or "", line)
-            is_comment = is_comment or _opens_comment(line)
-            yield number, without_comments
-
-
-def _opens_comment(line: str) -> bool:
-    comments = [match[0] for match in _CODE_OR_COMMENT.finditer(line) if not match[1]]
-    return bool(comments) and not comments[-1].endswith("-->")
+    code = code_lines(document.text.split("\n"))
+    lines = without_comments(document.text)[0].split("\n")
+    return ((document.line + at, line) for at, line in enumerate(lines) if at not in code)
 
 
 def _decode_percent_escapes(target: str) -> str:

@@ -155,7 +155,7 @@ class IndexedPools(Protocol):
 
 
 class FileTexts(NamedTuple):
-    """Texts of the memories of one file, folded (`text.similarity.memory_texts`)."""
+    """Texts of the memories of one file, folded (`text.similarity.fold_text`)."""
 
     texts: Sequence[str]
     supersedes: bool

@@ -7,16 +7,14 @@ Letters are compared, not meanings. Two texts with other numbers, or with other 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import category, normalize
 
-from contextasm.model import Document, Fragment
+from contextasm.model import Fragment
 from contextasm.text.caching import lazy_pattern
-from contextasm.text.markdown.blocks import bullet_end, list_lead
-from contextasm.text.markdown.front_matter import attributes
-from contextasm.text.memories.parser import TASK_MARKS, TYPE, is_one_memory
+from contextasm.text.markdown.blocks import list_lead
 
 _NUMBER = lazy_pattern(r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+")
 """Numbers in digits, and in Chinese or Japanese ones."""
@@ -150,13 +148,6 @@ SAME = 0.92
 RELATED = 0.8
 """Similarity from which on two texts belong together (digest 1.6)."""
 
-_MARGIN = 2
-"""Per cent: a text that `memory_texts` gives hastily may be so much less alike than that of its memory."""
-
-_BULLET = re.compile(r"\n[-*+][ \t]")
-_BLANKS = ("  ", *"\t\r\v\f\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029")
-"""Blanks that `fold_text` makes one, and normal form KC does not."""
-
 
 def fold_text(text: str) -> str:
     """A text without the differences that tell no two apart: case, width and form of letters, kinds of blanks."""
@@ -190,13 +181,13 @@ def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> list[int]:
     """The places of the texts in `others`, all folded, that `text` may be like, the most similar first.
 
-    By their letters, with a margin: each is to be confirmed. `least` is a similarity.
+    By their letters only: each is to be confirmed. `least` is a similarity.
     """
     if not others:
         return []
     from rapidfuzz import fuzz, process
 
-    cutoff = round(least * 100) - _MARGIN
+    cutoff = least * 100 - 1  # rounding must lose none
     return [at for _, _, at in process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=cutoff)]
 
 
@@ -220,35 +211,6 @@ def most_similar(text: str, others: Collection[str]) -> str | None:
 
     match = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=SAME * 100)
     return str(match[0]) if match else None
-
-
-def memory_texts(document: Document) -> list[str]:
-    """The folded texts of a file's memories, in no order, with some texts among them that are not memories.
-
-    For a hundred thousand memories `text.memories.parser` takes some seconds, and this hasty reading a quarter of one.
-    """
-    if is_one_memory(document):
-        return [fold_text(document.text)]
-    text = normalize("NFKC", "\n".join(_bullet_texts(document.text))).casefold()
-    lines = text.split("\n")
-    return [" ".join(line.split()) for line in lines] if any(blank in text for blank in _BLANKS) else lines
-
-
-def _bullet_texts(text: str) -> Iterator[str]:
-    """The text of each bullet in one line, without type and attributes."""
-    for bullet in _BULLET.split("\n" + text)[1:]:
-        line = " ".join(_own_lines(bullet).split()) if "\n" in bullet else bullet.strip()
-        if line[:1] == "[" and (kind := TYPE.match(line)) and kind[1] not in TASK_MARKS:
-            line = line[kind.end() :]
-        if line[-1:] == "}" and "=" in line[line.rfind("{") :]:
-            line = attributes(line)[0]
-        yield line
-
-
-def _own_lines(text: str) -> str:
-    # The text reaches up to the next bullet; paragraphs between the two belong to neither.
-    lines = text.split("\n")
-    return "\n".join(lines[: bullet_end(lines, 0)])
 
 
 class Fingerprint(NamedTuple):

@@ -26,7 +26,7 @@ from contextasm.model import (
 )
 from contextasm.text.cleaning.clean import parse_data
 from contextasm.text.markdown.blocks import passage, trimmed
-from contextasm.text.names.dates import dated_name, read_form, split_dated_path
+from contextasm.text.names.dates import dated_name, read_form
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, placeholders
 
@@ -159,9 +159,7 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
 
 def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
     """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
-    if forms:
-        return split_dated_path(path, forms) or ("", None, "")
-    return dated_name(path) or ("", None, "")
+    return dated_name(path, forms) or ("", None, "")
 
 
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:

@@ -27,7 +27,7 @@ from contextasm.model import (
 from contextasm.retrieval.pool import MANY, EntryKind, Settled, count_fragment, first_rows, use_pool
 from contextasm.retrieval.reading.files import DatedLog, layer_display, logs_in_display_order, receipt
 from contextasm.text.markdown.logs import LogLine, long_log_problem, parse_log
-from contextasm.text.names.dates import split_dated_name
+from contextasm.text.names.dates import dated_name
 from contextasm.text.names.templates import fill_item
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def line_entry(line: LogLine, day: str) -> IndexEntry:
 
 def log_day(path: str) -> str:
     """The day that the name of a log begins with, as YYYY-MM-DD; empty for any other name."""
-    parts = split_dated_name(path.rpartition("/")[2])
+    parts = dated_name(path)
     return parts[0] if parts else ""
 
 

@@ -158,11 +158,14 @@ def stated_day(data: Mapping[str, object], key: str, where: str) -> str:
     Raises `ContextasmError` for anything else.
     """
     value = data.get(key)
-    if value in (None, ""):
-        return ""
-    day = parse_leading_date(value) if isinstance(value, str) else None
+    return "" if value in (None, "") else required_day(value, f"{where}: {key}")
+
+
+def required_day(written: object, where: str) -> str:
+    """The day that a date or time begins with, YYYY-MM-DD. Raises `ContextasmError` for anything else."""
+    day = parse_leading_date(written) if isinstance(written, str) else None
     if day is None:
-        raise ContextasmError(f"{where}: {key}", f"{quoted_value(value)} is not a date", "write it as YYYY-MM-DD")
+        raise ContextasmError(where, f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
     return str(day)
 
 
@@ -262,10 +265,7 @@ def _status(value: object, where: str) -> str:
 
 def _day(value: object, where: str) -> str:
     written = _text(value, where)
-    day = parse_leading_date(written)
-    if written and day is None:
-        raise ContextasmError(where, f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
-    return str(day or "")
+    return required_day(written, where) if written else ""
 
 
 def _flag(value: object, where: str) -> bool:

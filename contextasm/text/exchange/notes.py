@@ -18,8 +18,6 @@ from contextasm.text.memories.parser import FIELDS, LISTS, YES
 FRONT_FIELDS = frozenset(FIELDS) - {"id"}
 """Fields that front matter states for all memories of a file; an id is that of one memory."""
 
-_NUMBERS = ("importance", "confidence")
-
 
 def with_front_fields(
     file: SourceFile, items: Iterable[SourceEntry | LeftOutPart]
@@ -70,14 +68,7 @@ def _as_stated(name: str, values: Mapping[str, Value]) -> object:
         return fitting_type(word)
     if name == "pin":
         return YES.get(word.casefold(), word)
-    return _number(word) if name in _NUMBERS else word
-
-
-def _number(word: str) -> float | str:
-    try:
-        return float(word)
-    except ValueError:
-        return word
+    return word
 
 
 _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")

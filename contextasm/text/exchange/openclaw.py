@@ -13,14 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from contextasm.model import ContextasmError, Parse
-from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, derived_id, fitting_words, stated
+from contextasm.model import Parse
+from contextasm.text.exchange.entry import (
+    LeftOutPart,
+    SourceEntry,
+    SourceFile,
+    derived_id,
+    fitting_words,
+    required_day,
+    stated,
+)
 from contextasm.text.exchange.notes import text_parts, unread_front, with_front_fields
 from contextasm.text.markdown.blocks import comments, without_comments
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.text.memories.writer import quoted_value
-from contextasm.text.names.dates import parse_leading_date
 
 _OBSERVED = re.compile(r"\s*<!--\s*observed:([^|>]*?)(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
 _BOOKKEEPING = "comment"
@@ -103,8 +109,4 @@ def _separated(text: str) -> str:
 
 
 def _observation(observed: re.Match[str], where: str) -> dict[str, object]:
-    written = observed[1].strip()
-    day = parse_leading_date(written)
-    if day is None:
-        raise ContextasmError(f"{where}: observed", f"{quoted_value(written)} is not a date", "write it as YYYY-MM-DD")
-    return {"created": str(day), "status": observed[2] or ""}
+    return {"created": required_day(observed[1].strip(), f"{where}: observed"), "status": observed[2] or ""}

@@ -299,7 +299,7 @@ def comments(text: str) -> Iterator[Comment]:
     if "<!--" not in text:
         return
     lines = text.split("\n")
-    code = _code_lines(lines)
+    code = code_lines(lines)
     at, start = 0, 0
     open_ends = _OpenEnds()
     while at < len(lines):
@@ -343,7 +343,7 @@ def _comment_end(
     return None
 
 
-def _code_lines(lines: Sequence[str]) -> set[int]:
+def code_lines(lines: Sequence[str]) -> set[int]:
     """The lines of fenced and of indented code."""
     code: set[int] = set()
     at, is_list, is_after_blank = 0, False, True

@@ -145,7 +145,8 @@ def _day(written: str) -> str | None:
     return str(day) if day else None
 
 
-def _share(written: str, words: Mapping[str, float]) -> float | None:
+def parse_share(written: str, words: Mapping[str, float]) -> float | None:
+    """The number from 0 to 1 that a text spells, or that a word stands for; None for any other text."""
     if written.casefold() in words:
         return words[written.casefold()]
     try:
@@ -163,8 +164,8 @@ def _share_form(words: Iterable[str]) -> str:
 _PARSERS: Mapping[str, tuple[Callable[[str], object], str, str]] = {
     **dict.fromkeys(DAYS, (_day, "a date, YYYY-MM-DD", "bad-memory-date")),
     **dict.fromkeys(_FLAGS, (lambda written: YES.get(written.casefold()), "true or false", "bad-memory")),
-    "importance": (partial(_share, words=IMPORTANCE), _share_form(IMPORTANCE), "bad-memory"),
-    "confidence": (partial(_share, words=CONFIDENCE), _share_form(CONFIDENCE), "bad-memory"),
+    "importance": (partial(parse_share, words=IMPORTANCE), _share_form(IMPORTANCE), "bad-memory"),
+    "confidence": (partial(parse_share, words=CONFIDENCE), _share_form(CONFIDENCE), "bad-memory"),
     "status": (str.casefold, "", ""),
 }
 """For each field that is more than a word: its parser, what its value should be, the code of the problem of another."""

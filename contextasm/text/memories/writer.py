@@ -14,7 +14,7 @@ from contextasm.text.cleaning.secrets.scanner import find_secrets
 from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes
 from contextasm.text.markdown.literals import fence_opening
-from contextasm.text.memories.parser import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE, TASK_MARKS, TYPE
+from contextasm.text.memories.parser import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE, TASK_MARKS, TYPE, parse_share
 
 _FENCE_END = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
 _UNQUOTED = re.compile(r"[^\s\"{}]+")
@@ -198,13 +198,9 @@ def parse_confidence(value: object, where: str) -> float:
 
 
 def _share(value: object, where: str, meaning: str, words: Mapping[str, float]) -> float:
-    if isinstance(value, str) and value.casefold() in words:
-        return words[value.casefold()]
-    try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
-    except (ValueError, OverflowError):
-        number = -1.0
-    if not 0 <= number <= 1:
+    is_written = isinstance(value, str | int | float) and not isinstance(value, bool)
+    number = parse_share(str(value), words) if is_written else None
+    if number is None:
         raise ContextasmError(
             where, f"{quoted_value(value)} is not {meaning}", f"give 0 to 1, or one of {', '.join(words)}"
         )

@@ -34,17 +34,14 @@ def leading_date_form(text: str) -> str:
     return match[0] if match else ""
 
 
-def split_dated_name(name: str) -> tuple[str, str] | None:
-    """Date, as written, and the rest of a name such as `2025-03-10 standup.md`; None for any other name.
+def dated_name(path: str, forms: Sequence[str] = ()) -> tuple[str, date | None, str] | None:
+    """Date, as written, its day, and the rest of the name of a file such as `daily/2025-03-10 standup.md`.
 
-    The file may be compressed: `2025-03-10.md.gz`.
+    The day is None if no calendar has it. The file may be compressed: `2025-03-10.md.gz`. With `forms`, of the path of
+    a log in the first form that it has; forms that can't be used fit nothing. None if the name has no date.
     """
-    match = _DATED_NAME.fullmatch(name)
-    return (match[1], match[2]) if match else None
-
-
-def dated_name(path: str) -> tuple[str, date | None, str] | None:
-    """As `split_dated_name` of the name of a file, with its day in between: None for one that no calendar has."""
+    if forms:
+        return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), None)
     match = _DATED_NAME.fullmatch(path, path.rfind("/") + 1)
     return (match[1], _calendar_date(match[1]), match[2]) if match else None
 
@@ -142,14 +139,6 @@ def read_form(form: str) -> DateForm | str:
         return "has a folder without a name"
     expression = "".join(parts) + r"(?!\d)([^/]*)\.md(?:\.gz)?"
     return re.compile(expression), tokens, re.sub(r"\*{2,}", "*", "".join(wildcards)), form.count("/")
-
-
-def split_dated_path(path: str, forms: Sequence[str]) -> tuple[str, date | None, str] | None:
-    """As `dated_name`, of the path of a log in the first form that it has; None if it has none of them.
-
-    Forms that can't be used fit nothing.
-    """
-    return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), None)
 
 
 def _dated_path(path: str, form: DateForm | str) -> tuple[str, date | None, str] | None:

@@ -13,9 +13,9 @@ from functools import cached_property
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, Memory
 from contextasm.retrieval.pool import MANY
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, superseded_by
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.memories.writer import field_text
-from contextasm.text.similarity import SAME, find_candidates, fold_text, memory_texts, similarity
+from contextasm.text.similarity import SAME, find_candidates, fold_text, similarity
 from contextasm.workspace.atomic import refuse_unwritable
 from contextasm.workspace.editing.files import locked, open_document, save_file, writable_path
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
@@ -147,7 +147,8 @@ class MemoryEditor:
             if file := self.file(path):
                 document = decode_document(path, file.data, AS_WRITTEN)
                 assert isinstance(document, Document)
-                texts[path] = FileTexts(memory_texts(document), "supersedes" in file.text)
+                folded = [fold_text(memory.text) for memory in parse_memories(document)[0]]
+                texts[path] = FileTexts(folded, "supersedes" in file.text)
                 # The first file is the one that is written to, so what is stored of it would not be believed.
                 read += len(texts[path].texts) if path != self._paths[0] else 0
             if not is_held:

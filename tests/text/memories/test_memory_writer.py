@@ -8,7 +8,7 @@ from contextasm.model import Memory
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import append_bullets, clean_lines, ends_under, format_bullet, is_type, is_value
-from contextasm.text.similarity import find_candidates, fold_text, is_same, memory_texts, similarity
+from contextasm.text.similarity import fold_text, is_same, similarity
 from tests.workspaces import document, memory_lists
 
 PIECES = (
@@ -114,12 +114,3 @@ def test_texts_with_other_numbers_are_never_the_same(one: str, other: str) -> No
 
 def test_case_width_and_blanks_do_not_tell_texts_apart() -> None:
     assert fold_text("Ｆｕｌｌ  WIDTH\n ﬁne Straße") == fold_text("full width fine STRASSE")
-
-
-@given(memory_lists, st.lists(st.tuples(texts, fields), max_size=3))
-def test_reading_in_a_hurry_misses_no_memory(old: str, new: list[tuple[str, dict[str, str]]]) -> None:
-    text = old + append_bullets(old, [format_bullet(each, "fact", stated) for each, stated in new])
-    rough = memory_texts(document(text))
-    for memory in read(text):
-        words = fold_text(memory.text)
-        assert not words or any(rough[at] == words for at in find_candidates(words, rough)), (words, rough)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.names.dates import form_patterns, read_form, split_dated_path
+from contextasm.text.names.dates import dated_name, form_patterns, read_form
 from contextasm.text.names.glob import matching_paths
 
 DAY = date(2025, 3, 4)
@@ -27,7 +27,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_reads_its_names_and_lists_them(form: str) -> None:
     path = f"journal/{FORMS[form]}.md"
-    dated = split_dated_path(path, (form,))
+    dated = dated_name(path, (form,))
     assert dated
     assert dated[:2] == (FORMS[form], DAY)
     assert [*matching_paths([path, "journal/other.md"], *form_patterns("journal", form))] == [path]
@@ -50,7 +50,7 @@ def test_a_form_that_names_no_day_in_digits_is_refused_with_the_reason(form: str
 
 
 def test_a_folder_that_disagrees_with_the_name_is_no_date() -> None:
-    dated = split_dated_path("2024/2025-03-04.md", ("YYYY/YYYY-MM-DD",))
+    dated = dated_name("2024/2025-03-04.md", ("YYYY/YYYY-MM-DD",))
     assert dated
     assert dated[1] is None
 
@@ -68,7 +68,7 @@ def test_every_day_comes_back(number: int, form: str) -> None:
     name = form
     for token, written in digits:
         name = name.replace(token, written)
-    dated = split_dated_path(f"{name}.md", (form,))
+    dated = dated_name(f"{name}.md", (form,))
     assert dated
     assert dated[1] == day
 
