@@ -26,7 +26,6 @@ from contextasm.records.diff import (
     shift_table,
     summary,
 )
-from contextasm.records.run import run as run_prepared
 from contextasm.text.names.dates import is_date_form
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.folder import GitFolder, open_revision
@@ -155,7 +154,7 @@ def _built_side(
     """The context of a build. Raises `ContextasmError`, which names the side."""
     try:
         job = base.prepare(process, revision)
-        context = run_prepared(job)
+        context = job.run()
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     side = Side(label, context, {document.path: document.digest for document in context.documents})
