@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from difflib import unified_diff
 from typing import Annotated
 
@@ -76,13 +75,6 @@ def diff(
 
 
 run = takes_options(diff)
-
-
-def _refuse_two(forms: Mapping[str, bool]) -> None:
-    """Raise `ContextasmError` if more than one form of the output is asked for."""
-    given = [flag for flag, is_given in forms.items() if is_given]
-    if len(given) > 1:
-        raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
