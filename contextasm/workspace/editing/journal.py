@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError, system_errors
@@ -346,15 +346,8 @@ def _extended(earlier: Journal | None, changes: Sequence[FileChange], folders: t
 
 
 def _missing_folders(root: str, changes: Iterable[FileChange]) -> tuple[str, ...]:
-    missing: dict[str, None] = {}
-    for change in changes:
-        folder = change.path.rpartition("/")[0]
-        above = []
-        while folder and folder not in missing and not os.path.lexists(f"{root}/{folder}"):
-            above.append(folder)
-            folder = folder.rpartition("/")[0]
-        missing.update(dict.fromkeys(reversed(above)))
-    return tuple(missing)
+    folders = {str(folder) for change in changes for folder in PurePosixPath(change.path).parents}
+    return tuple(sorted(folder for folder in folders if not os.path.lexists(f"{root}/{folder}")))
 
 
 def _change_file(root: str, change: FileChange) -> None:
