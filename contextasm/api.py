@@ -33,7 +33,6 @@ from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.memories.storage import storage_of
 from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
-from contextasm.records.run import run
 from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.cleaning.private_parts import private_lines
@@ -129,13 +128,13 @@ def build(**options: Unpack[RequestOptions]) -> Context:
     Fragments that an index of memories counts and does not show have no decision of their own; `explain` gives all.
     """
     prepared = _prepare(options)
-    return run(prepared, prepared.build)
+    return prepared.run(prepared.build)
 
 
 @_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
     """The same context as `build`, with a decision for each memory, shown or not."""
-    return run(_prepare(options))
+    return _prepare(options).run()
 
 
 @_mendable_errors()

@@ -24,7 +24,6 @@ from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
-from contextasm.records.run import run
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.places import (
@@ -230,7 +229,7 @@ def _contexts_of_owners(
             request=request._replace(agent=agent, team=team), rules=rules_of(agent, team), workspace=workspace
         )
         try:
-            yield run(prepared, build)
+            yield prepared.run(build)
         except ContextasmError:
             # A required file that can't be read: it is among the problems.
             continue

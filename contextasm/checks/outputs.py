@@ -17,7 +17,6 @@ from contextasm.config.inputs import build_inputs
 from contextasm.config.keys.outputs import Output
 from contextasm.config.resolve import prepare_build
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.records.run import run
 from contextasm.rendering.formats import format_context
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
@@ -85,7 +84,7 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     process = inspection.process._replace(folder=Path(root))
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.workspace.folder, targets=(target,))
-    context = run(prepared, prepared.in_full._replace(workspace=inspection.workspace))
+    context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
     return format_context(context)
 
 

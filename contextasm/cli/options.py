@@ -177,8 +177,6 @@ def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, loc
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:
     """The context of a build; for None, of the prepared one in full. A slow build shows its progress on a terminal."""
-    from contextasm.records.run import run
-
     counting = f", counting with {prepared.build.request.tokenizer}"
     with build_progress(prepared, "building", counting, quiet=quiet):
-        return run(prepared, build)
+        return prepared.run(build)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from contextasm.config.build import PreparedBuild
-from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Problem
+from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Problem, system_errors
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
@@ -22,16 +22,13 @@ from contextasm.workspace.reading import too_large
 def read_stdin(where: str, kind: str) -> str:
     """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
     try:
-        data = sys.stdin.buffer.read(MAX_FILE + 1)
+        with system_errors(where, "standard input can't be read", f"pipe the {kind} in"):
+            data = sys.stdin.buffer.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
             raise ContextasmError(where, f"standard input {too_large(len(data), MAX_FILE).message}", "pipe in less")
         return data.decode("utf-8-sig")
     except AttributeError as error:  # closed before the process began
         raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
-    except OSError as error:
-        raise ContextasmError(
-            where, f"standard input can't be read: {error.strerror}", f"pipe the {kind} in"
-        ) from error
     except UnicodeDecodeError as error:
         raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 

@@ -14,6 +14,7 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
     Build,
+    Context,
     ContextasmError,
     Problem,
     Profile,
@@ -29,6 +30,7 @@ from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_coun
 from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.recording import RecordingWorkspace
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
 """Counters by the name of their tokenizer, each with its cache of counts; None for the estimate."""
@@ -77,13 +79,16 @@ class PreparedBuild(NamedTuple):
 
         return self._replace(approved=require_approved(self.workspace))
 
-    def started(self, build: Build) -> Build:
-        """A build with the same settings whose deadline begins now.
+    def run(self, build: Build | None = None) -> Context:
+        """The context of a build with these settings, whose deadline begins now; for None, of this one in full.
 
-        Raises `ContextasmError` for a file of the settings that is not as approved.
+        Raises `ContextasmError` for a file of the settings, or one that the build reads, that is not as approved.
         """
+        from contextasm.pipeline import assemble  # here: many commands prepare a build, and assemble none
+
+        build = build or self.in_full
         if self.approved is not None:
-            from contextasm.config.approval import refuse_settings_drift  # here, as below: most builds need no lock
+            from contextasm.config.approval import refuse_document_drift, refuse_settings_drift  # here: few have a lock
 
             refuse_settings_drift(self.approved, self.config_digests)
             build = build._replace(memory_index=None)  # It holds memories, and not the bytes that they come from.
@@ -91,7 +96,14 @@ class PreparedBuild(NamedTuple):
             from contextasm.retrieval.deadline import run_until_deadline  # here: threads, only if a deadline is set
 
             build = build._replace(run_sources=run_until_deadline(self.seconds))
-        return build
+        context = assemble(build)
+        if self.approved is not None:
+            # Whatever a caller's build records on top, this one holds all that was read.
+            assert isinstance(self.build.workspace, RecordingWorkspace)
+            refuse_document_drift(self.approved, build.profile.layers, build.request, self.build.workspace)
+        if self.counts:
+            self.counts.save()
+        return context
 
 
 def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounter, TokenCountCache | None]:

@@ -40,6 +40,7 @@ from contextasm.model import (
     Rule,
     TokenCounter,
     Workspace,
+    system_errors,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data
@@ -54,10 +55,8 @@ def process_environment() -> ProcessEnvironment:
     """The environment of this process. Raises `ContextasmError` if its current folder is gone."""
     import time
 
-    try:
+    with system_errors("current folder", "can't be read", "go to one that exists"):
         folder = Path.cwd()
-    except OSError as error:
-        raise ContextasmError("current folder", f"can't be read: {error.strerror}", "go to one that exists") from error
     return ProcessEnvironment(os.environ, folder, time.time)
 
 

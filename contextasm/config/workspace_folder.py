@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.workspace.folder import Folder, find_workspace
-from contextasm.workspace.storage import Overlay
+
+if TYPE_CHECKING:
+    from contextasm.workspace.storage import Overlay
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:

@@ -20,7 +20,6 @@ from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
 from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Problem, Profile
-from contextasm.records.run import run
 from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
@@ -225,7 +224,7 @@ def _own_budget(prepared: PreparedBuild, units: int) -> int:
 def _run(prepared: PreparedBuild, build: Build, call: HookCall, budget: int) -> Context:
     counter = ESTIMATE if call.unit == "chars" else BYTES_ESTIMATE
     request = build.request._replace(budget=budget, tokenizer=counter.name, format="markdown")
-    return run(prepared, build._replace(counter=counter, request=request))
+    return prepared.run(build._replace(counter=counter, request=request))
 
 
 def _problem_words(problems: Sequence[Problem]) -> str:

@@ -53,13 +53,13 @@ def register_tools(register: Callable[..., None]) -> None:
 
 def load_fragment(argument: str) -> llm.Fragment:
     """The context of an agent, as part of the prompt: ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]."""
-    return llm.Fragment(_context(argument).text, f"{PREFIX}:{argument}")  # type: ignore[no-untyped-call]
+    return llm.Fragment(_build(parse_argument(argument)).text, f"{PREFIX}:{argument}")  # type: ignore[no-untyped-call]
 
 
 def load_template(argument: str) -> llm.Template:
     """The context of an agent, as the system prompt: ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]."""
     # A template replaces $names; the document has none that are meant.
-    system = _context(argument).text.replace("$", "$$")
+    system = _build(parse_argument(argument)).text.replace("$", "$$")
     return llm.Template(name=f"{PREFIX}:{argument}", system=system)  # type: ignore[no-untyped-call]
 
 
@@ -88,10 +88,6 @@ def _plain_errors() -> Iterator[None]:
         yield
     except ContextasmError as error:
         raise ValueError(one_line(message_line(str(error)))) from error
-
-
-def _context(argument: str) -> Context:
-    return _build(parse_argument(argument))
 
 
 def _build(request: RequestOptions) -> Context:

@@ -87,12 +87,8 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(served: ServedWorkspace) -> MCPServer[Any]:
+def make_server(tools: ServedTools) -> MCPServer[Any]:
     """The server of a workspace, not running yet."""
-    return _make_server(ServedTools(served))
-
-
-def _make_server(tools: ServedTools) -> MCPServer[Any]:
     server = _ContextServer(tools)
     add_resources(server, tools.served, tools)
     return server
@@ -109,7 +105,7 @@ def serve(served: ServedWorkspace) -> None:
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        _make_server(tools).run()
+        make_server(tools).run()
     except BaseExceptionGroup as group:
         raise _first_of(group) from group
     finally:

@@ -12,6 +12,7 @@ from contextasm.config.profiles.overrides import ProfileReader, with_detected_pr
 from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
+from contextasm.text.cleaning.private_parts import withheld_lines
 from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.memories.writer import secret_problem
 from contextasm.text.names.glob import glob_matches
@@ -86,8 +87,7 @@ def private_line_finder(workspace: Folder, owner: str, options: Options, process
 
     def private_lines(document: Document) -> frozenset[int]:
         seen = visible.read(document.path)
-        gaps = seen.gaps if isinstance(seen, Document) else ()
-        return frozenset(line for gap in gaps if gap.reason == "private" for line in range(gap.first, gap.last + 1))
+        return withheld_lines(seen) if isinstance(seen, Document) else frozenset()
 
     return private_lines
 

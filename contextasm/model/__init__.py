@@ -56,6 +56,7 @@ from contextasm.model.document import Span as Span
 from contextasm.model.document import StampedWorkspace as StampedWorkspace
 from contextasm.model.document import Workspace as Workspace
 from contextasm.model.document import failure_words as failure_words
+from contextasm.model.document import system_errors as system_errors
 from contextasm.model.document import timed_out_layers as timed_out_layers
 from contextasm.model.fragment import CONTRAST as CONTRAST
 from contextasm.model.fragment import DECAY as DECAY

@@ -1,6 +1,7 @@
 """Errors and problems; documents as read, memories in them, data files, and the workspace that gives documents."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
@@ -18,6 +19,15 @@ class ContextasmError(Exception):
         self.what = what
         self.hint = hint
         self.code = code
+
+
+@contextmanager
+def system_errors(where: str, what: str, hint: str) -> Iterator[None]:
+    """Raise `ContextasmError` for each `OSError` inside; `what` begins the message, which the system's words end."""
+    try:
+        yield
+    except OSError as error:
+        raise ContextasmError(where, f"{what}: {error.strerror}", hint) from error
 
 
 def failure_words(error: BaseException) -> str:

@@ -32,6 +32,7 @@ from contextasm.rendering.page import (
     limit_words,
     numbered,
     page,
+    that_fit,
     words,
 )
 from contextasm.rendering.tables import Rows
@@ -335,14 +336,8 @@ def _shift_list(difference: Difference) -> Iterator[str]:
         yield element("p", "Both contexts show the same fragments.")
         return
     before, after = (FragmentTexts([side.context]) for side in (difference.before, difference.after))
-    items: list[str] = []
-    room = MAX_FRAGMENT_BYTES
-    for shift in difference.shifts[:MAX_FRAGMENTS]:
-        item = _shift_item(shift, before, after)
-        room -= len(item.encode())
-        if room < 0:
-            break
-        items.append(item)
+    listed = (_shift_item(shift, before, after) for shift in difference.shifts[:MAX_FRAGMENTS])
+    items = [*that_fit(listed, MAX_FRAGMENT_BYTES)]
     yield "\n".join(('<ol class="fragments">', *items, "</ol>"))
     if rest := len(difference.shifts) - len(items):
         yield element("p", f"{rest:,} more changes are not listed: {limit_words(len(items))}", class_="more")
@@ -370,13 +365,11 @@ def _text_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     if old == new:
         yield element("p", "Both texts are the same.")
         return
-    room = MAX_FILES_BYTES
-    for html in _runs(old, new):
-        room -= len(html.encode())
-        if room < 0:
-            yield element("p", "The lines after these are not on this page.", class_="more")
-            return
-        yield html
+    runs = [*_runs(old, new)]
+    fitting = [*that_fit(runs, MAX_FILES_BYTES)]
+    yield from fitting
+    if len(fitting) < len(runs):
+        yield element("p", "The lines after these are not on this page.", class_="more")
 
 
 def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:

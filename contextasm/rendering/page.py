@@ -232,15 +232,18 @@ def _items(
     rows: Sequence[_Row], names: Sequence[str], texts: FragmentTexts, anchors: Mapping[str, str]
 ) -> Mapping[int, str]:
     """The HTML of as many fragments as a page holds, by the identity of the row; shown ones come first."""
-    items: dict[int, str] = {}
-    room = MAX_FRAGMENT_BYTES
-    for row in sorted(rows, key=lambda row: not _is_shown(row))[:MAX_FRAGMENTS]:
-        html = _item(row, names, texts, anchors)
-        room -= len(html.encode())
+    ordered = sorted(rows, key=lambda row: not _is_shown(row))[:MAX_FRAGMENTS]
+    items = that_fit((_item(row, names, texts, anchors) for row in ordered), MAX_FRAGMENT_BYTES)
+    return {id(row): html for row, html in zip(ordered, items, strict=False)}
+
+
+def that_fit(parts: Iterable[str], room: int) -> Iterator[str]:
+    """The first parts of a page, in their order, that have no more than `room` bytes together."""
+    for part in parts:
+        room -= len(part.encode())
         if room < 0:
-            break
-        items[id(row)] = html
-    return items
+            return
+        yield part
 
 
 FragmentKey = tuple[str, str, int]

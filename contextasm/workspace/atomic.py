@@ -25,23 +25,16 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
     Devices and pipes are written to directly. Raises `ContextasmError`; the file then still has its old content.
     """
     target = os.path.realpath(path)
-    owner = None
-    try:
-        # Not of the real path: that of `/dev/stdout` in a pipeline does not exist.
-        status = os.stat(path)
-    except FileNotFoundError:
+    status = _status(path)
+    if status is None:
         mode = 0o666 & ~permission_mask() if new_mode is None else new_mode
         owner = None if new_mode is None else _owner(os.path.dirname(target))
-    except OSError as error:
-        raise _write_error(path, error) from error
+    elif not stat.S_ISREG(status.st_mode):
+        _write_directly(path, data)
+        return True
+    elif status.st_size == len(data) and file_bytes(target, limit=len(data)) == data:
+        return False
     else:
-        if stat.S_ISDIR(status.st_mode):
-            raise ContextasmError(str(path), "is a folder", "name a file")
-        if not stat.S_ISREG(status.st_mode):
-            _write_directly(path, data)
-            return True
-        if status.st_size == len(data) and file_bytes(target, limit=len(data)) == data:
-            return False
         mode = stat.S_IMODE(status.st_mode)
         owner = (status.st_uid, status.st_gid)
     try:
@@ -54,20 +47,26 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
 def refuse_unwritable(path: Path) -> None:
     """Raise `ContextasmError` for a file that `write` can't write, as far as this is known without writing."""
     folder = os.path.dirname(os.path.realpath(path))
+    status = _status(path)
+    if status is None and not os.path.isdir(folder):
+        raise _write_error(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    is_replaced = status is None or stat.S_ISREG(status.st_mode)
+    if not (os.access(folder, os.W_OK | os.X_OK) if is_replaced else os.access(path, os.W_OK)):
+        raise _write_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """The status of a file to write; None for no file. Raises `ContextasmError` for a folder, and without a status."""
     try:
+        # Not of the real path: that of `/dev/stdout` in a pipeline does not exist.
         status = os.stat(path)
     except FileNotFoundError:
-        if not os.path.isdir(folder):
-            raise _write_error(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))) from None
-        writable = os.access(folder, os.W_OK | os.X_OK)
+        return None
     except OSError as error:
         raise _write_error(path, error) from error
-    else:
-        if stat.S_ISDIR(status.st_mode):
-            raise ContextasmError(str(path), "is a folder", "name a file")
-        writable = os.access(folder if stat.S_ISREG(status.st_mode) else path, os.W_OK)
-    if not writable:
-        raise _write_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    if stat.S_ISDIR(status.st_mode):
+        raise ContextasmError(str(path), "is a folder", "name a file")
+    return status
 
 
 def _owner(folder: str) -> tuple[int, int] | None:

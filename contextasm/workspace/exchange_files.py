@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, system_errors
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.workspace.atomic import create, permission_mask
 from contextasm.workspace.reading import file_bytes
@@ -22,10 +23,8 @@ def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile
         return [source_file(path, _file_text(path))]
     if not folder_files:
         raise ContextasmError(path, "is a folder", "name the file in it")
-    try:
+    with system_errors(path, "can't be listed", "name a folder that can be read"):
         names = sorted(os.listdir(path))
-    except OSError as error:
-        raise ContextasmError(path, f"can't be listed: {error.strerror}", "name a folder that can be read") from error
     matching = [name for name in names if any(fnmatchcase(name, pattern) for pattern in folder_files)]
     if not matching:
         raise ContextasmError(path, f"has no file {' or '.join(folder_files)}", "name the folder or the file to import")
@@ -53,12 +52,9 @@ def source_file(name: str, text: str) -> SourceFile:
 
 def refuse_filled_folder(path: str) -> None:
     """Raise `ContextasmError` for a path that exists and is not an empty folder."""
-    try:
+    filled = False
+    with system_errors(path, "can't be written", "name a new folder"), suppress(FileNotFoundError):
         filled = bool(os.listdir(path))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ContextasmError(path, f"can't be written: {error.strerror}", "name a new folder") from error
     if filled:
         raise ContextasmError(path, "is a folder with files in it", "name a new folder, or remove the files first")
 
@@ -73,21 +69,17 @@ def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool
 
     refuse_filled_folder(path)
     full = os.path.realpath(path)
-    try:
+    with system_errors(path, "can't be written", "make the folder above it first"):
         temporary = tempfile.mkdtemp(
             dir=os.path.dirname(full), prefix=f".{os.path.basename(full)[:100]}.", suffix=".tmp"
         )
-    except OSError as error:
-        raise ContextasmError(path, f"can't be written: {error.strerror}", "make the folder above it first") from error
     try:
-        for name, data in files:
-            create(f"{temporary}/{name}", data)
-        if not private:
-            os.chmod(temporary, 0o777 & ~permission_mask())
-        os.rename(temporary, full)
-    except BaseException as error:
+        with system_errors(path, "can't be written", "free some space, or name another folder"):
+            for name, data in files:
+                create(f"{temporary}/{name}", data)
+            if not private:
+                os.chmod(temporary, 0o777 & ~permission_mask())
+            os.rename(temporary, full)
+    except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, OSError):
-            what = f"can't be written: {error.strerror}"
-            raise ContextasmError(path, what, "free some space, or name another folder") from error
         raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from contextasm.model import ContextasmError, Document, Problem, Workspace
+from contextasm.model import ContextasmError, Document, Problem, T, Workspace
 from contextasm.text.cleaning.clean import shown_name
 
 Read = Document | Problem | None
@@ -77,20 +77,18 @@ class SnapshotWorkspace:
 
     def list(self, pattern: str) -> Sequence[str]:
         """Paths as recorded."""
-        if pattern not in self._lists:
-            raise _not_recorded(pattern)
-        return self._lists[pattern]
+        return _recorded(self._lists, pattern)
 
     def read(self, path: str) -> Read:
         """Result as recorded."""
-        if path not in self._reads:
-            raise _not_recorded(path)
-        return self._reads[path]
+        return _recorded(self._reads, path)
 
 
-def _not_recorded(path: str) -> ContextasmError:
-    what = "the recorded build did not ask for it, and this version of ctxasm does"
-    return ContextasmError(path, what, "replay with the version that wrote the record", code=1)
+def _recorded(answers: Mapping[str, T], asked: str) -> T:
+    if asked not in answers:
+        what = "the recorded build did not ask for it, and this version of ctxasm does"
+        raise ContextasmError(asked, what, "replay with the version that wrote the record", code=1)
+    return answers[asked]
 
 
 class InspectedWorkspace(RecordingWorkspace):
@@ -124,8 +122,13 @@ def changed_inputs(
     for path, before in digests.items():
         after = answer_digest(recording.read(path))
         if before != after:
-            kinds[path] = "changed" if before and after else "added" if after else "gone"
+            kinds[path] = change_kind(before, after)
     return tuple(ChangedInput(path, kinds[path]) for path in sorted(kinds)), recording
+
+
+def change_kind(before: str, after: str) -> str:
+    """The kind of a `ChangedInput` by its digests, which differ; one is empty for no file."""
+    return "changed" if before and after else "added" if after else "gone"
 
 
 def answer_digest(read: Read) -> str:

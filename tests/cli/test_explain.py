@@ -12,7 +12,6 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import Document
-from contextasm.records.run import run
 from contextasm.records.trace import trace_line
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.text.markdown.blocks import list_mark
@@ -34,14 +33,14 @@ def test_every_fragment_has_one_decision(budget: str) -> None:
     job = luna(budget)
     found = retrieve(job.in_full)
     fragments = {(layer, fragment.id) for layer, each in found.items() for fragment in each.fragments}
-    decisions = [(decision.layer, decision.fragment) for decision in run(job).decisions]
+    decisions = [(decision.layer, decision.fragment) for decision in job.run().decisions]
     assert len(decisions) == len(set(decisions))
     assert set(decisions) == fragments
 
 
 @pytest.mark.parametrize("budget", ["700", "2k", "4k", "16k"])
 def test_every_file_of_the_request_is_accounted_for(budget: str) -> None:
-    context = run(luna(budget))
+    context = luna(budget).run()
     told = {decision.path for decision in context.decisions}
     for folder in ("agents/luna", "teams/q1"):
         files = {path.relative_to(SAMPLE).as_posix() for path in (SAMPLE / folder).rglob("*.md")}
@@ -50,13 +49,13 @@ def test_every_file_of_the_request_is_accounted_for(budget: str) -> None:
 
 def test_table_has_a_row_for_every_decision_when_asked_for_all() -> None:
     rows = inside("explain", *LUNA, "-v").out.partition("\n\n")[0].split("\n")[1:]
-    assert len(rows) == len(run(luna()).decisions)
+    assert len(rows) == len(luna().run().decisions)
     assert [row.split()[0] for row in rows] == sorted(row.split()[0] for row in rows)
 
 
 def test_table_folds_logs_that_were_never_opened() -> None:
     folded, every = inside("explain", *LUNA).out, inside("explain", *LUNA, "-v").out
-    decisions = run(luna()).decisions
+    decisions = luna().run().decisions
     unopened = [decision for decision in decisions if decision.lines == (0, 0)]
     rows = [row for row in folded.split("\n") if " files: " in row]
     counts = [int(found[1]) for row in rows if (found := re.search(r"(\d+) files: older than the 7 days", row))]
@@ -83,7 +82,7 @@ def sample_lines(seed: int, count: int) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("budget", ["1200", "2500", "16k"])
 def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
     job = luna(budget)
-    context = run(job)
+    context = job.run()
     # A heading stands below that of its section: its marks are more than in the file.
     lines = {bare(line) for line in context.text.split("\n")}
     shown = {line.lstrip("# ") for line in lines}
@@ -102,7 +101,7 @@ def test_fate_of_a_line_agrees_with_the_document(budget: str) -> None:
 
 def test_fate_of_every_line_is_told() -> None:
     job = luna("2500")
-    context = run(job)
+    context = job.run()
     for file in sorted(SAMPLE.rglob("*.md")):
         path = file.relative_to(SAMPLE).as_posix()
         for number, _ in enumerate(lines_of(file)[:-1], 1):
@@ -113,7 +112,7 @@ def test_fate_of_every_line_is_told() -> None:
 
 def test_kept_lines_of_every_decision_are_lines_of_the_file() -> None:
     job = luna("2500")
-    for decision in run(job).decisions:
+    for decision in job.run().decisions:
         document = job.workspace.read(decision.path)
         assert isinstance(document, Document)
         last = document.line + document.text.count("\n")

@@ -28,7 +28,7 @@ from mcp.types import PromptReference, TextContent
 import contextasm
 from contextasm.integrations.mcp_answers import ServedWorkspace
 from contextasm.integrations.mcp_server import make_server
-from contextasm.integrations.mcp_tools import MOST_DECISIONS
+from contextasm.integrations.mcp_tools import MOST_DECISIONS, ServedTools
 from contextasm.text.cleaning.clean import LONGEST_MESSAGE
 from contextasm.text.memories.writer import LONGEST_TEXT
 from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, fill, inside, refused
@@ -41,7 +41,7 @@ def ask(served: ServedWorkspace, question: Callable[[Any], Awaitable[Any]], mode
     """The answer of a server to what a client asks it, in this process; a refusal as its error."""
 
     async def talk() -> Any:
-        async with Client(make_server(served), mode=mode) as client:
+        async with Client(make_server(ServedTools(served)), mode=mode) as client:
             try:
                 return await question(client)
             except MCPError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from difflib import unified_diff
 from typing import Annotated
 
@@ -26,7 +25,6 @@ from contextasm.records.diff import (
     shift_table,
     summary,
 )
-from contextasm.records.run import run as run_prepared
 from contextasm.text.names.dates import is_date_form
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.folder import GitFolder, open_revision
@@ -77,13 +75,6 @@ def diff(
 
 
 run = takes_options(diff)
-
-
-def _refuse_two(forms: Mapping[str, bool]) -> None:
-    """Raise `ContextasmError` if more than one form of the output is asked for."""
-    given = [flag for flag, is_given in forms.items() if is_given]
-    if len(given) > 1:
-        raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
@@ -155,7 +146,7 @@ def _built_side(
     """The context of a build. Raises `ContextasmError`, which names the side."""
     try:
         job = base.prepare(process, revision)
-        context = run_prepared(job)
+        context = job.run()
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     side = Side(label, context, {document.path: document.digest for document in context.documents})

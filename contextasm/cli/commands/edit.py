@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextasm.cli.options import takes_options
 from contextasm.cli.owner import OWNER, MemoryId, memories_of_id
 from contextasm.config.input.options import Options
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, system_errors
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import refuse_store
 
@@ -61,10 +61,8 @@ def _run_editor(command: Sequence[str], file: str, line: int) -> None:
     program = command[0]
     form = EDITORS.get(os.path.basename(program), ("{file}",))
     words = [*command, *(part.format(file=file, line=line) for part in form)]
-    try:
+    with system_errors(program, "can't be started", "set EDITOR to your editor"):
         code = os.spawnvp(os.P_WAIT, program, words)  # noqa: S606 - the user names it
-    except OSError as error:
-        raise ContextasmError(program, f"can't be started: {error.strerror}", "set EDITOR to your editor") from error
     if code == 127:
         raise ContextasmError(program, "can't be started", "set EDITOR to your editor")
     if code:

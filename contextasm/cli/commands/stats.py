@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import partial
-from itertools import zip_longest
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated
@@ -137,15 +136,13 @@ _LONGEST_TEXT = 60
 """Characters of a memory's text in a table."""
 
 
-_Bars = Callable[[int, int, int | None], str]
-"""Draws a bar for a value if another one has the whole width; a third draws the rest of the bar up to it, fainter."""
+_Bars = Callable[[int, int, int], str]
+"""Draws a bar for a value if another one has the whole width, and up to a third one the rest of the bar, fainter."""
 
 
-def _draw(width: int, full: str, rest: str, value: int, most: int, whole: int | None) -> str:
+def _draw(width: int, full: str, rest: str, value: int, most: int, whole: int) -> str:
     longest = max(most, 1)
-    columns = _columns(value, longest, width)
-    fainter = max(0, _columns(whole, longest, width) - columns) if whole is not None else 0
-    return full * columns + rest * fainter
+    return (full * _columns(value, longest, width)).ljust(_columns(whole, longest, width), rest)
 
 
 def _columns(value: int, most: int, width: int) -> int:
@@ -193,10 +190,11 @@ def _bar_table(
     header: Sequence[str], rows: Sequence[Sequence[str | int]], bars: _Bars, values: Sequence[int], *whole: int
 ) -> _Table:
     """A table of names and figures with a bar for each of the values, up to the whole ones."""
-    most = max(whole or values, default=0)
+    whole = whole or (*values,)
+    most = max(whole, default=0)
     cells = [
         (*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), bars(value, most, rest))
-        for row, value, rest in zip_longest(rows, values, whole)
+        for row, value, rest in zip(rows, values, whole, strict=True)
     ]
     return (*header, ""), cells, range(1, len(header))
 

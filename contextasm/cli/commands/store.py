@@ -31,7 +31,7 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import UNWRITABLE
 from contextasm.workspace.store.overlay import OF_FRESH_REPLICA, StoreOverlay
 from contextasm.workspace.store.schema import join_owners, migrate_store, require_store
-from contextasm.workspace.store.transfer import export_pages, import_files
+from contextasm.workspace.store.transfer import ImportCounts, export_pages, import_files
 
 
 class SchemaChange(TypedDict):
@@ -76,17 +76,6 @@ class StorePull(TypedDict):
     action: Literal["pull"]
     changed: list[str]
     """Paths of the pages that were written or removed."""
-
-
-class ImportCounts(TypedDict):
-    """Memories of one owner."""
-
-    stored: Count
-    """Memories that the store did not have."""
-    changed: Count
-    """Memories that took over the fields of the files."""
-    unchanged: Count
-    """Memories that were the same already."""
 
 
 class StoreImport(TypedDict):
@@ -186,8 +175,7 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -
     ]
     if any(map(any, results.values())):
         lines.append("the files are no longer read; take them away")
-    names = ("stored", "changed", "unchanged")
-    return {"owners": {owner: dict(zip(names, counts, strict=True)) for owner, counts in results.items()}}, lines, 0
+    return {"owners": results}, lines, 0
 
 
 def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) -> _Result:

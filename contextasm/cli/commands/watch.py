@@ -29,7 +29,6 @@ from contextasm.config.profiles.loader import profile_files
 from contextasm.config.resolve import prepare_build, process_environment, today
 from contextasm.config.workspace_folder import open_with_replica, workspace_folder
 from contextasm.model import Context, ContextasmError, Problem
-from contextasm.records.run import run as run_prepared
 from contextasm.rendering.documents import ProblemData, problem_data
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Count, Digest
@@ -129,7 +128,7 @@ class _MeasuredBuilds:
     def run(self, job: PreparedBuild) -> tuple[Context, str]:
         """The context of one build, and its metrics."""
         timer = BuildTimer(job)
-        context = run_prepared(job, timer.timed(job.in_full))
+        context = job.run(timer.timed(job.in_full))
         metrics = metrics_text(context, timer.times(self._errors), job.workspace.root)
         self._errors += source_errors(context)
         return context, metrics
@@ -139,7 +138,7 @@ def _build_once(
     job: PreparedBuild, process: ProcessEnvironment, disk: Rescan, measured: _MeasuredBuilds | None
 ) -> BuildResult:
     """One build, with the inputs that it has outside the workspace."""
-    context, metrics = measured.run(job) if measured else (run_prepared(job), "")
+    context, metrics = measured.run(job) if measured else (job.run(), "")
     profile = job.settings["profile"]
     folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)

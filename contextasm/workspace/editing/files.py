@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Document
+from contextasm.model import ContextasmError, Document, system_errors
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
@@ -165,14 +165,11 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
     """
     refuse_store(workspace, path)
     full = writable_path(workspace, path)
-    try:
+    with system_errors(path, "can't be written", "make its folder one that can be written to"):
         full.parent.mkdir(parents=True, exist_ok=True)
         for name in os.listdir(full.parent):
             if name.startswith(f".{full.name}.") and name.endswith(".tmp"):
                 (full.parent / name).unlink()  # of a process that was killed: the lock is ours
-    except OSError as error:
-        hint = "make its folder one that can be written to"
-        raise ContextasmError(path, f"can't be written: {error.strerror}", hint) from error
     write(full, data)
 
 

@@ -16,13 +16,15 @@ import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, system_errors
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import make_folders, make_state_folder, write, write_private
 from contextasm.workspace.reading import MISSING, file_bytes
+
+_WRITE_HINT = "make its folder one that can be written to"
 
 
 def refuse_path(root: str, path: str) -> None:
@@ -53,10 +55,13 @@ def refuse_unwritable_path(root: str, path: str) -> None:
     folder = f"{root}/{path}".rpartition("/")[0]
     while not os.path.lexists(folder):
         folder = folder.rpartition("/")[0]
+    number = 0
     if not os.path.isdir(folder):
-        raise _write_error(path, errno.ENOTDIR)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise _write_error(path, errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES)
+        number = errno.ENOTDIR
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+    if number:
+        raise ContextasmError(path, f"can't be written: {os.strerror(number)}", _WRITE_HINT)
 
 
 def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
@@ -65,19 +70,12 @@ def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
     `mode` has the permission bits for a file that is new.
     """
     full = Path(root, path)
-    try:
+    with system_errors(path, "can't be written", _WRITE_HINT):
         if content is None:
             full.unlink(missing_ok=True)
             return
         make_folders(full.parent)
-    except OSError as error:
-        raise _write_error(path, error.errno) from error
     write(full, content, mode)
-
-
-def _write_error(path: str, number: int | None) -> ContextasmError:
-    hint = "make its folder one that can be written to"
-    return ContextasmError(path, f"can't be written: {os.strerror(number or 0)}", hint)
 
 
 FOLDER = ".tidy"
@@ -128,11 +126,8 @@ def _mark(root: str) -> list[int] | None:
 
 def save_journal(root: str, journal: Journal) -> None:
     """Write the journal of an application that begins. Raises `ContextasmError` and `OSError`."""
-    try:
+    with system_errors(f"{root}/{FOLDER}", "can't be made", "make the workspace a folder that can be written to"):
         folder = make_state_folder(root, FOLDER)
-    except OSError as error:
-        hint = "make the workspace a folder that can be written to"
-        raise ContextasmError(f"{root}/{FOLDER}", f"can't be made: {error.strerror}", hint) from error
     mark = _mark(root)
     if mark is None:
         hint = "make it a regular file: the journal, by which changes are taken back, names it"
@@ -351,15 +346,8 @@ def _extended(earlier: Journal | None, changes: Sequence[FileChange], folders: t
 
 
 def _missing_folders(root: str, changes: Iterable[FileChange]) -> tuple[str, ...]:
-    missing: dict[str, None] = {}
-    for change in changes:
-        folder = change.path.rpartition("/")[0]
-        above = []
-        while folder and folder not in missing and not os.path.lexists(f"{root}/{folder}"):
-            above.append(folder)
-            folder = folder.rpartition("/")[0]
-        missing.update(dict.fromkeys(reversed(above)))
-    return tuple(missing)
+    folders = {str(folder) for change in changes for folder in PurePosixPath(change.path).parents}
+    return tuple(sorted(folder for folder in folders if not os.path.lexists(f"{root}/{folder}")))
 
 
 def _change_file(root: str, change: FileChange) -> None:
@@ -384,13 +372,11 @@ def _restore(root: str, journal: Journal) -> tuple[str, ...]:
     changed = _changed_since(root, journal)
     if changed:
         return changed
-    grown: list[JournalEntry] = []
-    for entry in journal.entries:
-        if (current_content(root, entry.path) or b"").startswith(entry.before or b""):
-            grown.append(entry)
-        else:
-            put_content(root, entry.path, entry.before, entry.mode)
-    for entry in grown:
+
+    def has_grown(entry: JournalEntry) -> bool:
+        return (current_content(root, entry.path) or b"").startswith(entry.before or b"")
+
+    for entry in sorted(journal.entries, key=has_grown):
         put_content(root, entry.path, entry.before, entry.mode)
     for folder in reversed(journal.folders):
         with suppress(OSError):

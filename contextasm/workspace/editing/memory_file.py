@@ -52,23 +52,13 @@ def with_bullets(data: bytes, bullets: Sequence[str]) -> bytes:
     return data + file.encoded(append_bullets(file.text, bullets))
 
 
-class MemoryFile:
+class MemoryFile(EditableFile):
     """A file of memories as it was read. A memory is named by its line, counted from 1."""
 
     def __init__(self, document: Document) -> None:
         """Parse nothing yet; `document` is the file as builds read it."""
+        super().__init__(document.data)
         self.document = document
-        self._file = EditableFile(document.data)
-
-    @property
-    def data(self) -> bytes:
-        """The bytes of the file."""
-        return self._file.data
-
-    @property
-    def text(self) -> str:
-        """The text as it is written, with line ends unchanged."""
-        return self._file.text
 
     @cached_property
     def is_one_memory(self) -> bool:
@@ -164,14 +154,14 @@ class MemoryFile:
     @cached_property
     def _lines(self) -> Sequence[str]:
         """The lines as written, without byte order mark and line feed."""
-        return self._file.text.split("\n")
+        return self.text.split("\n")
 
     @cached_property
     def _offsets(self) -> Sequence[int]:
         """The byte at which each line begins, and that after a line feed at the end of the last one."""
-        encoding, feed = self._file.encoding, len("\n".encode(self._file.encoding))
+        encoding, feed = self.encoding, len("\n".encode(self.encoding))
         sizes = (len(line.encode(encoding)) + feed for line in self._lines)
-        return [*accumulate(sizes, initial=len(self._file.mark))]
+        return [*accumulate(sizes, initial=len(self.mark))]
 
     def _bytes(self, line: int) -> tuple[int, int]:
         """Offset of the first byte of a memory, and that after its last one."""
@@ -196,8 +186,8 @@ class MemoryFile:
         end = 0
         while end < min(len(old_lines), len(new_lines)) - same - 1 and old_lines[-1 - end] == new_lines[-1 - end]:
             end += 1
-        removed = "\n".join(old_lines[same : len(old_lines) - end]).encode(self._file.encoding)
-        added = "\n".join(new_lines[same : len(new_lines) - end]).encode(self._file.encoding)
+        removed = "\n".join(old_lines[same : len(old_lines) - end]).encode(self.encoding)
+        added = "\n".join(new_lines[same : len(new_lines) - end]).encode(self.encoding)
         return Edit(self.document.path, self._offsets[first + same], removed, added)
 
 

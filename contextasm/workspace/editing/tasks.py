@@ -91,8 +91,9 @@ def changed_task_text(text: str, old: TaskStack, new: TaskStack) -> str:
             continue
         for name, value in reversed(fields.items()):
             if value != getattr(old_tasks[task.id], name):
-                text = _with_field(text, number, name, value)
-    return text if new.current == old.current else _with_current(text, new.current)
+                rows = _find_pair(_root(text), "tasks")
+                text = _with_pair(text, rows[1].value[number] if rows else None, name, value)
+    return text if new.current == old.current else _with_pair(text, _root(text), "current", new.current)
 
 
 _WIDTH = 10**6
@@ -118,21 +119,6 @@ def _with_tasks_key(text: str) -> str:
     return f"{text[:at]}tasks:{' ' if root.flow_style else _line_end(text)}{text[at:]}"
 
 
-def _with_current(text: str, value: str) -> str:
-    """The text with the key `current` set; an empty value removes the key."""
-    root = _root(text)
-    if not isinstance(root, MappingNode):
-        return text
-    is_flow = bool(root.flow_style)
-    if pair := _find_pair(root, "current"):
-        return _with_value(text, pair, value, is_flow=is_flow)
-    if not value:
-        return text
-    at = root.start_mark.index + is_flow
-    separator = ", " if is_flow else _line_end(text)
-    return text[:at] + _pair_text("current", value, is_flow=is_flow) + separator + text[at:]
-
-
 def _with_row(text: str, fields: Mapping[str, str]) -> str:
     """The text with a row at the end of the list of tasks, which is made if it is missing."""
     root = _root(text)
@@ -154,20 +140,24 @@ def _with_row(text: str, fields: Mapping[str, str]) -> str:
     return _with_lines(text, _end_of_comments(text, _end_of_content(rows), column), row, column)
 
 
-def _with_field(text: str, number: int, name: str, value: str) -> str:
-    """The text with a field of a row set; a new field comes after the goal, an empty value removes one."""
-    rows = _find_pair(_root(text), "tasks")
-    row = rows[1].value[number] if rows else None
-    if not isinstance(row, MappingNode):
+def _with_pair(text: str, mapping: Node | None, key: str, value: str) -> str:
+    """The text with a key of a mapping set; an empty value removes it.
+
+    A new key of a task comes after its goal, and a new `current` first.
+    """
+    if not isinstance(mapping, MappingNode):
         return text
-    is_flow = bool(row.flow_style)
-    if pair := _find_pair(row, name):
+    is_flow = bool(mapping.flow_style)
+    if pair := _find_pair(mapping, key):
         return _with_value(text, pair, value, is_flow=is_flow)
-    goal = _find_pair(row, "goal")
-    if not value or goal is None:
+    if not value:
         return text
+    written = _pair_text(key, value, is_flow=is_flow)
+    goal = None if key == "current" else _find_pair(mapping, "goal")
+    if goal is None:
+        at = mapping.start_mark.index + is_flow
+        return f"{text[:at]}{written}{', ' if is_flow else _line_end(text)}{text[at:]}"
     end = goal[1].end_mark.index
-    written = _pair_text(name, value, is_flow=is_flow)
     if is_flow:
         return f"{text[:end]}, {written}{text[end:]}"
     return _with_lines(text, end, f"{written}\n", goal[0].start_mark.column)

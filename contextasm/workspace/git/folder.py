@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from contextasm.model import MAX_FILE, ContextasmError
+from contextasm.model import MAX_FILE, ContextasmError, system_errors
 from contextasm.text.names.glob import NamedEntry
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import git_failure, run_git, start_git
@@ -30,6 +30,8 @@ _LOOP = "\0"
 
 _SUBMODULE = 0o160000
 """Mode of a submodule."""
+
+_GIT_MISSING = ("git", "can't be run", "install git")
 
 GitObject = tuple[str, int, str]
 """Path below the workspace, mode and hash of a file, a link or a submodule."""
@@ -177,12 +179,10 @@ class GitFolder(Folder):
 
         if self._object_reader is None:
             words = ("cat-file", "--batch")
-            try:
+            with system_errors(*_GIT_MISSING):
                 self._object_reader = start_git(
                     self.root, self._environment, *words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
                 )
-            except OSError as error:
-                raise _git_missing(error) from error
         requests, answers = self._object_reader.stdin, self._object_reader.stdout
         assert requests
         assert answers
@@ -273,14 +273,8 @@ def _refuse_no_repository(root: str, environment: Mapping[str, str], where: str,
 
 
 def _git_output(root: str, environment: Mapping[str, str], *words: str, index: str = "") -> bytes:
-    try:
+    with system_errors(*_GIT_MISSING):
         code, output, messages = run_git(root, environment, *words, index=index)
-    except OSError as error:
-        raise _git_missing(error) from error
     if code:
         raise git_failure(words[0], code, messages.decode(errors="replace"))
     return output
-
-
-def _git_missing(error: OSError) -> ContextasmError:
-    return ContextasmError("git", f"can't be run: {error.strerror}", "install git")

@@ -68,20 +68,16 @@ def pull(root: str, config: StoreConfig, now: Callable[[], float], max_age: floa
     if _is_fresh(load_state(replica_folder(root)), config, now(), max_age):
         return ()
     try:
-        return _pull_locked(root, config, now, max_age)
+        with locked_replica(root) as folder:
+            state = load_state(folder)  # another process may have pulled meanwhile
+            if _is_fresh(state, config, now(), max_age):
+                return ()
+            with open_session(config, snapshot=True) as session:
+                require_version(session, config)
+                return _pull_owners(session, config, root, state, now())
     except OSError as error:
         where = str(error.filename or replica_folder(root))
         raise ContextasmError(where, f"can't be brought up to date: {error.strerror}", "make it writable") from error
-
-
-def _pull_locked(root: str, config: StoreConfig, now: Callable[[], float], max_age: float) -> Sequence[str]:
-    with locked_replica(root) as folder:
-        state = load_state(folder)  # another process may have pulled meanwhile
-        if _is_fresh(state, config, now(), max_age):
-            return ()
-        with open_session(config, snapshot=True) as session:
-            require_version(session, config)
-            return _pull_owners(session, config, root, state, now())
 
 
 def _is_fresh(state: ReplicaState, config: StoreConfig, now: float, max_age: float) -> bool:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError, FileStamp
+from contextasm.model import ContextasmError, FileStamp, system_errors
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write_private
 from contextasm.workspace.cache import index_database
@@ -73,11 +73,9 @@ def remove_pages(root: str, folder: Path, names: Collection[str]) -> Collection[
     if not names or os.path.realpath(folder) != str(folder):
         return ()
     remove_index(root)
-    try:
+    with system_errors(str(folder), "can't be changed", "make it writable"):
         for name in names:
             (folder / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise ContextasmError(str(folder), f"can't be changed: {error.strerror}", "make it writable") from error
     return names
 
 

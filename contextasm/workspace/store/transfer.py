@@ -9,14 +9,15 @@ where it is shown.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import md5
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, system_errors
+from contextasm.rendering.json_codec import Count
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import parse_memories
@@ -61,8 +62,19 @@ class IncomingMemory(NamedTuple):
         return f"{self.entry.where}: {self.entry.id}"
 
 
-def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines) -> tuple[int, int, int]:
-    """Store the memories of an owner's files, all or none; gives how many are stored, changed and unchanged.
+class ImportCounts(NamedTuple):
+    """Memories of one owner."""
+
+    stored: Count
+    """Memories that the store did not have."""
+    changed: Count
+    """Memories that took over the fields of the files."""
+    unchanged: Count
+    """Memories that were the same already."""
+
+
+def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines) -> ImportCounts:
+    """Store the memories of an owner's files, all or none.
 
     Memories that are there already get the files' fields, and the files stay. Memories that begin in `private_lines`
     are private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
@@ -71,7 +83,7 @@ def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines)
     pairs = store_by_id(overlay, owner, incoming, update=True)
     new = sum(before is None for before, _ in pairs)
     unchanged = sum(before == after for before, after in pairs)
-    return new, len(pairs) - new - unchanged, unchanged
+    return ImportCounts(new, len(pairs) - new - unchanged, unchanged)
 
 
 def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[IncomingMemory]:
@@ -266,11 +278,8 @@ def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> 
         for path, data in files.items():
             _refuse_edited(path, data)
         for path, data in files.items():
-            try:
+            with system_errors(str(path.parent), "can't be made", "name another folder"):
                 path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                what = f"can't be made: {error.strerror}"
-                raise ContextasmError(str(path.parent), what, "name another folder") from error
             write(path, data, new_mode=0o600)
     return len(files)
 
@@ -299,10 +308,8 @@ def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
     data = file_bytes(str(page))
     if not isinstance(data, bytes):
         raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
-    try:
+    with system_errors(str(page), "can't be read", "run `ctxasm store pull`"):
         is_as_pulled = file_stamp(page) == stamp
-    except OSError as error:
-        raise ContextasmError(str(page), f"can't be read: {error.strerror}", "run `ctxasm store pull`") from error
     if not is_as_pulled:
         raise ContextasmError(str(page), "was changed since it was pulled", "run `ctxasm store pull`")
     return data
@@ -317,12 +324,8 @@ def _refuse_links(target: Path, owner: str) -> None:
 
 
 def _refuse_link(path: Path) -> None:
-    try:
-        is_link = stat.S_ISLNK(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise ContextasmError(str(path), f"can't be looked at: {error.strerror}", "name another folder") from error
+    with system_errors(str(path), "can't be looked at", "name another folder"):
+        is_link = path.is_symlink()
     if is_link:
         raise ContextasmError(str(path), "leads elsewhere through a link", "name another folder, or take the link away")
 
@@ -336,11 +339,8 @@ def _refuse_edited(path: Path, data: bytes) -> None:
 
 def _refuse_others(folder: Path, pages: Mapping[Path, object]) -> None:
     """Raise `ContextasmError` if a folder has files of memories that are not pages of the export."""
-    try:
+    names: list[str] = []
+    with system_errors(str(folder), "can't be listed", "name another folder"), suppress(FileNotFoundError):
         names = sorted(os.listdir(folder))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ContextasmError(str(folder), f"can't be listed: {error.strerror}", "name another folder") from error
     if other := next((name for name in names if name.endswith(".md") and folder / name not in pages), None):
         raise ContextasmError(str(folder / other), "is in the way: it would be read with the export", _EMPTY_FOLDER)

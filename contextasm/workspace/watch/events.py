@@ -81,20 +81,6 @@ FileMark = tuple[bool, int, int]
 """Whether a folder is watched with all below it, and its device and inode."""
 
 
-class _EventHandler:
-    """Calls `nudge` for events at relevant paths."""
-
-    def __init__(self, nudge: Callable[[], None], is_relevant: Callable[[str], bool]) -> None:
-        self._nudge = nudge
-        self._is_relevant = is_relevant
-
-    def dispatch(self, event: Any) -> None:
-        """Handle one event; watchdog calls it by this name."""
-        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        if any(map(self._is_relevant, paths)):
-            self._nudge()
-
-
 class FileEvents:
     """Native watch on folders, also after they were deleted and made again."""
 
@@ -102,7 +88,8 @@ class FileEvents:
         """Nudge `wake` for relevant paths. `refuse` is called once, with the reason, if no hints will come."""
         self.given = True
         """Whether the system gives hints."""
-        self._handler = _EventHandler(wake.nudge, is_relevant)
+        self._wake = wake
+        self._is_relevant = is_relevant
         self._refuse = refuse
         self._observer: Any = None
         """Thread of watchdog, with one below it for each folder; None if no folder is watched."""
@@ -116,6 +103,12 @@ class FileEvents:
     def __exit__(self, *_error: object) -> None:
         self._stop()
 
+    def dispatch(self, event: Any) -> None:
+        """Handle one event; watchdog calls it by this name."""
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        if any(map(self._is_relevant, paths)):
+            self._wake.nudge()
+
     def follow(self, folders: Mapping[str, bool]) -> None:
         """Watch these folders, and all below those with True; a missing one is watched after it is made."""
         if not self.given:
@@ -126,8 +119,8 @@ class FileEvents:
         self._stop()
         self._marks = marks
         try:
-            self._observer = _started_observer(self._handler, marks)
-            _check_watches_left(marks)
+            self._observer = _started_observer(self, marks)
+            _check_watches_left(self, marks)
         except (OSError, RuntimeError) as error:  # the second if no thread can be started
             self._stop()
             self.given = False
@@ -178,13 +171,13 @@ def _started_observer(handler: Any, marks: Mapping[str, FileMark]) -> Any:
     return observer
 
 
-def _check_watches_left(marks: Mapping[str, FileMark]) -> None:
+def _check_watches_left(handler: Any, marks: Mapping[str, FileMark]) -> None:
     """Raise `OSError` if the user has no watch left.
 
     watchdog does not report folders below the watched one that got no watch; so this asks for one more.
     """
     try:
-        probe = _started_observer(_EventHandler(lambda: None, bool), dict.fromkeys([*marks][:1], (False, 0, 0)))
+        probe = _started_observer(handler, dict.fromkeys([*marks][:1], (False, 0, 0)))
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise
