@@ -163,7 +163,7 @@ class _FileWriter:
         return bool(self._columns.end - in_use > max(_HOLES, in_use))
 
     def _decide(self, changed: Sequence[str]) -> dict[str, Decided]:
-        """What is decided on the entries of the changed files, and of others on which it is no longer as stored."""
+        """Decisions on the entries of the changed files, and of other files whose decisions are not as stored."""
         if not self._kind.has_ids:
             return {path: {} for path in changed}
         query = "SELECT path, ids, states, decided FROM files WHERE pool = ?"
@@ -269,7 +269,7 @@ def _ids_and_states(entries: Sequence[Any]) -> tuple[list[str], list[tuple[int, 
 
 
 def _decide(files: Iterable[Iterable[Any]]) -> Iterator[Decided]:
-    """What is decided on the entries of each file of a pool, by the `_ids_and_states` of all files in order."""
+    """Decisions on the entries of each file of a pool, by the `_ids_and_states` of all files in order."""
     own: list[str] = []
     states: dict[int, tuple[str, Sequence[str]]] = {}
     ends = []
