@@ -174,7 +174,7 @@ class _FileWriter:
         return {
             path: of_file
             for path, of_file in zip(paths, decided, strict=True)
-            if path in new or _decided_json(of_file) != stored[path][2]
+            if path in new or to_json(_decided(of_file)) != stored[path][2]
         }
 
     def _write_file(self, path: str, decided: Decided) -> None:
@@ -288,10 +288,6 @@ def _decide(files: Iterable[Iterable[Any]]) -> Iterator[Decided]:
 
 def _decided(decided: Decided) -> Sequence[Any]:
     return [(place, *outcome) for place, outcome in decided.items()]
-
-
-def _decided_json(decided: Decided) -> str:
-    return to_json(_decided(decided))
 
 
 def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEntry]]:
