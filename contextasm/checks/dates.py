@@ -10,6 +10,7 @@ from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
 from contextasm.retrieval.reading.files import dated_parts
+from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.dates import leading_date_form, parse_date
 
@@ -86,17 +87,13 @@ def _future_hint(inspection: Inspection, correction: str) -> str:
 
 # --- Name, title and neighbours --------------------------------------------------------------------------------------
 
-_MONTHS = (
-    *("jan(?:uary)?", "feb(?:ruary)?", "mar(?:ch)?", "apr(?:il)?", "may", "june?"),
-    *("july?", "aug(?:ust)?", "sep(?:t(?:ember)?)?", "oct(?:ober)?", "nov(?:ember)?", "dec(?:ember)?"),
-)
-_MONTH = "|".join(_MONTHS)
+_MONTH = rf"(?P<word>{MONTH_PATTERN})"
 _BEFORE = r"(?:\W|(?:mon|tues|wednes|thurs|fri|satur|sun)day|daily|logs?|notes?|journal|diary|entry|for|of|on|the)*"
 _DATE_FORMS = (
     re.compile(rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)", re.IGNORECASE),
-    re.compile(rf"{_BEFORE}(?P<day>\d{{1,2}})\.? (?P<word>{_MONTH})\.?,? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
+    re.compile(rf"{_BEFORE}(?P<day>\d{{1,2}})\.? {_MONTH}\.?,? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
     re.compile(
-        rf"{_BEFORE}(?P<word>{_MONTH})\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)",
+        rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)",
         re.IGNORECASE,
     ),
 )
@@ -148,8 +145,7 @@ def _differing_date(title: str, day: date) -> str:
     for form in _DATE_FORMS:
         if match := form.match(title):
             parts = match.groupdict()
-            name = (parts.get("word") or "").casefold()[:3]
-            month = int(parts.get("month") or 1 + [pattern[:3] for pattern in _MONTHS].index(name))
+            month = int(parts["month"]) if "month" in parts else MONTHS[parts["word"].casefold()[:3]]
             title_date = (int(parts["year"]), month, int(parts["day"] or day.day))
             words = f"{title_date[0]:04}-{title_date[1]:02}" + (f"-{title_date[2]:02}" if parts["day"] else "")
             return "" if title_date == (day.year, day.month, day.day) else words

@@ -10,7 +10,6 @@ from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import load_profile, shipped
-from contextasm.model import Layer
 from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
@@ -100,10 +99,8 @@ def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str])
 
 def _differs_in_ending(name: str, read_name: str) -> bool:
     """Whether a file such as RULES.txt has the name of one that is read, with another ending for text."""
-    (stem, ending), (read_stem, expected) = (
-        posixpath.splitext(name.casefold()),
-        posixpath.splitext(read_name.casefold()),
-    )
+    stem, ending = posixpath.splitext(name.casefold())
+    read_stem, expected = posixpath.splitext(read_name.casefold())
     return stem == read_stem and ending in ("", ".txt", *OTHER_ENDINGS.get(expected, ()))
 
 
@@ -147,15 +144,12 @@ def check_patterns(inspection: Inspection) -> Iterator[Finding]:
     ]
     if not missing:
         return
-    usual = {path for name in shipped() for layer in _shipped_layers(name) for path in layer.query.paths}
+    profiles = [load_profile(name, "profiles", Path()) for name in shipped()]
+    usual = {path for profile in profiles for layer in profile.layers for path in layer.query.paths}
     for layer, path in dict.fromkeys((layer.id, path) for layer, path in missing if path not in usual):
         file, line = _place_of(path, inspection)
         hint = path_hint(any_owner_pattern(path), inspection)
         yield warning_finding(file, line, f"no file matches {path}, a path of layer {layer}", hint)
-
-
-def _shipped_layers(name: str) -> Sequence[Layer]:
-    return load_profile(name, "profiles", Path()).layers
 
 
 def _place_of(text: str, inspection: Inspection) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from unicodedata import category, normalize
+from urllib.parse import unquote
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
@@ -106,7 +107,7 @@ def _references(document: Document) -> Iterator[tuple[int, str]]:
     for number, line in _prose_lines(document):
         yield from ((number, reference) for reference in _REFERENCE_IN_CODE.findall(line))
         without_code = re.sub(r"`[^`\n]*`", "", line)
-        yield from ((number, _decode_percent_escapes(target)) for target in _LINK.findall(without_code))
+        yield from ((number, unquote(target)) for target in _LINK.findall(without_code))
 
 
 def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:
@@ -114,13 +115,6 @@ def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:
     code = code_lines(document.text.split("\n"))
     lines = without_comments(document.text)[0].split("\n")
     return ((document.line + at, line) for at, line in enumerate(lines) if at not in code)
-
-
-def _decode_percent_escapes(target: str) -> str:
-    def decode(escapes: re.Match[str]) -> str:
-        return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
-
-    return re.sub("(?:%[0-9A-Fa-f]{2})+", decode, target)
 
 
 def _broken_reference(inspection: Inspection, document: Document, line: int, reference: str) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from functools import lru_cache
 from heapq import nlargest
 from math import exp
 from typing import NamedTuple, Self
@@ -40,6 +41,7 @@ def memory_score(similarity: float, importance: float, last: str, today: date) -
     return (("similarity", similarity), ("importance", importance), ("recency", recency(last, today)))
 
 
+@lru_cache(maxsize=1 << 12)
 def recency(last: str, today: date) -> float:
     """Recency of a day, YYYY-MM-DD: 1 for today and later days, less for each day before today; 0 for an empty day."""
     return exp(-DECAY * max(0, (today - date.fromisoformat(last)).days)) if last else 0.0

@@ -382,16 +382,12 @@ def _resolve_conflicts(
             problems.append(_conflict_problem(key, claims))
             continue
         for claim in claims:
-            if claim.is_protected:
+            if claim.is_protected or _name(claim) == _name(winner):
                 continue
-            if _name(claim) == _name(winner):
-                continue
-            if not _is_same(claim.fragment, winner.fragment):
-                reason = Reason.of("overruled", by=winner.fragment.id, key=key)
-            elif claim is not winner:
+            if _is_same(claim.fragment, winner.fragment):
                 reason = Reason.of("merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key")
             else:
-                continue
+                reason = Reason.of("overruled", by=winner.fragment.id, key=key)
             reasons[claim.layer.id, claim.fragment.id] = reason
     candidates = {
         layer: tuple(_exclude_for(fragment, reasons.get((layer, fragment.id))) for fragment in fragments)

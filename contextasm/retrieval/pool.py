@@ -26,7 +26,7 @@ from contextasm.model import (
     T,
     Workspace,
     least_similarity,
-    recency,
+    memory_score,
     weighted_total,
 )
 from contextasm.retrieval.reading.files import query_paths, receipt
@@ -286,22 +286,6 @@ MEMORIES = EntryKind(
 """Memories; a memory that pins itself has the mark."""
 
 
-def score_rows(pool: EntryPool[Memory], similar: Mapping[int, float], today: date) -> dict[int, Score]:
-    """Score parts of each row in `similar`: similarity, importance and recency, each from 0 to 1."""
-    rows = [*similar]
-    recency_of: dict[str, float] = {}
-    scores: dict[int, Score] = {}
-    for row, inputs in zip(rows, pool.score_inputs(rows), strict=True):
-        if inputs.last not in recency_of:
-            recency_of[inputs.last] = recency(inputs.last, today)
-        scores[row] = (
-            ("similarity", similar[row]),
-            ("importance", inputs.importance),
-            ("recency", recency_of[inputs.last]),
-        )
-    return scores
-
-
 def best_rows(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer) -> list[int]:
     """Rows in the order in which ranking puts them, up to the layer's `top`; candidates only (`least_similarity`)."""
     similarity_of = {row: dict(score)["similarity"] for row, score in scores.items()}
@@ -339,7 +323,10 @@ def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score
     """Score parts of the rows that match the request's topic by their words; rows of later days count for nothing."""
     request = query.build.request
     similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
-    return score_rows(pool, similar, request.date)
+    return {
+        row: memory_score(similarity, inputs.importance, inputs.last, request.date)
+        for (row, similarity), inputs in zip(similar.items(), pool.score_inputs([*similar]), strict=True)
+    }
 
 
 def best_and_counts(

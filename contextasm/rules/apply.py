@@ -274,8 +274,6 @@ def rule_traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect] | None =
 def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
     """The reasons why effects of a rule came to nothing, in its order, whichever fragment reported first."""
     causes = dict.fromkeys(cause for name, cause in lost if name == rule.name)
-    if len(causes) < 2:
-        return tuple(causes)
     places = {(effect.action, str(effect.target)): place for place, effect in enumerate(effects_of_rule(rule))}
 
     def sort_key(cause: Reason) -> tuple[int, str]:

@@ -37,16 +37,12 @@ LONGEST_SEARCHED = 1 << 16
 """Characters. A longer text is not searched for a pattern: unlike a time limit, this is the same on every machine."""
 
 
-def _as_written(text: str) -> str:
-    return text
-
-
 def casefold_words(text: str) -> str:
     """The text without differences of case and of the encoding of accents."""
     return normalize("NFC", text.casefold())
 
 
-def _any_pair_passes(test: Callable[[str, str], bool], normalized: Callable[[str], str] = _as_written) -> Operator:
+def _any_pair_passes(test: Callable[[str, str], bool], normalized: Callable[[str], str] = str) -> Operator:
     def check(actual: Words, expected: Words) -> str:
         expected = tuple(map(normalized, expected))
         holds = any(test(value, other) for value in map(normalized, actual) for other in expected)

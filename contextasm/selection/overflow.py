@@ -197,7 +197,7 @@ Step = Callable[[Demand, int, Attempt], Attempt]
 
 
 def overflow(demand: Demand, room: int) -> tuple[Selected, tuple[Problem, ...]]:
-    """What a layer shows in its room: everything, else the result of its overflow steps, and pinned fragments always.
+    """All that a layer has, if it fits its room; else the result of its overflow steps, with each pinned fragment.
 
     With the problems of a summarizer.
     """

@@ -249,7 +249,7 @@ def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
 def allocate(
     profile: Profile, demands: Sequence[Demand], total: int, required: int
 ) -> tuple[list[LayerResult], list[Problem]]:
-    """What each layer shows, in the order of the profile, and the problems of pins that have no room.
+    """The result of each layer, in the order of the profile, and the problems of pins that have no room.
 
     In units: `total` is the size of the document, and `required` the part of it that required layers take.
     """

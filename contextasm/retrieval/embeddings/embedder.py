@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from operator import mul
 from pathlib import Path
@@ -22,34 +22,23 @@ from contextasm.retrieval.embeddings.request import (
     EmbeddingRequest,
     EmbeddingUnfinished,
     Vector,
+    embed_by_command,
 )
 from contextasm.retrieval.embeddings.vector_cache import PackedVector, VectorCache
 
 
-def _by_command(job: EmbeddingRequest) -> Iterator[Vector]:
-    from contextasm.retrieval.embeddings.request import embed_by_command
+def _embed(job: EmbeddingRequest) -> Iterator[Vector]:
+    """A vector for each text, in order. Raises `EmbeddingFailed`."""
+    if job.embedder.kind == "url":
+        from contextasm.retrieval.embeddings.http_embedder import embed_by_url
 
+        return embed_by_url(job)
+    if job.embedder.kind == "folder":
+        from contextasm.retrieval.embeddings.local_model import embed_by_folder
+
+        return embed_by_folder(job)
     return embed_by_command(job)
 
-
-def _by_url(job: EmbeddingRequest) -> Iterator[Vector]:
-    from contextasm.retrieval.embeddings.http_embedder import embed_by_url
-
-    return embed_by_url(job)
-
-
-def _by_folder(job: EmbeddingRequest) -> Iterator[Vector]:
-    from contextasm.retrieval.embeddings.local_model import embed_by_folder
-
-    return embed_by_folder(job)
-
-
-EMBEDDERS: Mapping[str, Callable[[EmbeddingRequest], Iterator[Vector]]] = {
-    "command": _by_command,
-    "url": _by_url,
-    "folder": _by_folder,
-}
-"""Embedders by their key in the settings: each gives a vector for each text, in order, or raises `EmbeddingFailed`."""
 
 SETTINGS_FILE = "ctxasm.yaml"
 
@@ -112,7 +101,7 @@ class EmbeddingSimilarity:
         deadline = monotonic() + self._embedder.timeout
         job = EmbeddingRequest(self._embedder, self._root, self._environment, texts, deadline, self._run_program)
         try:
-            with closing(EMBEDDERS[self._embedder.kind](job)) as answers:  # type: ignore[type-var]
+            with closing(_embed(job)) as answers:  # type: ignore[type-var]
                 _collect(answers, texts, vectors)
         except EmbeddingUnfinished:
             self._cache.put(vectors)

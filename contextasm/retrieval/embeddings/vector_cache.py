@@ -6,17 +6,15 @@ A cache, as for counts of tokens: without a folder, with a damaged file or on a 
 from __future__ import annotations
 
 import os
+import sqlite3
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from sys import byteorder
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
 
 PackedVector: TypeAlias = "array[float]"
 """Numbers of 32 bits."""
@@ -27,9 +25,6 @@ _VERSION = "1"
 
 _MAX_FILE = 256 << 20
 """Bytes: some 150,000 vectors of 384 numbers. A larger file is replaced by a new one."""
-
-_BATCH = 500
-"""Texts in one statement; SQLite takes 999."""
 
 _WAIT = 1.0
 """Seconds to wait for another build that writes the file."""
@@ -62,8 +57,6 @@ class VectorCache:
         self._in_memory |= vectors
         if not vectors or not self._path:
             return
-        import sqlite3
-
         rows = [(self._key(text), _pack(vector)) for text, vector in vectors.items()]
         # The second attempt follows the removal of a file that is damaged or no database.
         for _ in range(2):
@@ -81,21 +74,12 @@ class VectorCache:
         return _digest(_VERSION, byteorder, self._model) + _digest(text)
 
     def _read(self, texts: Mapping[bytes, str]) -> dict[str, PackedVector]:
-        import sqlite3
-
         vectors: dict[str, PackedVector] = {}
-        keys = list(texts)
-        try:
-            with self._open() as store:
-                for start in range(0, len(keys), _BATCH):
-                    part = keys[start : start + _BATCH]
-                    marks = ",".join("?" * len(part))
-                    statement = f"SELECT text, vector FROM vectors WHERE text IN ({marks})"  # noqa: S608 - only marks
-                    for key, data in store.execute(statement, part):
-                        if (vector := _unpack(data)) is not None:
-                            vectors[texts[key]] = vector
-        except (sqlite3.Error, OSError):
-            return vectors
+        with suppress(sqlite3.Error, OSError), closing(self._open()) as store:
+            for key, text in texts.items():
+                found = store.execute("SELECT vector FROM vectors WHERE text = ?", (key,)).fetchone()
+                if found and (vector := _unpack(found[0])) is not None:
+                    vectors[text] = vector
         return vectors
 
     def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
@@ -105,16 +89,12 @@ class VectorCache:
             self._path.unlink()
         # SQLite would let everybody read the file, and texts can be guessed from their vectors.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        with self._open() as store, store:
+        with closing(self._open()) as store, store:
             store.execute(_TABLE)
             store.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
-    @contextmanager
-    def _open(self) -> Iterator[Connection]:
-        import sqlite3
-
-        with closing(sqlite3.connect(str(self._path), timeout=_WAIT)) as store:
-            yield store
+    def _open(self) -> sqlite3.Connection:
+        return sqlite3.connect(str(self._path), timeout=_WAIT)
 
 
 def _pack(vector: PackedVector) -> bytes:

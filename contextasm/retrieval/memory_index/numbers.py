@@ -92,18 +92,6 @@ class ColumnBlocks:
         return self._blocks[number]
 
 
-class _RowsOfWords(dict[str, list[int]]):
-    """The rows of each word; words of one term have one list."""
-
-    def __init__(self, rows_of: defaultdict[str, list[int]]) -> None:
-        super().__init__()
-        self._rows_of = rows_of
-
-    def __missing__(self, word: str) -> list[int]:
-        rows = self[word] = self._rows_of[term(word)]
-        return rows
-
-
 class AddedPostings:
     """Postings of new rows, until `save` writes them."""
 
@@ -111,12 +99,11 @@ class AddedPostings:
         self._connection = connection
         self._pool = pool
         self._added: defaultdict[str, list[int]] = defaultdict(list)
-        self._of_words = _RowsOfWords(self._added)
 
     def add_row(self, row: int, words: Iterable[str]) -> None:
         """Add the words of a row after all others, each as often as the row has it."""
         for word in words:
-            self._of_words[word].append(row)
+            self._added[term(word)].append(row)
 
     def save(self) -> None:
         """Write the blocks. Nothing is added after that."""

@@ -163,7 +163,7 @@ class _FileWriter:
         return bool(self._columns.end - in_use > max(_HOLES, in_use))
 
     def _decide(self, changed: Sequence[str]) -> dict[str, Decided]:
-        """What is decided on the entries of the changed files, and of others on which it is no longer as stored."""
+        """Decisions on the entries of the changed files, and of other files whose decisions are not as stored."""
         if not self._kind.has_ids:
             return {path: {} for path in changed}
         query = "SELECT path, ids, states, decided FROM files WHERE pool = ?"
@@ -174,7 +174,7 @@ class _FileWriter:
         return {
             path: of_file
             for path, of_file in zip(paths, decided, strict=True)
-            if path in new or _decided_json(of_file) != stored[path][2]
+            if path in new or to_json(_decided(of_file)) != stored[path][2]
         }
 
     def _write_file(self, path: str, decided: Decided) -> None:
@@ -269,7 +269,7 @@ def _ids_and_states(entries: Sequence[Any]) -> tuple[list[str], list[tuple[int, 
 
 
 def _decide(files: Iterable[Iterable[Any]]) -> Iterator[Decided]:
-    """What is decided on the entries of each file of a pool, by the `_ids_and_states` of all files in order."""
+    """Decisions on the entries of each file of a pool, by the `_ids_and_states` of all files in order."""
     own: list[str] = []
     states: dict[int, tuple[str, Sequence[str]]] = {}
     ends = []
@@ -288,10 +288,6 @@ def _decide(files: Iterable[Iterable[Any]]) -> Iterator[Decided]:
 
 def _decided(decided: Decided) -> Sequence[Any]:
     return [(place, *outcome) for place, outcome in decided.items()]
-
-
-def _decided_json(decided: Decided) -> str:
-    return to_json(_decided(decided))
 
 
 def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEntry]]:

@@ -10,6 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem, RetrievalResult, Workspace, credibility
+from contextasm.retrieval.reading.files import read_files
 from contextasm.text.data.events import Feedback, count_judgements, parse_feedback
 from contextasm.text.names.places import FEEDBACK_FILES
 
@@ -39,12 +40,7 @@ class WorkspaceFeedback(NamedTuple):
 
 def read_feedback(workspace: Workspace, last_day: date) -> WorkspaceFeedback:
     """The feedback up to a day; a workspace without any gives an empty one."""
-    documents, problems = [], []
-    for path in workspace.list(FEEDBACK_FILES):
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-        elif read:
-            problems.append(read)
+    problems: list[Problem] = []
+    documents = read_files(workspace, workspace.list(FEEDBACK_FILES), problems)
     lines, line_problems = parse_feedback(documents, last_day.isoformat())
     return WorkspaceFeedback(lines, count_judgements(lines), documents, (*problems, *line_problems))

@@ -346,7 +346,17 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
             row_counts.append(count)
     authors = sorted({entry.author for entry in entries})
     average = sum(lengths) / max(1, len(lengths))
-    columns = index_columns(entries, lengths, flags, authors)
+    places = {name: place for place, name in enumerate(authors)}
+    section_of: dict[str | int, int] = {}
+    sections = [section_of.setdefault(entry.section or row, len(section_of) + 1) for row, entry in enumerate(entries)]
+    columns = IndexColumns(
+        lengths,
+        sections + [0] * PADDING,
+        [day_number(entry.day) for entry in entries],
+        [places[entry.author] for entry in entries],
+        flags,
+        [round(100 * entry.kernel) for entry in entries],
+    )
     return MemoryIndex(len(entries), average, columns, authors, postings_of, sorted(postings_of))
 
 
@@ -363,20 +373,3 @@ def text_words(text: str) -> tuple[int, int, list[str]]:
     if not COUNTS.isdisjoint(words) or _DIGIT.search(text):
         flag |= COUNTED
     return topical or len(words), flag, words
-
-
-def index_columns(
-    entries: Sequence[IndexEntry], lengths: Sequence[int], flags: Sequence[int], authors: Sequence[str]
-) -> IndexColumns:
-    """Columns of entries whose positions are the row numbers."""
-    sections: dict[str | int, int] = {}
-    places = {name: place for place, name in enumerate(authors)}
-    return IndexColumns(
-        lengths,
-        [sections.setdefault(entry.section or row, len(sections) + 1) for row, entry in enumerate(entries)]
-        + [0] * PADDING,
-        [day_number(entry.day) for entry in entries],
-        [places[entry.author] for entry in entries],
-        flags,
-        [round(100 * entry.kernel) for entry in entries],
-    )

@@ -56,40 +56,31 @@ def files(query: SourceQuery) -> RetrievalResult:
     An open file that does not exist is a problem.
     """
     documents: list[Document] = []
-    fragments: list[Fragment] = []
     problems: list[Problem] = []
     for path in query_paths(query):
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             documents.append(read)
-            fragments.append(_file_fragment(read, query))
         elif read:
             problems.append(read)
         elif path in query.build.request.open:
             problems.append(Problem("no-file", path, 0, "is open, but the workspace has no such file"))
-    fragments.sort(key=lambda fragment: -sum(value for _, value in fragment.score))
-    placed = (
-        tuple(
-            fragment._replace(display=fragment.display._replace(place=(place,)))
-            for place, fragment in enumerate(fragments)
-        )
-        if query.layer.ranking.order == "given"
-        else ()
-    )
-    return RetrievalResult(placed or tuple(fragments), tuple(documents), tuple(problems))
+    in_order = sorted(documents, key=lambda document: -sum(value for _, value in _file_score(document.path, query)))
+    fragments = (_file_fragment(document, query, place) for place, document in enumerate(in_order))
+    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _file_fragment(document: Document, query: SourceQuery) -> Fragment:
+def _file_fragment(document: Document, query: SourceQuery, place: int) -> Fragment:
     # Front matter is part of the file here. A managed block at the end leaves no trace of where it was.
     location, text = passage(document, 1, document.whole.rstrip("\n"))
     text = text.rstrip("\n")
+    names = {"title": document.path, "path": document.path}
+    display = layer_display(query.layer, names, (place,) if query.layer.ranking.order == "given" else ())
     return Fragment(
         document.path,
         location,
         text,
-        layer_display(query.layer, {"title": document.path, "path": document.path})._replace(
-            fence=_opening_fence(document.path, text)
-        ),
+        display._replace(fence=_opening_fence(document.path, text)),
         score=_file_score(document.path, query),
         verdict=Verdict(excluded=None if text.strip() else Reason("blank")),
     )

@@ -5,12 +5,10 @@ Relations are followed step by step from the entities that earlier layers found:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from contextasm.model import (
     Data,
-    Document,
     Fragment,
     Labels,
     Location,
@@ -18,7 +16,6 @@ from contextasm.model import (
     Reason,
     RetrievalResult,
     SourceQuery,
-    Verdict,
 )
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.rows import Row, parse_rows
@@ -32,89 +29,54 @@ SALIENCE = 0.5
 """Salience of an entity that gives none."""
 
 
-class Entity(NamedTuple):
-    """One row of a file of entities."""
-
-    id: str
-    """Name of the entity in relations: its `id`, else its name."""
-    path: str
-    line: int
-    type: str
-    name: str
-    aliases: tuple[str, ...]
-    fields: tuple[tuple[str, str], ...]
-    salience: float
-    """0 to 1."""
-
-
 def entities(query: SourceQuery) -> RetrievalResult:
     """Entities of the layer's files as fragments, the ones that the topic names first, then the most salient.
 
     Besides those, `max_candidates` may enter; the others are excluded.
     """
-    all_entities, documents, problems = _distinct_entities(query)
-    topic = query.build.request.topic.casefold()
-    named = {
-        entity.id
-        for entity in all_entities
-        if topic and any(mentions(topic, name) for name in (entity.name, *entity.aliases))
-    }
-    ordered = sorted(all_entities, key=lambda entity: (entity.id not in named, -entity.salience, entity.id))
-    end = len(named) + (query.layer.query.max_candidates or len(all_entities))
-    reason = Reason.of("not-in-pool", pool=query.layer.query.max_candidates)
-    fragments = [
-        _entity_fragment(entity, query, place, named=entity.id in named) for place, entity in enumerate(ordered)
-    ]
-    fragments[end:] = [fragment.exclude(reason) for fragment in fragments[end:]]
-    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
-
-
-def _distinct_entities(query: SourceQuery) -> tuple[list[Entity], list[Document], list[Problem]]:
     files, problems = read_data(query)
-    by_id: dict[str, Entity] = {}
-    for entity in (entity for data in files for entity in _entities(data, problems)):
-        if entity.id in by_id:
-            message = f"{entity.id} is already in line {by_id[entity.id].line}"
-            problems.append(Problem("duplicate-id", entity.path, entity.line, message, "keep one of them"))
-        else:
-            by_id[entity.id] = entity
-    return [*by_id.values()], [data.document for data in files], problems
-
-
-def _entities(data: Data, problems: list[Problem]) -> Iterator[Entity]:
-    for row in parse_rows(data, "entities", problems):
+    by_id: dict[str, Fragment] = {}
+    for row in (row for data in files for row in parse_rows(data, "entities", problems)):
         name = row.word("name") or row.word("id")
         if not name:
             row.report("has no `name`")
             continue
-        yield Entity(
-            id=row.word("id", name),
-            path=row.path,
-            line=row.line,
-            type=row.word("type", "thing"),
-            name=name,
-            aliases=row.words("aliases"),
-            fields=_entity_fields(row),
-            salience=row.share("salience", SALIENCE),
-        )
+        entity = _entity_fragment(row, name, query)
+        first = by_id.setdefault(entity.id, entity)
+        if first is not entity:
+            message = f"{entity.id} is already in line {first.location.line}"
+            problems.append(Problem("duplicate-id", row.path, row.line, message, "keep one of them"))
+    fragments = sorted(by_id.values(), key=lambda entity: (*(-value for _, value in entity.score), entity.id))
+    if query.layer.ranking.order != "best":
+        fragments = [
+            entity._replace(display=entity.display._replace(place=(place,))) for place, entity in enumerate(fragments)
+        ]
+    end = sum(map(_is_named, fragments)) + (query.layer.query.max_candidates or len(fragments))
+    reason = Reason.of("not-in-pool", pool=query.layer.query.max_candidates)
+    fragments[end:] = [fragment.exclude(reason) for fragment in fragments[end:]]
+    return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
-def _entity_fields(row: Row) -> tuple[tuple[str, str], ...]:
-    key = "fields" if "fields" in row.values else "properties"
-    return tuple(row.pairs(key).items())
+def _is_named(entity: Fragment) -> bool:
+    return bool(dict(entity.score).get("named"))
 
 
-def _entity_fragment(entity: Entity, query: SourceQuery, place: int, *, named: bool) -> Fragment:
-    fields = ", ".join(f"{key}: {value}" for key, value in entity.fields)
-    values = {"type": entity.type, "name": entity.name, "fields": f" ({fields})" if fields else ""}
+def _entity_fragment(row: Row, name: str, query: SourceQuery) -> Fragment:
+    """The entity of a row; relations know it by its `id`, else by its name."""
+    id_, kind, aliases = row.word("id", name), row.word("type", "thing"), row.words("aliases")
+    properties = row.pairs("fields" if "fields" in row.values else "properties")
+    fields = ", ".join(f"{key}: {value}" for key, value in properties.items())
+    values = {"type": kind, "name": name, "fields": f" ({fields})" if fields else ""}
     text = fill_item(query.layer.display.item_template or ENTITY_LINE, values)
+    topic = query.build.request.topic.casefold()
+    is_named = bool(topic) and any(mentions(topic, each) for each in (name, *aliases))
     return Fragment(
-        entity.id,
-        Location(entity.path, entity.line, rows=1),
+        id_,
+        Location(row.path, row.line, rows=1),
         " ".join(text.split()),
-        layer_display(query.layer, place=() if query.layer.ranking.order == "best" else (place,)),
-        score=(("named", float(named)), ("salience", entity.salience)),
-        labels=Labels(kind=entity.type, entities=tuple(dict.fromkeys((entity.id, entity.name, *entity.aliases)))),
+        layer_display(query.layer),
+        score=(("named", float(is_named)), ("salience", row.share("salience", SALIENCE))),
+        labels=Labels(kind=kind, entities=tuple(dict.fromkeys((id_, name, *aliases)))),
     )
 
 
@@ -131,21 +93,8 @@ HALVED = 0.5
 """Factor of a weight for each step after the first (digest 001-15)."""
 
 
-class Relation(NamedTuple):
-    """One row of a file of relations."""
-
-    path: str
-    line: int
-    source: str
-    type: str
-    target: str
-    weight: float
-    """0 to 1."""
-
-    @property
-    def edge(self) -> tuple[str, str, str]:
-        """Case-folded source, type and target: two relations with the same ones are the same."""
-        return self.source.casefold(), self.type.casefold(), self.target.casefold()
+Edge = tuple[str, str, str]
+"""Case-folded source, type and target: two relations with the same ones are the same."""
 
 
 def relations(query: SourceQuery) -> RetrievalResult:
@@ -154,21 +103,22 @@ def relations(query: SourceQuery) -> RetrievalResult:
     An edge that is written twice is merged into its first row; one out of reach is excluded.
     """
     files, problems = read_data(query)
-    all_relations = [relation for data in files for relation in _relations(data, problems)]
-    first_of: dict[tuple[str, str, str], Relation] = {}
-    for relation in all_relations:
-        first_of.setdefault(relation.edge, relation)
-    steps = _steps([*first_of.values()], _start_entities(query), query.layer.query.depth)
+    all_relations = [relation for data in files for relation in _relations(data, query, problems)]
+    first_of: dict[Edge, Fragment] = {}
+    for edge, relation in all_relations:
+        first_of.setdefault(edge, relation)
+    steps = _steps(first_of, _start_entities(query), query.layer.query.depth)
     not_reached = Reason.of("not-reached", depth=query.layer.query.depth)
     fragments = []
-    for number, relation in enumerate(all_relations):
-        first = first_of[relation.edge]
-        if first is not relation:
-            exclusion: Reason | None = Reason.of("repeated", line=first.line)
-        else:
-            exclusion = None if relation.edge in steps else not_reached
-        fragment = _relation_fragment(relation, query, steps.get(relation.edge, 0), exclusion)
-        fragments.append(fragment._replace(id=f"{relation.path}#{number}"))
+    for number, (edge, relation) in enumerate(all_relations):
+        fragment = relation._replace(id=f"{relation.location.path}#{number}")
+        if first_of[edge] is relation and edge in steps:
+            weight = dict(relation.score)["weight"] * HALVED ** (steps[edge] - 1)
+            fragments.append(fragment._replace(score=(("weight", weight),)))
+            continue
+        repeated = Reason.of("repeated", line=first_of[edge].location.line)
+        reason = not_reached if first_of[edge] is relation else repeated
+        fragments.append(fragment._replace(text="", score=()).exclude(reason))
     fragments.sort(
         key=lambda fragment: (fragment.verdict.excluded is not None, -dict(fragment.score).get("weight", 0.0))
     )
@@ -183,54 +133,48 @@ def _start_entities(query: SourceQuery) -> set[str]:
         for fragment in result.fragments
         if fragment.verdict.excluded is None
     ]
-    named = [entity for entity in entities if dict(entity.score).get("named")]
+    named = [*filter(_is_named, entities)]
     return {entity.id.casefold() for entity in named or entities}
 
 
-def _relations(data: Data, problems: list[Problem]) -> Iterator[Relation]:
+def _relations(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[tuple[Edge, Fragment]]:
     for row in parse_rows(data, "relations", problems):
         source, target = row.word("source"), row.word("target")
-        if source and target:
-            type_ = row.word("type", "related")
-            yield Relation(row.path, row.line, source, type_, target, row.share("weight", WEIGHT))
-        else:
+        if not (source and target):
             row.report(f"has no `{'target' if source else 'source'}`")
+            continue
+        kind = row.word("type", "related")
+        values = {"source": source, "type": kind, "target": target}
+        yield (
+            (source.casefold(), kind.casefold(), target.casefold()),
+            Fragment(
+                "",
+                Location(row.path, row.line, rows=1),
+                fill_item(query.layer.display.item_template or RELATION_LINE, values),
+                layer_display(query.layer),
+                score=(("weight", row.share("weight", WEIGHT)),),
+                labels=Labels(kind=kind, entities=tuple(dict.fromkeys((source, target)))),
+            ),
+        )
 
 
-def _steps(relations: Sequence[Relation], start: set[str], depth: int) -> Mapping[tuple[str, str, str], int]:
+def _steps(edges: Iterable[Edge], start: set[str], depth: int) -> Mapping[Edge, int]:
     """Number of the step, from 1, at which each edge is reached: breadth first, in both directions.
 
     Each entity is left once, so a circle ends.
     """
-    relations_of: dict[str, list[Relation]] = {}
-    for relation in relations:
-        source, _, target = relation.edge
-        relations_of.setdefault(source, []).append(relation)
-        relations_of.setdefault(target, []).append(relation)
-    steps: dict[tuple[str, str, str], int] = {}
+    edges_of: dict[str, list[Edge]] = {}
+    for edge in edges:
+        for entity in (edge[0], edge[2]):
+            edges_of.setdefault(entity, []).append(edge)
+    steps: dict[Edge, int] = {}
     visited, border = set(start), start
     for step in range(1, depth + 1):
-        neighbours: set[str] = set()
-        for entity in border:
-            for relation in relations_of.get(entity, ()):
-                steps.setdefault(relation.edge, step)
-                neighbours |= {relation.edge[0], relation.edge[2]}
-        border = neighbours - visited
+        reached = [edge for entity in border for edge in edges_of.get(entity, ())]
+        for edge in reached:
+            steps.setdefault(edge, step)
+        border = {entity for source, _, target in reached for entity in (source, target)} - visited
         visited |= border
         if not border:
             break
     return steps
-
-
-def _relation_fragment(relation: Relation, query: SourceQuery, step: int, exclusion: Reason | None) -> Fragment:
-    values = {"source": relation.source, "type": relation.type, "target": relation.target}
-    score = (("weight", relation.weight * HALVED ** (step - 1)),) if step and exclusion is None else ()
-    return Fragment(
-        f"{relation.path}:{relation.line}",
-        Location(relation.path, relation.line, rows=1),
-        fill_item(query.layer.display.item_template or RELATION_LINE, values) if exclusion is None else "",
-        layer_display(query.layer),
-        score=score,
-        labels=Labels(kind=relation.type, entities=tuple(dict.fromkeys((relation.source, relation.target)))),
-        verdict=Verdict(excluded=exclusion),
-    )

@@ -36,24 +36,9 @@ def _task_fragments(query: SourceQuery, choose: Callable[[TaskStack], Sequence[T
     files, problems = read_data(query)
     fragments: list[Fragment] = []
     for data in files:
-        tasks = choose(parse_task_stack(data, problems))
-        fragments += (_task_fragment(task, data.document.path, query) for task in tasks)
-    documents = tuple(data.document for data in files)
-    return RetrievalResult(
-        tuple(
-            fragment._replace(display=fragment.display._replace(place=(-number,)))
-            for number, fragment in enumerate(fragments)
-        ),
-        documents,
-        tuple(problems),
-    )
-
-
-def _task_fragment(task: Task, path: str, query: SourceQuery) -> Fragment:
-    text = "- " + task_line(task).replace("\n", "\n  ")
-    return Fragment(
-        f"task {task.id}",
-        Location(path, task.line, rows=1),
-        text,
-        layer_display(query.layer),
-    )
+        for task in choose(parse_task_stack(data, problems)):
+            text = "- " + task_line(task).replace("\n", "\n  ")
+            location = Location(data.document.path, task.line, rows=1)
+            display = layer_display(query.layer, place=(-len(fragments),))
+            fragments.append(Fragment(f"task {task.id}", location, text, display))
+    return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))

@@ -58,7 +58,7 @@ def ids_of_name(name: str, number: int) -> Sequence[str]:
 
 
 def name_of_id(id_: str, number: int | str = "[0-9]+") -> str:
-    """What an export of the role with this number calls a memory: its own ones without the number; or of any role."""
+    """The id of a memory in an export of the role with this number, without its prefix; by default, of any role."""
     return re.sub(rf"\A{number}p?-", "", id_)
 
 
