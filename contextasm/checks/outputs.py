@@ -10,7 +10,7 @@ from shlex import quote
 from contextasm.checks.config import as_finding
 from contextasm.checks.finding import Finding, error_finding
 from contextasm.checks.inspection import Inspection
-from contextasm.config.approval import HINT, KIND_WORDS, drift, instructing_files, load_approved
+from contextasm.config.approval import HINT, KIND_WORDS, instructing_files, load_approved
 from contextasm.config.input.options import Options
 from contextasm.config.input.settings import FILE, LOCK_FILE
 from contextasm.config.inputs import build_inputs
@@ -21,7 +21,7 @@ from contextasm.rendering.formats import format_context
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable
 from contextasm.workspace.outputs import FileIdentity, OutputFile, overwritten_inputs
-from contextasm.workspace.recording import answer_digest
+from contextasm.workspace.recording import answer_digest, drift
 
 
 def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:

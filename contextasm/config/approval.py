@@ -20,7 +20,7 @@ from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.places import RULE_FILES, any_owner_pattern
 from contextasm.text.names.templates import fill_template, is_pattern, placeholders
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.recording import ChangedInput, RecordingWorkspace, answer_digest, change_kind
+from contextasm.workspace.recording import ChangedInput, RecordingWorkspace, answer_digest, drift
 
 KIND_WORDS = {
     "changed": "is not as it was when it was reviewed",
@@ -93,12 +93,6 @@ def is_locked(layer: Layer) -> bool:
 def _templates(layer: Layer) -> Iterator[str]:
     """Paths of a layer, but for the files of a request, which change with it."""
     return (path for path in layer.query.paths if path not in {"{open}", "{changed}"})
-
-
-def drift(approved: Mapping[str, str], digests: Mapping[str, str]) -> Sequence[ChangedInput]:
-    """Files that differ from the approved ones, in path order; `digests` has "" for a file that is gone."""
-    changed = [path for path in sorted(digests) if digests[path] != approved.get(path, "")]
-    return [ChangedInput(path, change_kind(approved.get(path, ""), digests[path])) for path in changed]
 
 
 def refuse_settings_drift(approved: Mapping[str, str], config_digests: Mapping[str, str]) -> None:

@@ -42,7 +42,7 @@ from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.atomic import STATE_FOLDER, state_folder, write
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.recording import ChangedInput, Read, changed_inputs
+from contextasm.workspace.recording import ChangedInput, Read, changed_inputs, drift
 
 _MIN_DIGITS = 4
 """Least number of digits of an id that name a record."""
@@ -210,15 +210,9 @@ def changed_config(record: Record, root: Path) -> tuple[ChangedInput, ...]:
     recorded_rules = tuple(path for path in digests if path.startswith("rules/"))
     inside = {path: digest for path, digest in digests.items() if not os.path.isabs(path)}
     changes, _ = changed_inputs({"rules/*.yaml": recorded_rules}, inside, workspace)
-    outside = [_changed_outside(path, digest) for path, digest in digests.items() if os.path.isabs(path)]
-    return (*changes, *filter(None, outside))
-
-
-def _changed_outside(path: str, digest: str) -> ChangedInput | None:
-    data = file_bytes(path)
-    if not isinstance(data, bytes):
-        return ChangedInput(path, "gone")
-    return ChangedInput(path, "changed") if sha256(data).hexdigest() != digest else None
+    outside = {path: file_bytes(path) for path in digests if os.path.isabs(path)}
+    now = {path: sha256(data).hexdigest() if isinstance(data, bytes) else "" for path, data in outside.items()}
+    return (*changes, *drift(digests, now))
 
 
 def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:

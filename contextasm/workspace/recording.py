@@ -119,16 +119,18 @@ def changed_inputs(
     for pattern, old in lists.items():
         new = recording.list(pattern)
         kinds |= dict.fromkeys(set(new) - set(old), "added") | dict.fromkeys(set(old) - set(new), "gone")
-    for path, before in digests.items():
-        after = answer_digest(recording.read(path))
-        if before != after:
-            kinds[path] = change_kind(before, after)
-    return tuple(ChangedInput(path, kinds[path]) for path in sorted(kinds)), recording
+    kinds |= dict(drift(digests, {path: answer_digest(recording.read(path)) for path in digests}))
+    return tuple(ChangedInput(*item) for item in sorted(kinds.items())), recording
 
 
-def change_kind(before: str, after: str) -> str:
-    """The kind of a `ChangedInput` by its digests, which differ; one is empty for no file."""
-    return "changed" if before and after else "added" if after else "gone"
+def drift(before: Mapping[str, str], now: Mapping[str, str]) -> Sequence[ChangedInput]:
+    """The files of `now` whose digests differ from those before, in path order; an empty digest is that of no file."""
+    pairs = {path: (before.get(path, ""), now[path]) for path in sorted(now)}
+    return [
+        ChangedInput(path, "changed" if old and new else "added" if new else "gone")
+        for path, (old, new) in pairs.items()
+        if old != new
+    ]
 
 
 def answer_digest(read: Read) -> str:

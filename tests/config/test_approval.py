@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.approval import drift, is_locked, refuse_document_drift
+from contextasm.config.approval import is_locked, refuse_document_drift
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import ContextasmError, Layer, Limits, Query
-from contextasm.workspace.recording import ChangedInput, RecordingWorkspace
+from contextasm.workspace.recording import ChangedInput, RecordingWorkspace, drift
 from tests.workspaces import Content, Files, request
 
 LOCKED = {

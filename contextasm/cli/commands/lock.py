@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli.options import Receipt, takes_options
 from contextasm.cli.output import show_taken, write_stderr
 from contextasm.cli.owner import recover_first
-from contextasm.config.approval import drift, instructing_files, load_approved
+from contextasm.config.approval import instructing_files, load_approved
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import LOCK_FILE
 from contextasm.config.resolve import process_environment
@@ -19,7 +19,7 @@ from contextasm.text.cleaning.clean import hidden_words
 from contextasm.text.data.lock_file import format_lock, quoted_path
 from contextasm.workspace.editing.files import locked, open_file, save_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.recording import ChangedInput
+from contextasm.workspace.recording import ChangedInput, drift
 
 
 class ApprovedFile(TypedDict):
