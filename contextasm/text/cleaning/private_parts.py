@@ -40,15 +40,14 @@ def withhold(document: Document, parse: Parse | None) -> Document:
         return withhold_file(document)
     text = document.text
     numbers = _cached_private_lines(text) if len(text) <= MOST_CACHED else _private_lines(text.split("\n"))
-    return _without_lines(document, {document.line + number for number in numbers})
+    return _without_lines(document, frozenset(document.line + number for number in numbers))
 
 
 def withhold_as(document: Document, visible: Document) -> Document:
     """The document, decoded in another way, without the private lines that `visible`, the same file, lacks."""
     if visible.withheld == "file":
         return visible
-    gaps = [gap for gap in visible.gaps if gap.reason == KEY]
-    return _without_lines(document, {line for gap in gaps for line in range(gap.first, gap.last + 1)})
+    return _without_lines(document, withheld_lines(visible))
 
 
 def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
@@ -62,7 +61,7 @@ def withheld_lines(document: Document) -> frozenset[int]:
     return frozenset(line for gap in gaps for line in range(gap.first, gap.last + 1))
 
 
-def _without_lines(document: Document, private: set[int]) -> Document:
+def _without_lines(document: Document, private: frozenset[int]) -> Document:
     """The document without these lines of its file."""
     taken = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}
     lines = document.text.split("\n")

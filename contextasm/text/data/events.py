@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
 from contextasm.text.cleaning.clean import MAX_REPORTED, clean_value, hidden_problem
+from contextasm.text.data.rows import is_count, is_share
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import moment
 
@@ -260,7 +261,7 @@ def _feedback_of_event(event: Event) -> Feedback | Problem:
         return _problem(event, f"is of the type {event.type}, not {FEEDBACK_TYPE}")
     if not isinstance(record, str) or not record:
         return _problem(event, "has no `record`")
-    if not _is_count(shown) or not (coherence is None or _is_share(coherence)):
+    if not is_count(shown) or not (coherence is None or is_share(coherence)):
         return _problem(event, "has a `shown` that is not a count, or a `coherence` that is not from 0 to 1")
     useful, wrong, missing = lists
     if useful is None or wrong is None or missing is None:
@@ -272,14 +273,6 @@ def _feedback_of_event(event: Event) -> Feedback | Problem:
 
 def _problem(event: Event, what: str) -> Problem:
     return Problem("bad-feedback", event.path, event.line, f"{what}; the line counts for nothing")
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_share(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _distinct_texts(value: object) -> tuple[str, ...] | None:

@@ -6,7 +6,7 @@ Nothing is refused here: a row or a field that can't be used is a problem with i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from contextasm.model import Data, Problem
 
@@ -51,22 +51,18 @@ class Row(NamedTuple):
     def share(self, key: str, default: float) -> float:
         """A number from 0 to 1; the default if the key is missing."""
         value = self.values.get(key)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            self.report(f"{key} is {value}, not a number from 0 to 1")
-            return default
-        return float(value)
+        if value is None or is_share(value):
+            return default if value is None else float(value)
+        self.report(f"{key} is {value}, not a number from 0 to 1")
+        return default
 
     def count(self, key: str) -> int:
         """A whole number, 0 or more; 0 if the key is missing."""
         value = self.values.get(key)
-        if value is None:
-            return 0
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            self.report(f"{key} is {value}, not a whole number")
-            return 0
-        return value
+        if value is None or is_count(value):
+            return value or 0
+        self.report(f"{key} is {value}, not a whole number")
+        return 0
 
     def pairs(self, key: str) -> Mapping[str, str]:
         """A mapping with every value as text; empty if the key is missing."""
@@ -77,6 +73,16 @@ class Row(NamedTuple):
             self.report(f"{key} holds no `key: value`")
             return {}
         return {str(name): _as_text(item) for name, item in value.items() if item is not None}
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a value of a file is a whole number, 0 or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_share(value: object) -> TypeGuard[float]:
+    """Whether a value of a file is a number from 0 to 1."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _as_text(value: object) -> str:

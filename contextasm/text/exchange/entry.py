@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -243,9 +244,9 @@ def _text(value: object, where: str) -> str:
     return value.strip()
 
 
-def _word(value: object, where: str) -> str:
+def _word(value: object, where: str, parse: Callable[[str, str], str] = parse_value) -> str:
     word = _text(value, where)
-    return parse_value(word, where) if word else ""
+    return parse(word, where) if word else ""
 
 
 def _words(value: object, where: str) -> tuple[str, ...]:
@@ -254,18 +255,8 @@ def _words(value: object, where: str) -> tuple[str, ...]:
     return parse_items((_text(item, where) for item in value), where)
 
 
-def _type(value: object, where: str) -> str:
-    word = _text(value, where)
-    return parse_type(word, where) if word else ""
-
-
 def _status(value: object, where: str) -> str:
     return _word(value, where).casefold()
-
-
-def _day(value: object, where: str) -> str:
-    written = _text(value, where)
-    return required_day(written, where) if written else ""
 
 
 def _flag(value: object, where: str) -> bool:
@@ -278,8 +269,8 @@ _PARSERS: Mapping[str, Callable[[object, str], object]] = {
     **dict.fromkeys(FIELDS, _word),
     **{name: _flag for name, default in DEFAULTS.items() if default is False},
     **dict.fromkeys(LISTS, _words),
-    **dict.fromkeys(DAYS, _day),
-    "type": _type,
+    **dict.fromkeys(DAYS, partial(_word, parse=required_day)),
+    "type": partial(_word, parse=parse_type),
     "importance": parse_importance,
     "status": _status,
     "confidence": parse_confidence,

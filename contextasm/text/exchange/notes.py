@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
 from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, fitting_type, unread_keys
-from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_rule
+from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_rule, part_at
 from contextasm.text.markdown.front_matter import Value, front_matter
-from contextasm.text.markdown.literals import closed_html_end, fence_opening, line_behind_fence
 from contextasm.text.memories.parser import FIELDS, LISTS, YES
 
 FRONT_FIELDS = frozenset(FIELDS) - {"id"}
@@ -90,7 +89,7 @@ def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Itera
     paragraph.
     """
     lines = text.split("\n")
-    at, title = 0, ""
+    at, title, unclosed = 0, "", set[str]()
     unused: TextPart | None = None  # the last heading, while nothing is below it
     while at < len(lines):
         line = lines[at]
@@ -102,7 +101,7 @@ def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Itera
         elif is_rule(line):
             yield at + 1, line.strip(), title, "rule"
         elif line.strip():
-            stop, content = _content(lines, at)
+            stop, content = _content(lines, at, unclosed)
             kind = kind_of(content)
             unused = unused if kind else None
             yield at + 1, content, title, kind
@@ -123,37 +122,19 @@ def _unused_title(number: int, line: str) -> TextPart:
     return number, line.strip(), "", "heading with nothing below it" if heading(line) else ""
 
 
-def _content(lines: Sequence[str], at: int) -> tuple[int, str]:
+def _content(lines: Sequence[str], at: int, unclosed: set[str]) -> tuple[int, str]:
     """The line after the bullet or paragraph at a line, and its text."""
     if not begins_bullet(lines[at]):
-        stop = _paragraph_end(lines, at)
+        stop = at
+        while stop < len(lines) and not _ends_paragraph(lines[stop]):
+            stop = part_at(lines, stop, unclosed).stop
         return stop, "\n".join(lines[at:stop]).strip()
-    stop = _before_rule(lines, at, bullet_end(lines, at))
+    end, stop = bullet_end(lines, at), at + 1
+    while stop < end and not (is_rule(lines[stop]) and lines[stop][0] not in " \t"):
+        stop = part_at(lines, stop, unclosed).stop
+    stop = min(stop, end)
     rest = [own[min(2, len(own) - len(own.lstrip())) :] for own in lines[at + 1 : stop]]
     return stop, "\n".join([lines[at][1:].strip(), *rest]).rstrip()
-
-
-def _before_rule(lines: Sequence[str], at: int, stop: int) -> int:
-    """The first rule at the margin after line `at`, outside fences of code; `stop` if none is before it."""
-    at += 1
-    while at < stop:
-        if fence := fence_opening(lines[at]):
-            at = line_behind_fence(lines, at, fence[1])
-        elif is_rule(lines[at]) and lines[at][0] not in " \t":
-            return at
-        else:
-            at += 1
-    return stop
-
-
-def _paragraph_end(lines: Sequence[str], at: int) -> int:
-    unclosed: set[str] = set()
-    while at < len(lines) and not _ends_paragraph(lines[at]):
-        if fence := fence_opening(lines[at]):
-            at = line_behind_fence(lines, at, fence[1])
-        else:
-            at = closed_html_end(lines, at, unclosed) or at + 1
-    return at
 
 
 def _ends_paragraph(line: str) -> bool:

@@ -115,13 +115,13 @@ def parts(lines: Sequence[str], *, is_cautious: bool = False) -> list[Part]:
     at = 0
     unclosed: set[str] = set()
     while at < len(lines):
-        found.append(_part_at(lines, at, unclosed, is_cautious=is_cautious))
+        found.append(part_at(lines, at, unclosed, is_cautious=is_cautious))
         at = found[-1].stop
     return found
 
 
-def _part_at(lines: Sequence[str], at: int, unclosed: set[str], *, is_cautious: bool) -> Part:
-    """The part that begins at a line. `unclosed` holds ticks and openings that nothing below closes."""
+def part_at(lines: Sequence[str], at: int, unclosed: set[str], *, is_cautious: bool = False) -> Part:
+    """The part that begins at a line; see `parts`. `unclosed` collects ticks and openings that nothing below closes."""
     line = lines[at]
     if (fence := fence_opening(line)) and fence[1] not in unclosed:
         stop = line_behind_fence(lines, at, fence[1])

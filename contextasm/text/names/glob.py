@@ -143,7 +143,9 @@ class _Search:
         self._is_complete = False
         held = self._held()
         if is_pattern(part):
-            self._folders = {path for path, entry in self._matching(held, part) if _leads_to_folder(entry)}
+            self._folders = {
+                path for path, entry in self._matching(held, part) if _is_folder(entry, follow_symlinks=True)
+            }
         else:
             self._folders = {_joined(folder, part) for folder in held}
 
@@ -177,7 +179,7 @@ class _Search:
                     if path not in self._folders:
                         self._folders.add(path)
                         left.append(path)
-                elif _leads_to_folder(entry) and not self._tree.holds(path):
+                elif _is_folder(entry, follow_symlinks=True) and not self._tree.holds(path):
                     self.found.add(path)  # as a named folder that leads out: whoever reads it learns why
 
     def _matching(self, folders: Iterable[str], name_pattern: str) -> Iterator[tuple[str, TreeEntry]]:
@@ -194,17 +196,10 @@ class _Search:
             yield _joined(folder, entry.name), entry
 
 
-def _is_folder(entry: TreeEntry) -> bool:
+def _is_folder(entry: TreeEntry, *, follow_symlinks: bool = False) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:  # it is gone, or its disk fails
-        return False
-
-
-def _leads_to_folder(entry: TreeEntry) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that leads to itself
+        return entry.is_dir(follow_symlinks=follow_symlinks)
+    except OSError:  # it is gone, its disk fails, or it is a link that leads to itself
         return False
 
 
