@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.retrieval.memory_index import stored_pool
@@ -29,7 +29,6 @@ def _every_pool_is_large() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=25)
 @given(
     pages=st.lists(page(), min_size=2, max_size=4),
     odd=st.lists(st.sampled_from(BAD_NAMES), unique=True),
