@@ -259,6 +259,7 @@ limits = {
     "share": _per_cent,
     "ceiling": _per_cent,
     "reserve": st.one_of(st.just(0), st.just(0), _tokens),
+    "grow": st.booleans(),
 }
 """The limits of one layer."""
 

@@ -4,7 +4,7 @@ A layer is the same however it was configured: files and flags are read in `conf
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from contextasm.model.fragment import MIN_MATCH, Reason
 from contextasm.model.sources import SOURCE_TRAITS, SourceTraits
@@ -83,8 +83,11 @@ class Limits(NamedTuple):
     """Tokens that the layer may take; None for no limit."""
     share: float | None = None
     """Per cent of the budget for this layer; None for no limit."""
+    max_chars: int | None = None
+    """UTF-16 code units of its text that the layer may show, more if the profile's `max_chars` leaves them; None for no
+    limit."""
     grow: bool = False
-    """Whether room that other layers leave unused may be taken above the share."""
+    """Whether room that other layers leave may be taken above the share, or above `max_tokens` if there is no share."""
     ceiling: float | None = None
     """Per cent of the budget that this layer and all layers counted before it may reach; None for no limit."""
     reserve: int = 0
@@ -95,6 +98,10 @@ class Limits(NamedTuple):
     """Id of the earlier layer whose room this layer shares; empty for a room of its own."""
     priority: int = 0
     """Rank; layers of a higher rank take their room first. A rule's `set_priority` sets it."""
+
+    def capped(self, tokens: int) -> Self:
+        """The limits with this many tokens as `max_tokens`, above which the layer may not grow."""
+        return self._replace(max_tokens=tokens, grow=self.grow and self.share is not None)
 
 
 class Overflow(NamedTuple):
@@ -176,6 +183,8 @@ class Profile(NamedTuple):
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     min_coherence: float = 0
     """Least coherence of a finished context, 0 to 1; a context below it has a problem. 0 for any."""
+    max_chars: int = 0
+    """UTF-16 code units of text that the layers with a `max_chars` may show together, above these; 0 for no more."""
     strategies: tuple[tuple[str, "Profile"], ...] = ()
     """The profile under each strategy, by the strategy's name."""
     private_paths: tuple[str, ...] = ()

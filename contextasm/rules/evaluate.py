@@ -251,7 +251,7 @@ def _layers(numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[Target, float]
 
 
 def _capped(limits: Limits, tokens: int) -> Limits:
-    return limits._replace(max_tokens=tokens if limits.max_tokens is None else min(limits.max_tokens, tokens))
+    return limits.capped(tokens if limits.max_tokens is None else min(limits.max_tokens, tokens))
 
 
 EFFECTS: Mapping[str, EffectKind] = {

@@ -372,6 +372,10 @@ class Demand(NamedTuple):
     pinned_units: int = 0
     reserve: int = 0
     """Units held for it against the layers before it, or against the ones in `reserve_against`."""
+    most: int | None = None
+    """Units of what its `max_chars` leaves of it; None for no such limit."""
+    grown: int = 0
+    """Units that it may take above its share or `max_tokens`, since no layer claims them; 0 for none."""
 
     def with_candidates(self, candidates: Sequence[Fragment]) -> Self:
         """The same layer with these candidates."""

@@ -26,6 +26,17 @@ from contextasm.model import (
     TokenCounter,
     Verdict,
 )
+from contextasm.selection.limits import (
+    Allowance,
+    allowance_of,
+    fixed_limits,
+    held_units,
+    in_turn,
+    is_stable,
+    loses_no_line,
+    with_unclaimed_room,
+    within_chars,
+)
 from contextasm.selection.overflow import expand, overflow
 from contextasm.selection.sections import (
     LEVELS,
@@ -38,15 +49,6 @@ from contextasm.selection.sections import (
     whole_excerpt,
     without_shown,
 )
-
-
-class Allowance(NamedTuple):
-    """The least of a layer's limits."""
-
-    units: int
-    by: str
-    """`max_tokens`, `share`, `ceiling`, `reserve`, `budget`, or `within` for a part of the room of another layer;
-    `required` for no limit."""
 
 
 class LayerResult(NamedTuple):
@@ -68,106 +70,6 @@ class LayerResult(NamedTuple):
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
-def loses_no_line(layer: Layer) -> bool:
-    """Whether a larger budget must not lose a line of a layer (docs/architecture.md, law 7).
-
-    It holds running text, of documents or logs, that is whole or truncated and never dropped.
-    """
-    is_running = all(source.is_running_text for source in layer.query.traits)
-    return is_running and not layer.limits.required and {*layer.overflow.steps} <= {"truncate"}
-
-
-def is_stable(layer: Layer, profile: Profile) -> bool:
-    """Whether a layer shows documents, and no other source decides how much room it has."""
-    later = profile.layers[profile.layers.index(layer) + 1 :]
-    is_reserved_against = any(
-        other.limits.reserve and not _shows_only_documents(other) and binds(other, layer) for other in later
-    )
-    if not _shows_only_documents(layer) or layer.changed_by_rules:
-        return False
-    return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
-
-
-def _shows_only_documents(layer: Layer) -> bool:
-    return all(source.is_document for source in layer.query.traits)
-
-
-def binds(reserving: Layer, earlier: Layer) -> bool:
-    """Whether the reserve of a layer is held against an earlier one."""
-    against = reserving.limits.reserve_against
-    return not against or earlier.id in against
-
-
-def in_turn(demands: Sequence[Demand], total: int, units_per_token: int) -> list[Demand]:
-    """The demands in the order in which they take their room, each with the room that is held for it.
-
-    A layer within another comes right after that one.
-    """
-    ids = {demand.layer.id for demand in demands}
-    ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
-    followers = {demand.layer.limits.within: demand for demand in ordered if demand.layer.limits.within in ids}
-    owners = [demand for demand in ordered if demand.layer.limits.within not in ids]
-    paired = [each for owner in owners for each in (owner, followers.get(owner.layer.id)) if each]
-    return [demand._replace(reserve=_reserve(demand, total, units_per_token)) for demand in paired]
-
-
-def held_units(earlier: Demand, later: Sequence[Demand], room: int) -> int:
-    """Units of the `room` left to a layer that are held for the layers after it.
-
-    Reserves against only some layers take half of the room at most, but for pins.
-    """
-    firm = sum(demand.pinned_units if demand.layer.limits.reserve_against else demand.reserve for demand in later)
-    named = sum(
-        demand.reserve - demand.pinned_units
-        for demand in later
-        if demand.layer.limits.reserve_against and binds(demand.layer, earlier.layer)
-    )
-    return firm + min(named, max(0, room - firm) // 2)
-
-
-def _reserve(demand: Demand, total: int, units_per_token: int) -> int:
-    """Units held for a layer: no more than it demands, or than its own limits let it take, but for its pins."""
-    limits = demand.layer.limits
-    if limits.required:
-        return 0
-    own_limits = [limit.units for limit in fixed_limits(demand.layer, total, units_per_token)]
-    return max(demand.pinned_units, min(limits.reserve * units_per_token, demand.units, *own_limits))
-
-
-def fixed_limits(layer: Layer, total: int, units_per_token: int, *, growing: bool = False) -> list[Allowance]:
-    """The limits of a layer that do not depend on the use of others.
-
-    `growing` leaves out a share above which the layer may take unused room.
-    """
-    limits = []
-    if layer.limits.max_tokens is not None:
-        limits.append(Allowance(layer.limits.max_tokens * units_per_token, "max_tokens"))
-    if layer.limits.share is not None and not (growing and layer.limits.grow):
-        limits.append(Allowance(int(total * layer.limits.share / 100), "share"))
-    return limits
-
-
-def allowance_of(demand: Demand, total: int, units_per_token: int, charged: int, later: int) -> Allowance:
-    """The least of a layer's limits (docs/architecture.md, Budget).
-
-    `charged` are the units that the layers before it are charged with, `later` those held for the layers after it.
-    Room held for the layer itself is its own even above its ceiling: else a larger budget could leave it less. Pins
-    pass any limit of the layer.
-    """
-    layer = demand.layer
-    if layer.limits.required:
-        return Allowance(demand.units, "required")
-    limits = [
-        Allowance(total - charged - later, "reserve" if later else "budget"),
-        *fixed_limits(layer, total, units_per_token),
-    ]
-    if layer.limits.ceiling is not None:
-        ceiling = int(total * layer.limits.ceiling / 100) - charged
-        limits.append(Allowance(max(ceiling, demand.reserve), "ceiling"))
-    least = min(limits, key=lambda limit: limit.units)
-    return Allowance(max(0, demand.pinned_units, least.units), least.by)
-
-
 def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     """Units that a finished layer is charged with before the later layers get theirs.
 
@@ -175,7 +77,7 @@ def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     later layer would get the unused room now, and lose it at a larger budget (docs/architecture.md, law 7).
     """
     is_whole = result.demand.units <= result.allowance.units
-    is_bound = result.allowance.by == "max_tokens" and not result.demand.layer.limits.within
+    is_bound = result.allowance.by in {"max_tokens", "max_chars"} and not result.demand.layer.limits.within
     if is_whole or is_bound or not any(map(loses_no_line, later)):
         return result.used
     return result.allowance.units
@@ -188,12 +90,11 @@ def growth_allowance(
 
     No layer's ceiling is passed: each counts the layers before it, too.
     """
-    layer, counter = demands[number].layer, demands[number].counter
     used = [results[demand.layer.id].used for demand in demands]
     unused = total - sum(used)
     limits = [
         Allowance(used[number] + unused, "budget"),
-        *fixed_limits(layer, total, counter.units_per_token, growing=True),
+        *fixed_limits(demands[number], total, growing=True),
     ]
     for place, demand in enumerate(demands[number:], number):
         ceiling = demand.layer.limits.ceiling
@@ -254,7 +155,7 @@ def allocate(
     In units: `total` is the size of the document, and `required` the part of it that required layers take.
     """
     fitting, problems = _with_pins_that_fit(demands, total - required)
-    ordered = in_turn(fitting, total, fitting[0].counter.units_per_token) if fitting else []
+    ordered = with_unclaimed_room(in_turn(fitting, total), total, required)
     results = _let_grow(ordered, _fill(ordered, total, required), total)
     if profile.fill:
         results = _expanded(results, int(total * profile.fill / 100), total)
@@ -285,13 +186,12 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
     sharing = _sharing_layers(demand.layer for demand in demands)
     for number, given in enumerate(demands):
         layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
-        units_per_token = given.counter.units_per_token
         if host in rooms:
             demand = without_shown(given, results[host].demand.layer, results[host].selected)
-            allowance = other_part(demand, rooms[host], fixed_limits(layer, total, units_per_token))
+            allowance = other_part(demand, rooms[host], fixed_limits(demand, total))
         else:
             demand, later = given, held_units(given, rest, total - charged)
-            allowance = allowance_of(demand, total, units_per_token, charged, later)
+            allowance = allowance_of(demand, total, charged, later)
             if layer.id in sharing:
                 rooms[layer.id], allowance = allowance, own_part(demand, allowance)
         result = _filled(demand, allowance)
@@ -303,16 +203,15 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
 def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
     """The results after the layers that want more have taken the room that is left, in the same order.
 
-    A layer that must lose no line takes none of it, and neither does one before such a layer: the room left is not
-    always more if the budget is larger. Two layers that share a room have what it holds.
+    A layer that must lose no line takes none of it: the room left is not always more if the budget is larger. Two
+    layers that share a room have what it holds.
     """
     grown = {**results}
     sharing = _sharing_layers(demand.layer for demand in demands)
     for number, demand in enumerate(demands):
         result = grown[demand.layer.id]
-        is_bound = any(loses_no_line(other.layer) for other in demands[number:])
         if (
-            is_bound
+            loses_no_line(demand.layer)
             or demand.layer.limits.required
             or demand.layer.id in sharing
             or demand.units <= result.allowance.units
@@ -334,8 +233,7 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
     capped = any(result.demand.layer.limits.ceiling is not None for result in results.values())
     limits = {}
     for name, result in results.items():
-        layer, counter = result.demand.layer, result.demand.counter
-        fixed = [limit.units for limit in fixed_limits(layer, total, counter.units_per_token, growing=True)]
+        fixed = [limit.units for limit in fixed_limits(result.demand, total, growing=True)]
         limits[name] = min([result.allowance.units if capped or name in sharing else total, *fixed])
     return limits
 
@@ -475,6 +373,7 @@ def select(
         # Of a layer within another, the first are known once it is known what that one shows.
         top = 0 if layer.limits.within in ids else layer.ranking.top
         demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], top)))
+    demands = within_chars(demands, profile.max_chars)
     # The document ends without the blank line after the last section.
     last_line_end = counter.units("\n\n") - counter.units("\n")
     total = (budget - spare) * counter.units_per_token + last_line_end

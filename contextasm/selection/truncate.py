@@ -69,6 +69,18 @@ def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, co
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
+def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:
+    """Units of each block of some fragments with its line ends, in keep order."""
+    lines = [fragment.text.split("\n") for fragment in fragments]
+    pieces = _pieces(fragments, lines)
+    return [counter.units("\n".join([*lines[each.number][each.block.first : each.block.stop], ""])) for each in pieces]
+
+
+def first_blocks(fragments: Sequence[Fragment], count: int) -> tuple[Excerpt, ...]:
+    """The first blocks in keep order, as excerpts of their fragments."""
+    return _excerpts(fragments, [*_pieces(fragments, [fragment.text.split("\n") for fragment in fragments])][:count])
+
+
 def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> Iterator[_Piece]:
     """Every block of every fragment, in keep order.
 

@@ -18,7 +18,7 @@ LOCKED = {
     "logseq": ["instructions"],
     "memory": [],
     "obsidian": ["instructions"],
-    "openclaw": ["soul", "agents", "tools", "heartbeat", "bootstrap"],
+    "openclaw": ["soul", "agents", "bootstrap", "tools", "heartbeat"],
     "pack": ["project"],
     "query": [],
     "recall": ["L1", "L2"],

@@ -4,6 +4,7 @@ The profile `default` has the other modules of this folder to itself.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,7 +23,19 @@ from contextasm.rendering.formats import MARKER
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import lines_of
-from tests.workspaces import Content, Files, budgets, codes, limits, memory_lists, request, texts, workspaces
+from tests.workspaces import (
+    Content,
+    Files,
+    agent,
+    ago,
+    budgets,
+    codes,
+    limits,
+    memory_lists,
+    request,
+    texts,
+    workspaces,
+)
 
 SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if name != "default"}
 VARIANTS = {
@@ -64,6 +77,8 @@ KEYED = """- [decision] Keep 3 copies {key=root/decisions confidence=0.9 dedup=c
 - [fact] A draft {status=draft id=k6}
 """
 
+ROOT_FILES = ("SOUL.md", "AGENTS.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md", "TOOLS.md")
+
 
 @st.composite
 def systems(draw: st.DrawFn) -> dict[str, Content]:
@@ -81,8 +96,10 @@ def systems(draw: st.DrawFn) -> dict[str, Content]:
         "sessions/s2.jsonl": EVENTS[3] + "\n",
         "threads/t.md": "---\nstatus: active\n---\n" + draw(texts),
     }
-    for name in ("PROJECT.md", "knowledge/a.md", "knowledge/b/c.md", "SOUL.md", "AGENTS.md", "MEMORY.md", "docs/d.md"):
+    for name in ("PROJECT.md", "knowledge/a.md", "knowledge/b/c.md", "docs/d.md", *ROOT_FILES):
         own[name] = draw(texts)
+    for folder, form in (("memory", "%Y-%m-%d"), ("", "%Y-%m-%d"), ("journals", "%Y_%m_%d")):
+        own |= {str(Path(folder, f"{ago(days).strftime(form)}.md")): draw(texts) for days in (0, 2)}
     for name in draw(st.lists(st.sampled_from(sorted(own)), unique=True)):
         files[name] = own[name]
     return files
@@ -175,8 +192,8 @@ def _decides_once(context: Context, files: Mapping[str, Content], profile: Profi
 def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
     if not layer.limits.required:
         assert used <= context.request.budget
-        assert layer.limits.max_tokens is None or used <= layer.limits.max_tokens
-        share = None if layer.limits.grow else layer.limits.share
+        max_tokens, share = _walls(layer)
+        assert max_tokens is None or used <= max_tokens
         assert share is None or used <= context.request.budget * share / 100 + 1
     lacking = any(each.outcome in INCOMPLETE for each in context.decisions if each.layer == layer.id)
     cut = [each for each in context.sections if each.layer == layer.id and each.truncated]
@@ -185,18 +202,28 @@ def _keeps_to_its_limits(context: Context, layer: Layer, used: int) -> None:
     assert all(each.text.rpartition("\n")[2].startswith(MARKER) for each in cut)
 
 
+def _walls(layer: Layer) -> tuple[int | None, float | None]:
+    """The limits that the layer may not pass whatever others leave."""
+    limits = layer.limits
+    return (
+        None if limits.grow and limits.share is None else limits.max_tokens,
+        None if limits.grow else limits.share,
+    )
+
+
 def _leaves_out_nothing_that_fits(context: Context, profile: Profile) -> None:
-    """In the room that a layer's own limits leave of what nobody uses, unless a text layer behind it holds it back."""
+    """In the room that a layer's own limits leave of what nobody uses, but for running text."""
     budget, used = context.request.budget, [allowance.used for allowance in context.allowances]
     for number, layer in enumerate(profile.layers):
         shares_room = layer.limits.within or any(other.limits.within == layer.id for other in profile.layers)
-        if layer.limits.required or shares_room or any(map(is_text, profile.layers[number:])):
+        if layer.limits.required or shares_room or is_text(layer):
             continue
+        max_tokens, share = _walls(layer)
         rooms = [budget - context.tokens]
-        if layer.limits.max_tokens is not None:
-            rooms.append(layer.limits.max_tokens - used[number])
-        if layer.limits.share is not None and not layer.limits.grow:
-            rooms.append(int(budget * layer.limits.share / 100) - used[number])
+        if max_tokens is not None:
+            rooms.append(max_tokens - used[number])
+        if share is not None:
+            rooms.append(int(budget * share / 100) - used[number])
         for last, other in enumerate(profile.layers[number:], number):
             if other.limits.ceiling is not None and (last == number or used[last]):
                 rooms.append(int(budget * other.limits.ceiling / 100) - sum(used[: last + 1]))
@@ -234,12 +261,53 @@ def test_larger_budget_never_loses_a_line_of_text_in_any_profile(
     files: dict[str, Content], name: str, budget: int, more: int, topic: str
 ) -> None:
     small, large = (build(files, VARIANTS[name], size, topic) for size in (budget, budget + more))
-    for layer in VARIANTS[name].layers:
-        if not is_text(layer) and not layer.limits.required:
-            break
-        for before, after in zip(small.decisions, large.decisions, strict=True):
-            if before.layer == layer.id:
-                assert lines_of(before.kept) <= lines_of(after.kept)
+    _loses_no_line(VARIANTS[name], small, large)
+
+
+def _loses_no_line(profile: Profile, small: Context, large: Context) -> None:
+    running = {layer.id for layer in profile.layers if is_text(layer)}
+    for before, after in zip(small.decisions, large.decisions, strict=True):
+        if before.layer in running:
+            assert lines_of(before.kept) <= lines_of(after.kept), (before, after)
+
+
+def _long_files(seed: int) -> dict[str, Content]:
+    """Files of different lengths for the layers of running text of every profile, and for some others."""
+    random = Random(seed)
+
+    def text() -> str:
+        rows = (f"{number}. {'word ' * random.randrange(30)}harbour" for number in range(random.randrange(2, 60)))
+        return random.choice(("\n", "\n\n")).join(rows) + "\n"
+
+    day = "memory/2025-03-14.md", "2025-03-13.md", "journals/2025_03_13.md", "agents/luna/daily/2025-03-13.md"
+    knowledge = "agents/luna/KNOWLEDGE.md", "teams/writers/RULES.md", "knowledge/a.md", "pages/b.md", "notes/c.md"
+    memories = "".join(f"- [fact] Harbour {n} {'has acts ' * random.randrange(40)}\n" for n in range(9))
+    return (
+        agent()
+        | {name: text() for name in (*day, *knowledge, *ROOT_FILES, "memory/2025-03-12.md", "2025-03-12.md")}
+        | dict.fromkeys(("agents/luna/memories/m.md", "teams/writers/memories/m.md"), memories)
+    )
+
+
+@pytest.mark.parametrize("topic", ["", "the harbour and three acts"])
+@pytest.mark.parametrize("name", sorted(name for name in SHIPPED if any(map(is_text, SHIPPED[name].layers))))
+def test_larger_budget_never_loses_a_line_of_long_files_in_any_profile(name: str, topic: str) -> None:
+    # Limits in characters bind, too: these files are shorter than what a host shows.
+    profile = SHIPPED[name]
+    limited = profile._replace(
+        max_chars=profile.max_chars // 20,
+        layers=tuple(
+            with_layer_values(layer, {"max_chars": None if most is None else most // 20})
+            for layer in profile.layers
+            for most in [layer.limits.max_chars]
+        ),
+    )
+    for seed in range(3):
+        files, random = _long_files(seed), Random(seed)
+        budgets = sorted(random.sample(range(20, 9_000), 40))
+        contexts = [build(files, limited, budget, topic) for budget in budgets]
+        for small, large in pairwise(contexts):
+            _loses_no_line(limited, small, large)
 
 
 def test_every_shipped_profile_is_drawn() -> None:

@@ -3,17 +3,18 @@
 import json
 from base64 import b64encode
 from random import Random
+from typing import Any
 
 import pytest
 
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import with_layer_changes, with_layer_values
-from contextasm.model import Build, Context, ContextasmError
+from contextasm.model import Build, Context, ContextasmError, Profile
 from contextasm.pipeline import assemble
 from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.test_profiles import SHIPPED, build
-from tests.workspaces import Content, Files, agent, limited, o200k, request
+from tests.workspaces import Content, Files, agent, limited, o200k, request, team
 from tests.workspaces import build as build_default
 
 LINES = " ".join(f"Line {number} of the output." for number in range(140))
@@ -27,19 +28,26 @@ def events(*contents: str, kind: str = "tool_result") -> dict[str, Content]:
     return {"sessions/s.jsonl": "\n".join(rows) + "\n"}
 
 
+def capped(tokens: int) -> Profile:
+    """The profile librarian with results that take so many tokens and no more."""
+    profile = SHIPPED["librarian"]
+    *others, results = profile.layers
+    return profile._replace(layers=(*others, results._replace(limits=results.limits.capped(tokens))))
+
+
 def used(context: Context) -> dict[str, int]:
     return {usage.layer: usage.used for usage in context.allowances}
 
 
 def test_long_tool_result_fills_its_room() -> None:
-    context = build_default(agent() | events(LINES), SHIPPED["librarian"], budget=8000)
+    context = build_default(agent() | events(LINES), capped(600), budget=8000)
     assert 590 <= used(context)["results"] <= 600
     assert context.decisions[-1].outcome == "truncated"
 
 
 def test_shorter_forms_come_before_the_cut_and_the_cut_takes_the_rest() -> None:
     results = (f"Result {number}. {LINES}" for number in range(3))
-    context = build_default(agent() | events(*results), SHIPPED["librarian"], budget=8000)
+    context = build_default(agent() | events(*results), capped(600), budget=8000)
     shown = [decision.outcome for decision in context.decisions if decision.layer == "results"]
     assert sorted(shown) == ["shortened", "shortened", "truncated"]
     assert 590 <= used(context)["results"] <= 600
@@ -59,12 +67,17 @@ def test_row_93_pages_alone_fill_the_budget_with_detail() -> None:
     assert 0.9 * 1500 <= context.tokens <= 1500
 
 
-def test_share_without_grow_stays_a_cap() -> None:
-    """The shares of the task stack are caps whatever others leave (digest row 65)."""
-    goal = "Reach the harbour before the fog does. " * 8
-    files: dict[str, Content] = {"tasks.yaml": f"tasks:\n  - {{id: t1, goal: '{goal}', status: active}}\n"}
-    files["tasks.yaml"] = f"{files['tasks.yaml']!s}  - {{id: t2, goal: Next, parent: t1, status: active}}\n"
-    assert used(build(files, SHIPPED["query"], 1000, ""))["root"] <= 50
+@pytest.mark.parametrize("limits", [{"share": 50.0, "max_tokens": None}, {"max_tokens": 500}], ids=["share", "tokens"])
+@pytest.mark.parametrize("grow", [False, True])
+def test_limit_is_a_wall_without_grow_and_a_part_under_pressure_with_it(limits: dict[str, Any], grow: bool) -> None:
+    text = "\n\n".join(f"Paragraph {n} of the knowledge." for n in range(90))
+    files = agent(KNOWLEDGE=text) | team(GOALS=text)
+    alone, pressed = (
+        used(build_default(files, limited(L2=second, L7={**limits, "grow": grow}), budget=1000))["L7"]
+        for second in ({"max_tokens": 0}, {})
+    )
+    assert alone > 500 if grow else 480 < alone <= 500
+    assert pressed <= 500
 
 
 def test_layer_that_is_cut_leaves_the_rest_of_its_room_to_later_ones() -> None:
@@ -95,9 +108,9 @@ def test_unused_room_goes_to_an_earlier_layer_that_wants_it() -> None:
     assert context.tokens > 360
 
 
-def test_grow_without_a_share_is_refused() -> None:
-    table = load_mapping("layers:\n  - {id: L4, grow: true}\n", "p.yaml")
-    with pytest.raises(ContextasmError, match="L4 has no share to grow above"):
+def test_grow_without_a_limit_is_refused() -> None:
+    table = load_mapping("layers:\n  - {id: L4, max_tokens: null, grow: true}\n", "p.yaml")
+    with pytest.raises(ContextasmError, match="L4 has no share and no max_tokens to grow above"):
         with_layer_changes(limited(), table["layers"], "p.yaml", new=False)
 
 
@@ -150,7 +163,7 @@ def test_line_without_blanks_fills_its_room_with_an_exact_tokenizer(line: str) -
 
 def test_summary_is_not_replaced_by_a_cut() -> None:
     files = Files(agent() | events(LINES))
-    librarian = Build(files, SHIPPED["librarian"], request(budget=8000), ESTIMATE, summarizer=lambda _text: "In short.")
+    librarian = Build(files, capped(600), request(budget=8000), ESTIMATE, summarizer=lambda _text: "In short.")
     assert "In short." in assemble(librarian).text
 
 

@@ -39,7 +39,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "headings": ("display", "headings", values.one_of(("nest", "keep"))),
     "comments": ("display", "comments", values.one_of(("keep", "strip"))),
     "order": ("ranking", "order", values.one_of(("given", *ORDERS))),
-    "keep": ("overflow", "keep", values.one_of(("start", "end"))),
+    "keep": ("overflow", "keep", values.one_of(("start", "end", "ends"))),
     "group_order": ("display", "group_order", values.parse_texts),
     "tier": ("memories", "tier", values.parse_word),
     "tiers": ("memories", "tier_of_key", values.parse_words),
@@ -60,6 +60,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "required": ("limits", "required", values.parse_flag),
     "max_tokens": ("limits", "max_tokens", values.parse_limit),
     "share": ("limits", "share", values.parse_percent),
+    "max_chars": ("limits", "max_chars", values.parse_limit),
     "grow": ("limits", "grow", values.parse_flag),
     "ceiling": ("limits", "ceiling", values.parse_percent),
     "reserve": ("limits", "reserve", values.parse_tokens),
@@ -212,8 +213,9 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     _check_placeholders(layer, table)
     for name, _ in layer.memories.field_limits:
         values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")
-    if layer.limits.grow and layer.limits.share is None:
-        raise ContextasmError(table.where("grow"), f"{layer.id} has no share to grow above", "add `share:`")
+    if layer.limits.grow and layer.limits.share is None and layer.limits.max_tokens is None:
+        what = f"{layer.id} has no share and no max_tokens to grow above"
+        raise ContextasmError(table.where("grow"), what, "add `share:` or `max_tokens:`")
     if table.get("fallback_top") and len(layer.query.sources) == 1:
         what = f"{layer.id} has one source, so it never falls back"
         raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")

@@ -108,6 +108,7 @@ KEYS: Mapping[str, ParseValue] = {
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
+    "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
     "merge": values.some_of(METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,

@@ -148,7 +148,7 @@ def limit_layers(profile: Profile, options: Options) -> Profile:
         if layer.limits.required:
             raise ContextasmError("--layer", f"{key} is required and never cut", "limit another layer")
         max_tokens = values.parse_tokens(number, f"--layer {key}")
-        by_id[key] = layer._replace(limits=layer.limits._replace(max_tokens=max_tokens))
+        by_id[key] = layer._replace(limits=layer.limits.capped(max_tokens))
     return profile._replace(layers=tuple(by_id.values()))
 
 

@@ -226,8 +226,9 @@ def has_structural_lead(line: str) -> bool:
 def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
     """The sections of a text as lists of blocks, those worth most first.
 
-    `start`: each block by itself, in their order. `end`: the last section first, and each section from its heading on,
-    so that a part of it can be read; text above the first section is a run of entries, the last one first. A section
+    `start`: each block by itself, in their order. `ends`: blocks of the beginning and of the end in turns, three
+    quarters of what is kept from the beginning. `end`: the last section first, and each section from its heading on, so
+    that a part of it can be read; text above the first section is a run of entries, the last one first. A section
     begins at a heading of the highest level in use, a single title at the very top left aside.
     """
     in_order = blocks(lines)
@@ -235,6 +236,9 @@ def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]
         yield from ((block,) for block in in_order)
         return
     text_blocks = list(in_order)
+    if keep == "ends":
+        yield from ((block,) for block in _from_both_ends(text_blocks, lines))
+        return
     levels = [block.levels for block in text_blocks]
     if _has_title(levels):
         levels[0] = levels[0][1:]
@@ -245,6 +249,23 @@ def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]
         yield text_blocks[start:stop]
         stop = start
     yield from ((block,) for block in reversed(text_blocks[:stop]))
+
+
+_HEAD_TO_TAIL = 3
+"""Length of the beginning for each part of the end, where both are kept."""
+
+
+def _from_both_ends(text_blocks: Sequence[TextBlock], lines: Sequence[str]) -> Iterator[TextBlock]:
+    first, stop = 0, len(text_blocks)
+    head = tail = 0
+    while first < stop:
+        block = text_blocks[first] if head <= _HEAD_TO_TAIL * tail else text_blocks[stop - 1]
+        size = sum(len(line) + 1 for line in lines[block.first : block.stop])
+        if block is text_blocks[first]:
+            first, head = first + 1, head + size
+        else:
+            stop, tail = stop - 1, tail + size
+        yield block
 
 
 def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:

@@ -243,10 +243,12 @@ def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) ->
     assert (result.code, "IDENTITY" in result.out) == (0, False)
 
 
-def test_of_two_names_of_the_memory_one_is_read(tmp_path: Path) -> None:
-    make(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "Large.\n", "memory.md": "Small.\n"})
+@pytest.mark.parametrize("others", [{"MEMORY.md": "Large.\n"}, {}], ids=["two names", "one name"])
+def test_a_memory_in_small_letters_is_not_read_since_the_host_never_loads_it(
+    tmp_path: Path, others: dict[str, str]
+) -> None:
+    make(tmp_path, {"SOUL.md": "Calm.\n", "memory.md": "Small.\n"} | others)
     assert "Small." not in inside("build", "-q", cwd=tmp_path, env=DAY).out
-    assert "MEMORY.md exists, and is read instead" in inside("explain", cwd=tmp_path, env=DAY).out
 
 
 def test_init_makes_agents_in_this_folder_and_not_in_one_of_another_tool(tmp_path: Path) -> None:

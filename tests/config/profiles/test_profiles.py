@@ -1,6 +1,7 @@
 """Profiles are files: those shipped, those of the user's, and what each setting comes from."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -104,12 +105,21 @@ def test_shares_above_the_whole_are_named_with_what_to_take_off(tmp_path: Path) 
     assert "lower some of them by" in raised.value.hint
 
 
-def test_openclaw_soul_is_whole_and_memory_keeps_its_end(tmp_path: Path) -> None:
+def test_openclaw_memory_that_is_cut_keeps_both_ends(tmp_path: Path) -> None:
+    text = openclaw(tmp_path, "-b", "8000")
+    assert "What happened in 1000." in text
+    assert "What happened in 1500." not in text
+    assert "What happened in 2024." in text
+    assert "... [truncated] MEMORY.md:" in text
+    years = [int(year) for year in re.findall(r"What happened in (\d+)", text)]
+    assert 2.5 < sum(year < 1500 for year in years) / sum(year > 1500 for year in years) < 3.5
+
+
+def test_openclaw_shows_every_root_file_whole_if_they_are_within_what_the_host_shows_together(tmp_path: Path) -> None:
     text = openclaw(tmp_path)
     assert OPENCLAW["SOUL.md"].rstrip("\n") in text
-    assert "What happened in 2024." in text
-    assert "What happened in 1000." not in text
-    assert "... [truncated] MEMORY.md:" in text
+    assert all(f"What happened in {year}." in text for year in range(1000, 2025))
+    assert "truncated" not in text
     headings = [line for line in text.split("\n") if line in {"## Soul", "## Agents", "## Recent Notes", "## Memory"}]
     assert headings == ["## Soul", "## Agents", "## Recent Notes", "## Memory"]
 
