@@ -165,16 +165,25 @@ def _private_words(context: Context) -> str:
 
 
 def _left_out_words(context: Context) -> str:
-    """The numbers of fragments that are not shown whole, by outcome; shortened ones count as truncated."""
+    """The numbers of fragments that are not shown whole, by outcome; shortened ones count as truncated.
+
+    With the files of what the budget leaves out: the first three of each outcome.
+    """
     counts = dict.fromkeys(("merged", "shortened", "truncated", "dropped", "excluded"), 0)
+    files: dict[str, dict[str, None]] = {"truncated": {}, "dropped": {}}
     for decision in context.decisions:
         if decision.outcome in counts:
             counts[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
+        if decision.outcome in {"shortened", *files} and decision.path:
+            files["dropped" if decision.outcome == "dropped" else "truncated"][decision.path] = None
     shortened = counts.pop("shortened")
     counts["truncated"] += shortened
     words = {outcome: f"{count:,} {outcome}" for outcome, count in counts.items() if count}
     if shortened:
-        words["truncated"] += f" ({shortened:,} of them shortened)"
+        words["truncated"] += f", {shortened:,} of them shortened"
+    for outcome, paths in files.items():
+        if paths:
+            words[outcome] += f" ({', '.join([*paths][:3])}{', ...' * (len(paths) > 3)})"
     return ", ".join(words.values())
 
 

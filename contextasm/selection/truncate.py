@@ -70,10 +70,14 @@ def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, co
 
 
 def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:
-    """Units of each block of some fragments with its line ends, in keep order."""
+    """Units of each block of some fragments with its line ends, in keep order; marks of headings do not count.
+
+    A heading may have more of these than in its file.
+    """
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces = _pieces(fragments, lines)
-    return [counter.units("\n".join([*lines[each.number][each.block.first : each.block.stop], ""])) for each in pieces]
+    rows = ([*lines[each.number][each.block.first : each.block.stop], ""] for each in pieces)
+    return [counter.units("\n".join(row.lstrip("#") for row in own)) for own in rows]
 
 
 def first_blocks(fragments: Sequence[Fragment], count: int) -> tuple[Excerpt, ...]:

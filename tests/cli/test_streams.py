@@ -63,7 +63,7 @@ def test_receipt_counts_shortened_as_truncated(tmp_path: Path) -> None:
     layers = "layers: [{id: L5, max_tokens: 30, overflow: detail}]\n"
     memory = "- [fact] First sentence. " + "More of it that is long. " * 8 + "\n"
     fill(tmp_path, {"ctxasm.yaml": layers, "agents/a/memories/m.md": memory})
-    assert "; 1 truncated (1 of them shortened)\n" in inside("build", cwd=tmp_path).err
+    assert "; 1 truncated, 1 of them shortened (agents/a/memories/m.md)\n" in inside("build", cwd=tmp_path).err
 
 
 def test_verbose_build_tells_the_etag(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import contextasm
+from contextasm.config.hosts.loader import load_host
 from contextasm.config.profiles.loader import load_profile, shipped
 from tests.command import CASES, held_against, inside
 
@@ -35,6 +36,16 @@ def test_profile_gives_the_document_that_was_read_and_found_right(case: str) -> 
     result = inside("build", "-q", "-w", PROFILES / folder / "workspace", *words)
     assert (result.code, result.err) == (0, "")
     held_against(PROFILES / folder / f"{case}.md", result.out)
+
+
+def test_openclaw_shows_as_much_of_each_file_as_its_host() -> None:
+    host, profile = load_host("openclaw", "tests"), load_profile("openclaw", "tests", Path())
+    limits = {name: rule.each.chars for rule in host.loads for name in rule.files}
+    own = {path: layer.limits.max_chars for layer in profile.layers for path in layer.query.paths}
+    assert profile.max_chars == host.total
+    for name in ("AGENTS.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"):
+        assert own[name] == limits[name]
+    assert own["SOUL.md"] == own["IDENTITY.md"] == limits["SOUL.md"] + limits["IDENTITY.md"]
 
 
 def test_no_code_knows_a_profile_or_a_layer_by_name() -> None:
