@@ -58,7 +58,8 @@ def check_near_budget(inspection: Inspection) -> Iterator[Finding]:
     cases = []
     for case, usage, decisions in _layers_of_builds(inspection):
         limit = _layer_limit(case.layer, case.context.request.budget)
-        if limit and NEAR_LIMIT * limit <= usage.wanted <= limit and usage.used == usage.wanted:
+        is_near = limit and NEAR_LIMIT * limit <= usage.wanted <= limit and usage.used == usage.wanted
+        if limit and is_near and not case.layer.limits.grow:
             cases.append(case._replace(path=_longest(decisions).path, limit=limit))
     for case, builds in _worst_cases(cases):
         hint = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)} before it is cut"
@@ -75,7 +76,7 @@ def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
         _Case(context, Layer(""), context.tokens, context.request.budget, path)
         for context in inspection.contexts
         if NEAR_LIMIT * context.request.budget <= context.tokens <= context.request.budget
-        and not any(_is_cut_by_budget(decision) for decision in context.decisions)
+        and not any(_is_cut_by(decision, "budget") for decision in context.decisions)
     ]
     for case, builds in _worst_cases(cases):
         usage = f"it takes {case.wanted:,} of {_token_count(case.limit)} ({builds})"
@@ -105,8 +106,8 @@ def _is_cut(decision: Decision) -> bool:
     return decision.reason.code in {"over-allowance", "no-room", "starved"}
 
 
-def _is_cut_by_budget(decision: Decision) -> bool:
-    return _is_cut(decision) and dict(decision.reason.facts).get("limit") == "budget"
+def _is_cut_by(decision: Decision, limit: str) -> bool:
+    return _is_cut(decision) and dict(decision.reason.facts).get("limit") == limit
 
 
 def check_starved(inspection: Inspection) -> Iterator[Finding]:
@@ -173,6 +174,8 @@ def _room_hint(case: _Case) -> str:
         increase = f"set its `max_tokens` to {_sufficient_limit(case.wanted)} or more in `layers` of {FILE}"
     elif limits.share is not None and case.limit == _layer_limit(case.layer, case.context.request.budget):
         increase = f"set its `share` higher in `layers` of {FILE}"
+    elif any(each.layer == case.layer.id and _is_cut_by(each, "max_chars") for each in case.context.decisions):
+        increase = f"set its `max_chars` higher in `layers` of {FILE}"
     else:
         increase = "raise `budget`"
     excess = case.wanted - case.limit

@@ -26,8 +26,9 @@ def with_long_texts(case: str) -> str:
 def test_each_line_that_a_host_shows_is_in_the_document(tmp_path: Path, layout: Path) -> None:
     hosts, _, files = layout.read_text(encoding="utf-8").partition("\n")
     folder = fill(tmp_path, files_of(with_long_texts(files)), base={})
-    for host in hosts.removeprefix("=== hosts ").split():
-        result = python(TOOL, host, folder, env=DAY)
+    names, _, words = hosts.removeprefix("=== hosts ").partition(" -- ")
+    for host in names.split():
+        result = python(TOOL, host, folder, "--", *words.split(), env=DAY)
         assert result.code == 0, result.out + result.err
         assert int(re.findall(r"shows (\d+) lines, 0 are missing", result.out)[0]) > 0
 

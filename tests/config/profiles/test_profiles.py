@@ -115,6 +115,14 @@ def test_openclaw_memory_that_is_cut_keeps_both_ends(tmp_path: Path) -> None:
     assert 2.5 < sum(year < 1500 for year in years) / sum(year > 1500 for year in years) < 3.5
 
 
+def test_check_names_the_limit_in_characters_that_cuts_a_file(tmp_path: Path) -> None:
+    files = {**OPENCLAW, "MEMORY.md": OPENCLAW["MEMORY.md"] * 2}
+    folder = fill(tmp_path, {**files, "ctxasm.yaml": "profile: openclaw\n"}, base={})
+    found = inside("check", *DAY, "-w", folder).out
+    assert "layer memory (Memory) is cut here" in found
+    assert "set its `max_chars` higher in `layers` of ctxasm.yaml" in found
+
+
 def test_openclaw_shows_every_root_file_whole_if_they_are_within_what_the_host_shows_together(tmp_path: Path) -> None:
     text = openclaw(tmp_path)
     assert OPENCLAW["SOUL.md"].rstrip("\n") in text
