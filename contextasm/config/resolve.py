@@ -21,10 +21,16 @@ from contextasm.config.build import (
 )
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
-from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
+from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, with_detected_profile
+from contextasm.config.profiles.overrides import (
+    ProfileReader,
+    layer_settings,
+    limit_layers,
+    unread_words,
+    with_detected_profile,
+)
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -87,7 +93,9 @@ def prepare_build(
     profile = restrict_profile(limit_layers(whole, options))
     settings |= layer_settings(profile, settings_file, options)
     # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
-    _settle(settings, profile, whole, recording, process)
+    _settle(settings, profile, whole, recording, workspace, process)
+    if not detected and settings["profile"].origin.startswith(("default", FILE)):
+        detected = unread_words(workspace, whole, (target.full for target in targets))
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, workspace, recording, process.environment)
     rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
@@ -121,14 +129,19 @@ def _typed_settings(
 
 
 def _settle(
-    settings: dict[str, Setting], profile: Profile, whole: Profile, workspace: Workspace, process: ProcessEnvironment
+    settings: dict[str, Setting],
+    profile: Profile,
+    whole: Profile,
+    workspace: Workspace,
+    folder: Folder,
+    process: ProcessEnvironment,
 ) -> None:
     """Put the budget, the agent and the day into the settings that are meant if none is named.
 
     `whole` is the profile before options leave out or limit layers. Raises `ContextasmError`.
     """
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
-    settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole)
+    settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole, folder)
     check_team(settings["team"], profile, workspace, whole)
     settings["date"] = resolve_date(settings, process)
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,23 +79,13 @@ def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, te
         watch.shows(text)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("openclaw", "`ctxasm build --topic WORDS` shows the lines of its logs that match"),
-        ("repo", "name a profile of memories with -p"),
-    ],
-)
-def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
-    make(tmp_path, LAYOUTS[name].files)
-    if name == "openclaw":
-        make(tmp_path, {"memory/2024-05-05.md": "- The ferry sank.\n"})
+def test_a_search_without_memories_says_what_to_do(tmp_path: Path) -> None:
+    make(tmp_path, {"PROJECT.md": "A harbour.\n", "ctxasm.yaml": "profile: own.yaml\n"})
+    make(tmp_path, {"own.yaml": "layers: [{id: A, heading: A, source: document, path: PROJECT.md}]\n"})
     for words in ((), ("--all",)):
         result = inside("search", "ferry", *words, cwd=tmp_path, env=DAY)
         assert (result.code, result.out) == (2, "")
-        assert f"profile {name}: searches no memories: {hint}" in result.err
-    if name == "openclaw":
-        assert "The ferry sank." in inside("build", "--topic", "ferry", cwd=tmp_path, env=DAY).out
+        assert "profile own: searches no memories: name a profile of memories with -p" in result.err
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -229,12 +220,98 @@ def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
     assert "Mine." in inside("build", cwd=tmp_path / "other", env=home).out
 
 
-@pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, {"agents/a/IDENTITY.md": "A\n"}])
+AGENT = {"agents/a/IDENTITY.md": "A\n", "agents/a/INSTRUCTIONS.md": "Work.\n"}
+
+
+@pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, AGENT])
 def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str, str]) -> None:
     make(tmp_path, {"SOUL.md": "Calm.\n", **mark})
     result = inside("build", cwd=tmp_path, env=DAY)
     assert "found" not in result.err
     assert "profile openclaw" not in result.err
+
+
+@pytest.mark.parametrize(
+    "names", [*product((False, True), repeat=5)], ids=lambda names: "".join("NY"[n] for n in names)
+)
+def test_what_a_folder_is(tmp_path: Path, names: tuple[bool, ...]) -> None:
+    settings, identity, instructions, soul, rules = names
+    files = dict(zip(("ctxasm.yaml", *AGENT, "SOUL.md", "AGENTS.md"), names, strict=True))
+    make(
+        tmp_path,
+        {path: "" if path == "ctxasm.yaml" else f"Of {path}.\n" for path, is_there in files.items() if is_there},
+    )
+    result = inside("build", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
+    is_native = settings or (identity and instructions) or ((identity or instructions) and not (soul or rules))
+    if is_native and identity:
+        assert "Of agents/a/IDENTITY.md." in result.out
+    elif is_native:
+        assert (result.code, "agent: none named" in result.err) == (2, True)
+    elif soul or rules:
+        assert f"profile {'openclaw' if soul else 'repo'}, for " in result.err
+        assert "Of agents/a" not in result.out
+    else:
+        assert "no workspace here or above" in result.err
+
+
+@pytest.mark.parametrize(
+    "files", [{"agents/prompts/fix.md": "Fix.\n"}, {"agents/__init__.py": ""}, {"agents/x/AGENT.md": "X\n"}]
+)
+def test_a_folder_agents_of_another_program_is_no_sign(tmp_path: Path, files: dict[str, str]) -> None:
+    make(tmp_path, {"AGENTS.md": "Be kind.\n", **files})
+    result = inside("build", cwd=tmp_path, env=DAY)
+    assert (result.code, "Be kind." in result.out) == (0, True)
+    assert inside("check", cwd=tmp_path, env=DAY).code == 0
+    event = '{"hook_event_name": "SessionStart"}'
+    assert "systemMessage" not in inside("hook", cwd=tmp_path, env=DAY, stdin=event).out
+
+
+def test_no_workspace_names_the_signs_that_were_looked_for(tmp_path: Path) -> None:
+    make(tmp_path, {"agents/prompts/fix.md": "Fix.\n"})
+    refused = inside("build", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
+    assert refused.code == 2
+    for sign in ("ctxasm.yaml", "agents/NAME/IDENTITY.md", "SOUL.md", ".obsidian", "AGENTS.md", "CLAUDE.md"):
+        assert sign in refused.err
+
+
+def test_an_agent_below_an_openclaw_workspace_is_a_workspace_of_its_own(tmp_path: Path) -> None:
+    files = {"SOUL.md": "Brave.\n", "MEMORY.md": "- Ops\n", "memory/2025-03-12.md": "Deployed.\n"}
+    make(tmp_path, {**OPENCLAW, **{f"agents/ops/{path}": text for path, text in files.items()}})
+    named = inside("build", "-a", "ops", cwd=tmp_path, env=DAY)
+    assert named.code == 0
+    assert [text in named.out for text in ("Brave.", "- Ops", "Deployed.", "Calm.")] == [True, True, True, False]
+    assert named.out == inside("build", cwd=tmp_path / "agents/ops", env=DAY).out
+    assert named.out == inside("build", "-w", tmp_path / "agents/ops", env=DAY).out
+    make(tmp_path, {"ctxasm.yaml": "profile: openclaw\nagent: ops\n"})
+    assert named.out == inside("build", cwd=tmp_path, env=DAY).out
+    assert "did you mean ops?" in inside("build", "-a", "opps", cwd=tmp_path, env=DAY).err
+
+
+def test_lock_has_the_files_of_every_agent_below_an_openclaw_workspace(tmp_path: Path) -> None:
+    make(tmp_path, {**OPENCLAW, "agents/ops/SOUL.md": "Brave.\n"})
+    assert inside("lock", cwd=tmp_path, env=DAY).code == 0
+    assert inside("build", "-a", "ops", "--locked", cwd=tmp_path, env=DAY).code == 0
+    make(tmp_path, {"agents/ops/SOUL.md": "Bold.\n"})
+    assert inside("build", "-a", "ops", "--locked", cwd=tmp_path, env=DAY).code == 1
+
+
+def test_receipt_names_what_lies_unread_beside_an_agent(tmp_path: Path) -> None:
+    make(tmp_path, {**OPENCLAW, **AGENT, "CLAUDE.md": "Kind.\n"})
+    words = "also here, not read: SOUL.md, "
+    receipt = inside("build", cwd=tmp_path, env=DAY).err
+    assert words in receipt
+    assert "(-p openclaw), CLAUDE.md (-p repo)" in receipt
+    assert words not in inside("build", "-p", "default", cwd=tmp_path, env=DAY).err
+    make(tmp_path, {"CLAUDE.md": ""})
+    assert "(-p repo)" not in inside("build", "--into", "CLAUDE.md", cwd=tmp_path, env=DAY).err
+    assert "(-p repo)" not in inside("build", cwd=tmp_path, env=DAY).err
+
+
+def test_an_error_about_agents_names_what_else_is_here(tmp_path: Path) -> None:
+    make(tmp_path, {**OPENCLAW, "ctxasm.yaml": "budget: 4k\n"})
+    refused = inside("build", cwd=tmp_path, env=DAY)
+    assert (refused.code, "SOUL.md is here: -p openclaw" in refused.err) == (2, True)
+    assert inside("build", "-p", "openclaw", cwd=tmp_path, env=DAY).code == 0
 
 
 def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) -> None:
