@@ -11,7 +11,8 @@ from contextlib import nullcontext
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.entry import SourceEntry
-from contextasm.text.memories.writer import memory_bullet
+from contextasm.text.memories.writer import field_text, memory_bullet
+from contextasm.text.names.places import archived_path
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
@@ -34,7 +35,7 @@ def store_entries(
         editor = MemoryEditor(workspace, place)
         known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
         differing = {entry.id: differing_fields(known[entry.id], entry) for entry in entries if entry.id in known}
-        new = [entry for entry in entries if entry.id not in known]
+        new = [entry for entry in entries if entry.id not in known and entry.id not in place.archived_ids]
         alike = alike_memories(new, known.values())
         if update:
             _change(editor, [entry for entry in entries if differing.get(entry.id)], known)
@@ -45,6 +46,9 @@ def store_entries(
         lines = {path: {memory.id: memory.line for memory in editor.memories(path)} for path in editor.files}
     outcomes: list[ImportOutcome] = []
     for entry in entries:
+        if entry.id not in known and entry.id in place.archived_ids:
+            outcomes.append(ImportOutcome("archived", entry.id, archived_path(f"{place.folder}/"), 0))
+            continue
         path = known[entry.id].path if entry.id in known else place.path
         fields = differing.get(entry.id, ())
         outcome = outcome_word(fields, is_known=entry.id in known, update=update)
@@ -90,7 +94,7 @@ def _append(editor: MemoryEditor, path: str, entries: Sequence[SourceEntry]) -> 
     _check_size(editor, path)
     for number, entry in enumerate(entries):
         if len(appended) < len(entries) or _content(appended[number]) != entry.memory:
-            raise _not_read_back(path, entry)
+            raise _not_read_back(path, entry, appended[number] if len(appended) == len(entries) else None)
 
 
 def _change(editor: MemoryEditor, entries: Sequence[SourceEntry], known: Mapping[str, Memory]) -> None:
@@ -118,7 +122,12 @@ def _check_size(editor: MemoryEditor, path: str) -> None:
         raise ContextasmError(path, f"would have {size:,} bytes", hint)
 
 
-def _not_read_back(path: str, entry: SourceEntry) -> ContextasmError:
+def _not_read_back(path: str, entry: SourceEntry, found: Memory | None = None) -> ContextasmError:
+    pairs = _content(found)._asdict().items() if found else ()
+    given = [f"{name}: {field_text(value)}" for name, value in pairs if value != getattr(entry.memory, name)]
+    if found and found.text == entry.memory.text and given:
+        what = f"all memories of {path} have {', '.join(given)}, as its front matter says"
+        return ContextasmError(entry.where, what, "take that out of it, or name another --file")
     what = f"would not be read back as one memory from {path}"
     return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
 

@@ -33,7 +33,7 @@ class MemoryEditor:
         Raises `ContextasmError` if the file can't be read or the folder can't be listed. An unreadable file of the
         folder is left out: `build` reports it.
         """
-        folder, path, self._stored, self._private_lines = place
+        folder, path, self._stored, self._private_lines, _ = place
         self._workspace = workspace
         self._opened: dict[str, MemoryFile | None] = {path: MemoryFile(open_document(workspace, path))}
         listed = workspace.list(f"{folder}/*.md") if folder else ()
@@ -85,6 +85,12 @@ class MemoryEditor:
             return file.memories
         private = self._private_lines(file.document)
         return tuple(memory for memory in file.memories if memory.line not in private)
+
+    def hides_new(self, path: str) -> bool:
+        """Whether what is appended to a file is private there, and so not seen."""
+        states = [file for file in (self.file(path), self._current(path)) if file]
+        hidden = [len(file.memories) - len(self._visible_memories(file)) for file in states]
+        return hidden[-1] > hidden[0]
 
     def is_one_memory(self, path: str) -> bool:
         """Whether a file is one memory as a whole, changes included."""
