@@ -16,6 +16,7 @@ from typing import NamedTuple
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import HookRule, Host, host_names, load_host
 from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.values import require_known
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
@@ -84,13 +85,11 @@ def hook_call(
     Raises `ContextasmError` for an unknown host, a bad limit or a bad part.
     """
     names = host_names(with_hook=True)
-    if host is not None and host not in names:
-        hint = f"choose one of: {', '.join(names)}"
-        if host not in host_names():
-            raise ContextasmError(where, f"unknown host {one_line(host)}", hint)
-        hint = load_host(host, where).instead or hint
+    if host in host_names() and host not in names:
+        hint = load_host(host, where).instead or f"choose one of: {', '.join(names)}"
         raise ContextasmError(where, f"{host} has no hook that takes a context", hint)
-    hosts = tuple(load_host(name, where) for name in ([host] if host is not None else names))
+    chosen = names if host is None else [require_known(host, names, where, "host")]
+    hosts = tuple(load_host(name, where) for name in chosen)
     if limit is not None and limit < LEAST_LIMIT:
         raise ContextasmError("--limit", f"{limit} is too small", f"give {LEAST_LIMIT} units or more")
     return HookCall(hosts, options, limit, *parse_part(part))
@@ -170,15 +169,17 @@ def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str
     prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
     room = call.max_units - LENGTHS[call.unit].units(lead)
-    loaded = load_host_texts(call.hosts, process.folder)
+    texts = load_host_texts(call.hosts, process.folder)
     build = prepared.build
-    if any(loaded):
-        read = _run(prepared, build, call, build.request.budget).documents
-        build = without_host_texts(build, loaded, read, prepared.workspace.root)
+    is_detected = bool(prepared.taken)  # Then nobody has asked for what other programs read.
+    if is_detected or any(texts):
+        context = _run(prepared, build, call, build.request.budget)
+        build = without_host_texts(build, texts, context, prepared.workspace.root, only_named=is_detected)
     pieces, problems = _pieces(prepared, build, call, room)
     piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
-    if build is not prepared.build:  # To have nothing else to send is not a fault.
-        problems = [problem for problem in problems if problem.code != "no-effect"]
+    # To have nothing else to send is not a fault, nor is a person's own file, which each host imports from the home.
+    silent = {"home-import", *(["no-effect"] if build is not prepared.build else ())}
+    problems = [problem for problem in problems if problem.code not in silent]
     message = _problem_words(problems) if call.part == 1 else ""
     return (lead + piece if piece.strip() else ""), message
 
@@ -245,7 +246,7 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 
 def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """The entries that match a prompt, and no message; an empty text if none does."""
-    topic = prompt.strip()[:MAX_TOPIC]
+    topic = _without_answers(prompt, call).strip()[:MAX_TOPIC]
     if not topic or call.part > 1:
         return "", ""
     options = call.options._replace(topic=topic)
@@ -260,6 +261,13 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
         # They were in the context at the start, for every prompt.
         context = _run(prepared, excluding(prepared.build, pins), call, budget)
     return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
+
+
+def _without_answers(prompt: str, call: HookCall) -> str:
+    """The prompt without the answers at the start of the session that a host puts before it."""
+    for tag in {re.escape(rule.tag) for rule in call.rules if rule.tag}:
+        prompt = re.sub(rf"\A(?:\s*<{tag}>.*?</{tag}>)+", "", prompt, flags=re.DOTALL)
+    return prompt
 
 
 def _with_matches_only(profile: Profile) -> Profile:

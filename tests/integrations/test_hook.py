@@ -20,7 +20,7 @@ from jsonschema import validate
 from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
-from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, shell
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, refused, shell
 
 HOOKED = host_names(with_hook=True)
 PROMPTS = {name: load_host(name, "test").hook.prompt for name in HOOKED}  # type: ignore[union-attr]
@@ -264,6 +264,14 @@ def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     assert not [words for words in ("Always be kind", "I am a.", "Cats") if words in text]
 
 
+def test_prompt_of_gemini_is_taken_without_the_answers_that_it_puts_before(tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n- [fact] Cats sleep a lot\n"})
+    prompt = "<hook_context>Cats sleep\n\nvery much</hook_context>\n\n<hook_context>a cat</hook_context>\nwhich ferry?"
+    text = context(hook({"hook_event_name": "BeforeAgent", "prompt": prompt}, "--for", "gemini", cwd=root))
+    assert "The ferry leaves at nine" in text
+    assert "Cats" not in text
+
+
 @pytest.mark.parametrize(
     "prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7, {"ferry": 1}, ["ferry"]], ids=lambda prompt: repr(prompt)[:9]
 )
@@ -325,9 +333,46 @@ def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, wo
     root = fill(tmp_path, {"AGENTS.md": "Be brief. @docs/more.md\n", "docs/more.md": "More.\n", name: words}, base={})
     assert hook(START, "--for", host, cwd=root) == {}
     (root / name).write_text(f"`{words.strip()}`\n")
-    text = start("--for", host, cwd=root)
+    assert hook(START, "--for", host, cwd=root) == {}  # its file names no other
+    text = start("--for", host, "-p", "repo", cwd=root)
     assert "Be brief." in text
     assert "More." in text
+
+
+def test_imports_that_the_host_does_not_follow_are_sent(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "CLAUDE.md": "See @docs/a.md. Also (@docs/b.md) and @docs/c.md\n",
+        **{f"docs/{name}.md": f"This is {name}.\n" for name in "abc"},
+    }
+    text = start("--for", "claude-code", cwd=fill(tmp_path, texts, base={}))
+    assert re.findall(r"This is (\w)\.", text) == ["a", "b"]
+
+
+def test_files_of_other_programs_are_sent_only_if_the_profile_is_named(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "CLAUDE.md": "Be brief.\n",
+        "AGENTS.md": "Agents: @docs/more.md\n",
+        "docs/more.md": "More.\n",
+        ".cursorrules": "Cursor.\n",
+        ".github/copilot-instructions.md": "Copilot.\n",
+    }
+    root = fill(tmp_path, texts, base={})
+    assert hook(START, "--for", "claude-code", cwd=root) == {}
+    assert "More." in start("--for", "codex", cwd=root)
+    named = start("--for", "claude-code", "-p", "repo", cwd=root)
+    assert [word in named for word in ("Be brief.", "Agents", "More.", "Cursor.", "Copilot.")] == [False, *[True] * 4]
+    (root / "ctxasm.yaml").write_text("profile: repo\n")
+    assert start("--for", "claude-code", cwd=root) == named
+
+
+def test_an_import_from_the_home_is_silent_in_a_hook_and_a_note_in_check(tmp_path: Path) -> None:
+    root = fill(tmp_path, {".git/HEAD": "", "CLAUDE.md": "Be brief.\n\n@~/.claude/mine.md\n"}, base={})
+    assert hook(START, "--for", "claude-code", cwd=root) == {}
+    checked = inside("check", cwd=root)
+    assert checked.code == 0
+    assert "CLAUDE.md:3: note: @~/.claude/mine.md leads out of the workspace, so it is not read" in checked.out
 
 
 def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> None:
@@ -576,6 +621,10 @@ def test_settings_of_a_host_without_such_a_hook_say_what_to_do_instead() -> None
     assert "no hook that takes a context: it reads its own files" in done.err
     assert "ctxasm check --host openclaw" in done.err
     assert "openclaw mcp set ctxasm" in done.err
+
+
+def test_settings_of_a_host_by_half_its_name_name_the_host() -> None:
+    refused(inside("hook", "--print-config", "claude"), "unknown host claude: did you mean claude-code?")
 
 
 ACCENTS = "X" + "e\u0301\u0302" * 12_000

@@ -6,16 +6,17 @@ The limits are the limits of each file, of the files of one rule together, and o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections
-from contextasm.config.hosts.loader import Cut, Host, LoadRule
+from contextasm.checks.hosts.imports import find_host_imports
+from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.markdown.imports import imported_path
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
@@ -35,6 +36,8 @@ class LoadedFile(NamedTuple):
     rule: LoadRule
     limit: str
     """The limit that cuts the file, in words; empty for a file that is loaded whole."""
+    imported_by: str = ""
+    """Path and line of the import that brings the file; empty for one that the rule names."""
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
@@ -78,7 +81,8 @@ def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[Run]) -> Load
 
 def _lead(rule: LoadRule, path: str, session: str) -> str:
     """The words that the host puts before a file."""
-    return f"{rule.title.replace('PATH', os.path.relpath(path, session or '.'))}\n\n" if rule.title else ""
+    title = rule.title.replace("PATH", os.path.relpath(path, session or ".")).replace("NAME", os.path.basename(path))
+    return f"{title}\n\n" if title else ""
 
 
 def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
@@ -94,13 +98,13 @@ def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile
 
 
 def _used_units(file: LoadedFile) -> int:
-    """Units of the total that a file takes, with the host's marker, and with a digest in full."""
+    """Units of the total that a file takes, with the host's marker, and with the lines around a digest."""
     kept, cut = _kept_units(file), file.rule.each
     if not (kept and file.limit):
         return kept
-    if cut.digest and cut.chars:
-        return max(kept, cut.chars * (cut.head + cut.digest.share + cut.tail) // 100)
-    return kept + cut.marker
+    if cut.digest:  # Each of its lines ends, and the host's own lines are around it.
+        kept += len(file.kept) + cut.digest.marker
+    return min(kept + cut.marker, cut.chars or kept)
 
 
 def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
@@ -149,32 +153,42 @@ class HostReading(NamedTuple):
     """Other things that the host may load."""
 
 
-def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> HostReading:
+def read_host_files(
+    host: Host, folder: Path, outside: Sequence[str] = (), files_of_root: Folder | None = None
+) -> HostReading:
     """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
 
+    `files_of_root` has the files of the repository, such as those in its index; for None, they are those on the disk.
     Raises `ContextasmError` for a folder that does not exist, for a file that can't be read, and for a file that the
     host does not load from outside the folder.
     """
     real = Path(os.path.realpath(folder))
     root = repository_top(real) or real
-    reader = _FolderReader(host, Folder(root), os.path.relpath(real, os.path.realpath(root)))
+    reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads()
     named = [(_outside_rule(host, path), _read_outside(host, path)) for path in _each_once(outside)]
     for rule, file in named:
         loads.append((rule, [file]))
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
+    files = within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)])
+    files = [*reader.with_imports(files)]
+    imported = {file.path for file in files if file.imported_by}
+    unread = [file for file in unread if file.path not in imported]
     retired = [
         UnreadFile(path, rule.why, is_retired=True)
         for rule in host.unread
         for path in reader.paths(rule.files, reader.session)
         if reader.text(path).strip()
     ]
+    unread += retired
+    known = {file.path for file in files} | {file.path for file in unread}
+    unread += reader.others(known, {file.text for file in files})
     return HostReading(
         host,
         reader.folder.root,
         reader.session,
-        within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)]),
-        [*unread, *retired],
+        files,
+        unread,
         reader.problems,
         [*places, *host.not_looked_at],
     )
@@ -225,11 +239,12 @@ class _FolderReader:
         passed: list[tuple[FoundFile, str]] = []
         folders = self._folders() if rule.folders == "repository" else [self.session]
         for folder in reversed(folders) if rule.nearest else folders:
-            files = [(path, self.text(path)) for path in self.paths(rule.files, folder) if self.text(path).strip()]
+            files = [(path, self.text(path)) for path in self.paths(rule.files, folder)]
+            files = [(path, text) for path, text in files if rule.blank_wins or text.strip()]
             if rule.first_only and files:
-                passed += [(file, files[0][0]) for file in files[1:]]
+                passed += [(file, files[0][0]) for file in files[1:] if file[1].strip()]
                 files = files[:1]
-            found += files
+            found += [(path, text) for path, text in files if text.strip()]
             if rule.nearest and found:
                 break
         return found, passed
@@ -246,6 +261,41 @@ class _FolderReader:
         prefix = f"{escape(folder)}/" if folder else ""
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
         return [path for path in listed if not path.endswith("/")]
+
+    def with_imports(self, files: Sequence[LoadedFile]) -> Iterator[LoadedFile]:
+        """The files, each with the files behind it that it imports and that no other one is; limits cut none of these.
+
+        A file outside of the root is not looked at.
+        """
+        seen = {self._real(file.path) for file in files}
+        for file in files:
+            yield file
+            yield from self._imported(file, seen, 1)
+
+    def _imported(self, file: LoadedFile, seen: set[str], depth: int) -> Iterator[LoadedFile]:
+        rule = self._host.imports
+        if not rule or not file.rule.imports or depth > rule.depth:
+            return
+        for line, written in find_host_imports(file.text, rule):
+            path = imported_path(file.path, written)
+            if path is None or self._real(path) in seen or not self.folder.is_file(path):
+                continue
+            seen.add(self._real(path))
+            if text := self.text(path):
+                each = LoadedFile(path, text, [(0, len(text))], file.rule, "", f"{file.path}:{line}")
+                yield each
+                yield from self._imported(each, seen, depth + 1)
+
+    def others(self, known: Collection[str], shown: Collection[str]) -> Iterator[UnreadFile]:
+        """The files of other hosts and coding agents on the way to the session's folder that say what is not shown."""
+        own = {name for rule in self._host.loads for name in rule.files}
+        names = [name for name in instruction_files() if name not in own]
+        for path in dict.fromkeys(path for folder in self._folders() for path in self.paths(names, folder)):
+            if path not in known and self.text(path).strip() and self.text(path) not in shown:
+                yield UnreadFile(path, "it is for other programs")
+
+    def _real(self, path: str) -> str:
+        return os.path.realpath(os.path.join(self.folder.root, path))
 
     def text(self, path: str) -> str:
         """The text of a file; empty, with a problem, for one that can't be read."""
@@ -293,15 +343,3 @@ def _read_outside(host: Host, path: str) -> FoundFile:
     if not isinstance(data, bytes):
         raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
     return path, decode_as_host(data, host)
-
-
-def imported_texts(reading: HostReading) -> Mapping[str, str]:
-    """The texts of imported files by their paths under `reading.root`; empty if the host follows no imports.
-
-    An import that leads out of the root, or to no file, has no text.
-    """
-    paths = [file.path for file in reading.files if file.rule.imports]
-    if not any("@" in file.text for file in reading.files if file.rule.imports):
-        return {}
-    files, _, _ = read_with_imports(Folder(Path(reading.root)), paths)
-    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.is_imported}

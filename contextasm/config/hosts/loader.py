@@ -33,6 +33,8 @@ class Digest(NamedTuple):
     """Words, in any case; lines with one of them are chosen before others."""
     words: tuple[str, ...] = ()
     """Words that make a line one to be chosen, as the ones of `first` do; headings and items of lists always are."""
+    marker: int = 0
+    """Units of a total that the host's own lines around the digest take."""
 
 
 class Cut(NamedTuple):
@@ -65,6 +67,8 @@ class LoadRule(NamedTuple):
     """`folder` for the session's, `repository` for all from the top of the repository down to it, or `outside`."""
     first_only: bool = False
     """Whether only the first of `files` that is there is loaded from a folder."""
+    blank_wins: bool = False
+    """Whether a blank file may be the first one, so that nothing is loaded from its folder."""
     nearest: bool = False
     """Whether only the folder that is nearest to the session's counts."""
     choice: str = ""
@@ -73,13 +77,16 @@ class LoadRule(NamedTuple):
     together: Cut = Cut()
     """Limits of all files of the rule one after another, after the limits of each."""
     title: str = ""
-    """Line that the host puts before each file, with an empty one, and measures with it; PATH in it is the file's."""
+    """Line that the host puts before each file, with an empty one, and measures with it.
+
+    PATH in it is the path of the file from the session's folder, NAME its name.
+    """
     spaced: bool = False
     """Whether an empty line follows each file, which the limits of `together` count."""
     scoped: str = ""
     """Key of front matter that names the files a text is for: the host loads it when it works on one of them."""
     imports: bool = False
-    """Whether the files that `@imports` in these name are loaded with them."""
+    """Whether the files that these import are loaded with them, as the `imports` of the host say."""
     place: str = ""
     """Usual path of a file outside the folder."""
     why: str = ""
@@ -87,6 +94,21 @@ class LoadRule(NamedTuple):
     source: str = ""
     date: str = ""
     """Month of the source, YYYY-MM."""
+
+
+class ImportRule(NamedTuple):
+    """The words of a text that a host takes for imports, which are fewer or more than those that a build follows."""
+
+    pattern: str
+    """Regular expression for a line without code spans; its first group is the path."""
+    depth: int
+    """Most imports that lead from a loaded file to another one."""
+    endings: tuple[str, ...] = ()
+    """Endings of the files that are read, in lower case; empty for all. A name without an ending has any."""
+    in_html: bool = False
+    """Whether imports in comments and other HTML count."""
+    in_indented: bool = False
+    """Whether imports in indented code count."""
 
 
 class HookRule(NamedTuple):
@@ -108,6 +130,8 @@ class HookRule(NamedTuple):
     """In the host's own unit."""
     source: str
     date: str
+    tag: str = ""
+    """Name of the XML tag around the answers at a start, if the host puts them into the first prompt that it tells."""
 
 
 class Host(NamedTuple):
@@ -127,6 +151,8 @@ class Host(NamedTuple):
     """Other things that the host may load, which no rule here knows."""
     python_text: bool = False
     """Whether the host drops a byte order mark and reads `\\r\\n` as one line end, as Python does with text files."""
+    imports: ImportRule | None = None
+    """None for a host that follows no imports."""
     hook: HookRule | None = None
     """None for a host without hooks that take a context."""
     instead: str = ""
@@ -137,6 +163,16 @@ def host_names(*, with_hook: bool = False) -> list[str]:
     """The names of all hosts, or only of hosts with hooks."""
     names = shipped_hosts()
     return [name for name in names if load_host(name, "").hook] if with_hook else names
+
+
+def instruction_files() -> list[str]:
+    """Paths and patterns of all files in a folder that any host or other coding agent loads by itself."""
+    from contextasm.config.profiles.loader import load_profile  # of the profile that names what the agents read
+
+    repo = load_profile("repo", "profile", SHIPPED_HOSTS)
+    known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in host.loads if not rule.place]
+    read = [layer.query.paths for layer in repo.layers if any(each.uses_open for each in layer.query.traits)]
+    return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
 
 
 def load_host(name: str, where: str) -> Host:
@@ -150,6 +186,8 @@ def _load_shipped(name: str) -> Host:
     keys: dict[str, Any] = _frozen(load_mapping(read_file(file, file.name), file.name))
     keys["loads"] = tuple(_load_rule(rule) for rule in keys["loads"])
     keys["unread"] = tuple(LoadRule(**rule) for rule in keys.get("unread", ()))
+    if "imports" in keys:
+        keys["imports"] = ImportRule(**keys["imports"])
     if "hook" in keys:
         keys["hook"] = HookRule(**keys["hook"])
     return Host(name, **keys)

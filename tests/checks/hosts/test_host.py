@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,6 +54,11 @@ def check(folder: Path, *words: str | Path) -> Result:
 def files(folder: Path, texts: Mapping[str, str | bytes]) -> Path:
     """A folder of these files alone."""
     return fill(folder, texts, base={})
+
+
+def git(folder: Path, *words: str) -> None:
+    """A command of git in a folder."""
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
 def codes(result: Result) -> list[tuple[str, str]]:
@@ -144,6 +150,73 @@ def test_hermes_cuts_a_chain_with_the_titles_of_its_files(tmp_path: Path) -> Non
     assert "20,000 characters for all of them" in done.out
 
 
+IMPORTS: Mapping[str, tuple[str, set[str]]] = {
+    # A line that imports docs/NAME, by the hosts that follow it: as they did when they were run.
+    "plain.md": ("@docs/plain.md", {"claude-code", "gemini"}),
+    "middle.md": ("See @docs/middle.md for more.", {"claude-code", "gemini"}),
+    "stop.md": ("See @docs/stop.md.", set()),
+    "comma.md": ("See @docs/comma.md, please.", set()),
+    "end.md": ("Read @docs/end.md; then go on", set()),
+    "round.md": ("(@docs/round.md)", set()),
+    "quoted.md": ('"@docs/quoted.md"', set()),
+    "link.md": ("[x](@docs/link.md)", set()),
+    "bold.md": ("**@docs/bold.md**", {"claude-code"}),
+    "italic.md": ("_@docs/italic.md_", {"claude-code"}),
+    "label.md": ("[@docs/label.md](https://example.org)", {"claude-code"}),
+    "mail.md": ("me@docs/mail.md", set()),
+    "span.md": ("`@docs/span.md`", set()),
+    "fence.md": ("```\n@docs/fence.md\n```", set()),
+    "indent.md": ("Text\n\n    @docs/indent.md", {"gemini"}),
+    "nested.md": ("- a\n    - @docs/nested.md", {"claude-code", "gemini"}),
+    "comment.md": ("<!-- @docs/comment.md -->", {"gemini"}),
+    "after.md": ("<!-- note --> @docs/after.md", {"claude-code", "gemini"}),
+    "html.md": ("<div>\n@docs/html.md\n</div>", {"gemini"}),
+    "anchor.md": ("@docs/anchor.md#part", {"claude-code"}),
+    "with space.md": (r"@docs/with\ space.md", {"claude-code"}),
+    "NOEXT": ("@docs/NOEXT", {"claude-code", "gemini"}),
+    "odd.weird": ("@docs/odd.weird", {"gemini"}),
+    "upper.MD": ("@docs/upper.MD", {"claude-code", "gemini"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "main", "depth"),
+    [
+        ("claude-code", "CLAUDE.md", 4),
+        ("claude-code", "AGENTS.md", 4),
+        ("gemini", "GEMINI.md", 5),
+        ("codex", "AGENTS.md", 0),
+    ],
+)
+def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: int, tmp_path: Path) -> None:
+    texts = {main: "\n\n".join([*(line for line, _ in IMPORTS.values()), "@docs/d1.md"])}
+    texts |= {f"docs/{name}": f"{name}\n" for name in IMPORTS}
+    texts |= {f"docs/d{number}.md": f"@d{number + 1}.md @d1.md @../{main}\n" for number in range(1, 9)}
+    reading = read_host_files(load_host(host, "test"), files(tmp_path, {".git/HEAD": "", **texts}))
+    followed = [f"docs/{name}" for name, (_, hosts) in IMPORTS.items() if host in hosts]
+    followed += [f"docs/d{number}.md" for number in range(1, depth + 1)]
+    assert [file.path for file in reading.files] == [main, *followed]
+    assert not reading.problems
+
+
+def test_a_file_that_another_imports_is_a_row_with_its_line(tmp_path: Path) -> None:
+    texts = {"CLAUDE.md": "# Claude\n\n@AGENTS.md\n", "AGENTS.md": "Be brief.\n", "GEMINI.md": "Be long.\n"}
+    folder = files(tmp_path, texts)
+    shown = inside("explain", "--host", "claude-code", cwd=folder).out
+    assert re.search(r"^AGENTS\.md  whole +3 +imported by CLAUDE\.md:3$", shown, re.MULTILINE)
+    assert re.search(r"^GEMINI\.md  not loaded +it is for other programs$", shown, re.MULTILINE)
+    assert codes(check(folder, "--host", "claude-code")) == [("GEMINI.md: note", "[host-unread]")]
+    data = json.loads(inside("explain", "--host", "claude-code", "--json", cwd=folder).out)
+    assert [file["imported_by"] for file in data["files"]] == ["", "CLAUDE.md:3"]
+
+
+def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
+    done = check(files(tmp_path, {"AGENTS.md": "A\n", "CLAUDE.md": "C\n"}), "--host", "gemini")
+    assert "warning: Gemini CLI loads no file of this folder: write GEMINI.md, with the line @AGENTS.md" in done.out
+    assert codes(done) == [("AGENTS.md: note", "[host-unread]"), ("CLAUDE.md: note", "[host-unread]")]
+    assert done.code == 0
+
+
 @pytest.mark.parametrize(
     ("front", "patterns"),
     [
@@ -213,11 +286,13 @@ def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
     [
         pytest.param("- x\n" * 200, False, id="200 lines"),
         pytest.param("- x\n" * 201, True, id="201 lines"),
-        pytest.param("x" * 25_000, False, id="25 KB"),
-        pytest.param("é" * 12_501, True, id="more bytes than letters"),
+        pytest.param("港" * 25_000, False, id="25,000 letters"),
+        pytest.param("😀" * 12_500, False, id="12,500 letters of two units"),
+        pytest.param("😀" * 12_501, True, id="12,501 letters of two units"),
+        pytest.param("\n\n\n" + "- x\n" * 200 + "\n\n", False, id="200 lines between blank ones"),
     ],
 )
-def test_claude_code_reads_200_lines_or_25_kilobytes_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
+def test_claude_code_reads_200_lines_or_25_000_units_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
     memory = files(tmp_path / "memory", {"MEMORY.md": text}) / "MEMORY.md"
     folder = files(tmp_path / "folder", {"CLAUDE.md": "x\n" * 100_000})
     assert check(folder, "--host", "claude-code").code == 0
@@ -239,6 +314,49 @@ def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> No
     done = check(repository / "a/b", "--host", "codex")
     assert codes(done) == [("a/AGENTS.md: note", "[host-unread]"), ("a/b/AGENTS.md:2: error", "[host-cut]")]
     assert codes(check(repository, "--host", "codex")) == []
+
+
+def test_blank_override_hides_the_file_of_its_folder_from_codex(tmp_path: Path) -> None:
+    folder = files(tmp_path, {"AGENTS.override.md": " \n", "AGENTS.md": "A\n"})
+    assert codes(check(folder, "--host", "codex")) == [("AGENTS.md: note", "[host-unread]")]
+    assert codes(check(folder, "--host", "hermes")) == []
+
+
+def test_openclaw_does_not_load_memory_in_small_letters(tmp_path: Path) -> None:
+    folder = files(tmp_path, {"AGENTS.md": "A\n", "memory.md": "- One\n"})
+    assert codes(check(folder, "--host", "openclaw")) == [("memory.md: warning", "[host-unread]")]
+
+
+def test_blanks_at_the_end_take_nothing_of_the_total(tmp_path: Path) -> None:
+    full = "x" * 19_990
+    texts = {"AGENTS.md": full, "IDENTITY.md": full, "SOUL.md": "I\n" + "\n" * 30_000, "MEMORY.md": "- One\n" * 2_500}
+    assert codes(check(files(tmp_path, texts), "--host", "openclaw")) == []
+
+
+def test_digest_shows_chinese_rules_and_takes_its_own_length_of_the_total(tmp_path: Path) -> None:
+    prose = "這是一行普通的文字\n\n" * 1_400
+    text = f"{prose}任務完成前必須先跑測試\n\n{prose}"
+    texts = {"AGENTS.md": text, "SOUL.md": "x" * 20_000, "IDENTITY.md": "x" * 20_000, "MEMORY.md": "- One\n" * 1_250}
+    reading = read_host_files(load_host("openclaw", "test"), files(tmp_path, texts))
+    agents, *others = reading.files
+    assert [text[start:stop] for start, stop in agents.kept][1:-1] == ["任務完成前必須先跑測試"]
+    assert not [file.path for file in others if file.limit]
+    # The line of the digest is not named as lost.
+    number = text[: text.index("任務")].count("\n") + 1
+    lost = {section.first for part in agents.lost_parts for section in part}
+    assert number not in lost
+    assert number + 1 in lost
+
+
+def test_memories_of_hermes_are_loaded_whole(tmp_path: Path) -> None:
+    memory = files(tmp_path / "memory", {"MEMORY.md": "- x\n" * 1_000}) / "MEMORY.md"
+    folder = files(tmp_path / "folder", {"AGENTS.md": "A\n"})
+    assert codes(check(folder, "--host", "hermes", "--host-file", memory)) == []
+
+
+def test_title_of_a_hermes_file_from_above_is_its_name(tmp_path: Path) -> None:
+    root = files(tmp_path, {".git/HEAD": "", ".hermes.md": "x" * 19_985, "sub/x": "x\n"})
+    assert codes(check(root / "sub", "--host", "hermes")) == []
 
 
 def test_hermes_uses_one_kind_of_file(tmp_path: Path) -> None:
@@ -279,7 +397,9 @@ def test_json_of_check_is_that_of_findings(tmp_path: Path) -> None:
 
 def test_folder_needs_no_workspace_and_may_be_empty(tmp_path: Path) -> None:
     done = check(tmp_path, "--host", "codex")
-    assert (done.code, done.out) == (0, "no findings\n")
+    warning = "warning: Codex loads no file of this folder: write AGENTS.md [host-empty]"
+    assert (done.code, done.out) == (0, f"{warning}\n1 finding: 1 warning\n")
+    assert check(tmp_path, "--host", "codex", "--strict").code == 1
     assert f"Codex in {tmp_path}: 0 files" in done.err
     assert "not looked at: ~/.codex/AGENTS.md" in done.err
 
@@ -324,7 +444,6 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
         *(
             ("check", "--baseline", "b.json"),
             ("check", "--update-baseline"),
-            ("check", "--staged"),
         ),
         *(("explain", "--line", "AGENTS.md:1"), ("explain", "--id", "x")),
         *(
@@ -338,6 +457,21 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
 def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
     name = words[1] if words[1].startswith("--") or words[0] == "check" else "RECORD"
     refused(inside(*words, "--host", "codex", cwd=files(tmp_path, LONG)), f"error: {name}: does not go with --host")
+
+
+def test_staged_files_are_read_as_the_next_commit_has_them(tmp_path: Path) -> None:
+    texts = {"CLAUDE.md": "@docs/a.md\n", "docs/a.md": "A.\n", "sub/AGENTS.md": "x" * 40_000}
+    root = files(tmp_path, texts)
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    (root / "sub/AGENTS.md").write_text("short\n")
+    (root / "docs/a.md").unlink()
+    assert codes(check(root / "sub", "--host", "codex", "--staged")) == [
+        ("CLAUDE.md: note", "[host-unread]"),
+        ("sub/AGENTS.md:1: error", "[host-cut]"),
+    ]
+    assert check(root / "sub", "--host", "codex").code == 0
+    assert "2 files that it loads by itself" in check(root, "--host", "claude-code", "--staged").err
 
 
 @given(
