@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from contextasm.checks.hosts.files import HostReading, imported_texts, read_host_files
+from contextasm.checks.hosts.files import HostReading, read_host_files
 from contextasm.config.hosts.loader import load_host
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.markdown.front_matter import front_matter
@@ -55,9 +55,8 @@ def _report(host: str, folder: Path, options: Iterable[str]) -> int:
 
 def _shown(reading: HostReading) -> Iterator[tuple[str, str, bool]]:
     """Each line that the host shows, with its path, and whether it is a whole line: a cut may go through one."""
-    imported = imported_texts(reading)
-    parts = [(file.path, file.text, start, stop) for file in reading.files for start, stop in file.kept]
-    for path, text, start, stop in [*parts, *((path, text, 0, len(text)) for path, text in imported.items())]:
+    imported = {file.path for file in reading.files if file.imported_by}
+    for path, text, start, stop in [(f.path, f.text, *run) for f in reading.files for run in f.kept]:
         own = front_matter(text.removeprefix("\ufeff").split("\n"))
         begin = sum(len(line) + 1 for line in text.split("\n")[: own.lines])
         lines = clean_text(text[max(start, begin) : stop]).text.split("\n")

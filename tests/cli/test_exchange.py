@@ -542,7 +542,7 @@ def test_an_empty_path_is_named(workspace: Path) -> None:
 @pytest.mark.parametrize("words", [("jsonl",), ("jsonl", "--update"), ("jsonl", "--file", "agents/a/memories/x.md")])
 def test_an_import_brings_back_no_memory_that_tidy_has_archived(workspace: Path, words: tuple[str, ...]) -> None:
     at = words.index("jsonl") + 1
-    arguments = (
+    arguments: tuple[str | Path, ...] = (
         (*words[:at], "-", *words[at:])
         if "--file" not in words
         else (*words[:at], "-", "--file", workspace / words[-1])
