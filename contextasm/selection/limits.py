@@ -173,14 +173,15 @@ def with_unclaimed_room(demands: Sequence[Demand], total: int, required: int) ->
         return [*demands]
     claims = {demand.layer.id: _claim(demand, demands, total) for demand in demands}
     left = total - required - sum(claim for claim, _ in claims.values())
-    grown = dict[str, int]()
-    for demand in demands:
+    result = [*demands]
+    for number, demand in enumerate(demands):
         claim, most = claims[demand.layer.id]
-        extra = max(0, min(most - claim, left))
-        if demand.layer.limits.grow and loses_no_line(demand.layer):
+        if demand.layer.limits.grow and loses_no_line(demand.layer) and most > claim:
+            extra = max(0, min(most - claim, left))
             left -= extra
-            grown[demand.layer.id] = int(claim + extra + _ROUNDING)
-    return [demand._replace(grown=grown.get(demand.layer.id, 0)) for demand in demands]
+            # What others claim may depend on the topic.
+            result[number] = demand._replace(grown=int(claim + extra + _ROUNDING), stable=False)
+    return result
 
 
 _ROUNDING = 1e-6

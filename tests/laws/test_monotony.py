@@ -55,6 +55,17 @@ def test_larger_budget_never_loses_a_line_of_text(
         pytest.param({"L3": {"reserve": 100}, "L7": {"reserve": 200}}, id="two reserves"),
         pytest.param({"L3": {"reserve": 270, "share": 69.0}, "L7": {"max_tokens": None}}, id="reserve and share"),
         pytest.param({"L7": {"reserve": 200, "ceiling": 60.0, "max_tokens": None}}, id="reserve and ceiling"),
+        pytest.param(
+            {
+                "L2": {"share": 33.3, "grow": True},
+                "L3": {"share": 14.3, "max_tokens": None, "grow": True},
+                "L7": {"max_tokens": 50, "grow": True},
+            },
+            id="growth",
+        ),
+        pytest.param(
+            {"L2": {"max_chars": 700, "keep": "ends"}, "L7": {"max_tokens": 50, "grow": True}}, id="characters"
+        ),
     ],
 )
 def test_larger_budget_never_loses_a_line_of_long_files(limits: Any) -> None:

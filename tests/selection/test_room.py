@@ -108,6 +108,15 @@ def test_unused_room_goes_to_an_earlier_layer_that_wants_it() -> None:
     assert context.tokens > 360
 
 
+@pytest.mark.parametrize("lines", [10, 400])
+def test_text_that_grows_with_what_others_claim_is_not_stable(lines: int) -> None:
+    files = agent() | team(RULES="\n\n".join(f"Rule {n} of the house." for n in range(lines)))
+    context = build_default(files, SHIPPED["librarian"])
+    stable = {section.heading: section.stable for section in context.sections}
+    assert stable == {"Identity": True, "Instructions": True, "Rules": lines == 10}
+    assert not context.truncated
+
+
 def test_grow_without_a_limit_is_refused() -> None:
     table = load_mapping("layers:\n  - {id: L4, max_tokens: null, grow: true}\n", "p.yaml")
     with pytest.raises(ContextasmError, match="L4 has no share and no max_tokens to grow above"):
