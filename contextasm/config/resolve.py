@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from contextasm.config.build import (
@@ -94,8 +95,6 @@ def prepare_build(
     settings |= layer_settings(profile, settings_file, options)
     # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
     _settle(settings, profile, whole, recording, workspace, process)
-    if not detected and settings["profile"].origin.startswith(("default", FILE)):
-        detected = unread_words(workspace, whole, (target.full for target in targets))
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, workspace, recording, process.environment)
     rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
@@ -118,14 +117,18 @@ def _typed_settings(
     workspace: Folder,
     targets: Sequence[OutputFile],
 ) -> tuple[dict[str, Setting], str]:
-    """The settings, and the words that report the profile of a folder without settings."""
+    """The settings, and words for a receipt: the profile of a folder without settings, or what lies unread in one."""
     shared_by = ""
     if targets:
         from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
 
         shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
-    return with_detected_profile(settings, settings_file, workspace)
+    settings, detected = with_detected_profile(settings, settings_file, workspace)
+    if not detected and settings["profile"].origin.startswith(("default", FILE)):
+        reader = ProfileReader(settings_file, workspace, process)
+        detected = unread_words(workspace, partial(reader.resolve, settings), (target.full for target in targets))
+    return settings, detected
 
 
 def _settle(

@@ -55,10 +55,15 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
         return process.folder / name
     if folder := nearest_workspace(options, process):
         return folder
-    from contextasm.config.profiles.detection import known_signs
+    from contextasm.config.profiles.detection import detect, find_detected, known_signs
 
     hint = "name one with -w DIR, or make one with `ctxasm init`"
-    looked_for = f"no {FILE}, no agents/NAME/IDENTITY.md, no {', '.join(known_signs())}"
+    if other := find_detected(process.folder, process.environment):
+        name, sign = detect(Folder(other))[0]
+        hint = f"{sign} is {'here' if other == process.folder else f'in {other}'}: -p {name}"
+    looked_for = (
+        f"no {FILE}, no agents/NAME/IDENTITY.md, no {', '.join(known_signs(_wanted_profile(options, process)))}"
+    )
     raise ContextasmError(str(process.folder), f"no workspace here or above ({looked_for})", hint)
 
 
@@ -73,8 +78,11 @@ def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | N
         return folder
     from contextasm.config.profiles.detection import find_detected  # here: most workspaces have settings or agents
 
-    profile = options.profile or process.environment.get("CTXASM_PROFILE", "")
-    return find_detected(process.folder, process.environment, profile)
+    return find_detected(process.folder, process.environment, _wanted_profile(options, process))
+
+
+def _wanted_profile(options: Options, process: ProcessEnvironment) -> str:
+    return options.profile or process.environment.get("CTXASM_PROFILE", "")
 
 
 def open_with_replica(root: Path, process: ProcessEnvironment, *, offline: bool) -> Folder:

@@ -75,9 +75,17 @@ def run(
     taken, profile = _profile_there(root)
     if profile and (agents or teams) and not force:
         raise _unread(Folder(root), taken, profile)
+    _make(root, _starter_files(root, agents, teams, profile), json=json, quiet=quiet)
+    if profile and not (agents or teams or quiet):
+        write_stderr(f"ctxasm: {taken or f'profile {profile.name}'}; it needs no agent, so none was made")
+    return 0
+
+
+def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
+    """Make the files that are missing, and say what was made, also if one of them can't be."""
     made: list[dict[str, object]] = []
     try:
-        for path, text in _starter_files(root, agents, teams, profile):
+        for path, text in files:
             is_new = create_file(root, path, text)
             made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
@@ -86,9 +94,6 @@ def run(
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))
-    if profile and not (agents or teams or quiet):
-        write_stderr(f"ctxasm: {taken or f'profile {profile.name}'}; it needs no agent, so none was made")
-    return 0
 
 
 def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:

@@ -42,9 +42,10 @@ def detect(workspace: Folder) -> Sequence[tuple[str, str]]:
     ]
 
 
-def known_signs() -> Sequence[str]:
-    """The signs of all kinds that are the name of one file or folder, in order of precedence."""
-    signs = (sign for kind in _kinds() for sign in values.parse_texts(kind["signs"], _KINDS.name))
+def known_signs(profile: str) -> Sequence[str]:
+    """The signs that are one file or folder, in order of precedence: of the kind with a profile, else of all kinds."""
+    kinds = [kind for kind in _kinds() if kind["profile"] == profile] or _kinds()
+    signs = (sign for kind in kinds for sign in values.parse_texts(kind["signs"], _KINDS.name))
     return [sign for sign in signs if not is_pattern(sign) and " + " not in sign]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def named_files(profile: Profile) -> Sequence[str]:
     return [path for path in paths if not (is_pattern(path) or placeholders(path))]
 
 
-def unread_words(workspace: Folder, profile: Profile, written: Iterable[str]) -> str:
+def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Iterable[str]) -> str:
     """The files of other programs with text that a profile does not read, for a receipt; empty for none.
 
     The `written` ones, absolute paths, do not count. Only a folder with a Markdown file is looked at.
@@ -67,10 +67,11 @@ def unread_words(workspace: Folder, profile: Profile, written: Iterable[str]) ->
         return ""
     from contextasm.config.profiles.detection import detect  # here: few workspaces have such files
 
-    read = {path for layer in profile.layers for path in layer.query.paths}
+    kinds = detect(workspace)
+    read = {path for layer in profile().layers for path in layer.query.paths} if kinds else set()
     read |= {path.removeprefix(f"{workspace.root}/") for path in written}
     words = []
-    for name, _ in detect(workspace):
+    for name, _ in kinds:
         named = named_files(load_profile(name, name, Path(workspace.root)))
         unread = [path for path in named if path not in read and _has_text(workspace, path)]
         read |= {*unread}

@@ -274,6 +274,13 @@ def test_no_workspace_names_the_signs_that_were_looked_for(tmp_path: Path) -> No
         assert sign in refused.err
 
 
+def test_a_profile_of_another_kind_of_folder_is_told_what_is_here(tmp_path: Path) -> None:
+    make(tmp_path, {"SOUL.md": "Calm.\n"})
+    refused = inside("build", "-p", "logseq", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
+    assert (refused.code, "SOUL.md is here: -p openclaw" in refused.err) == (2, True)
+    assert "no logseq/config.edn)" in refused.err
+
+
 def test_an_agent_below_an_openclaw_workspace_is_a_workspace_of_its_own(tmp_path: Path) -> None:
     files = {"SOUL.md": "Brave.\n", "MEMORY.md": "- Ops\n", "memory/2025-03-12.md": "Deployed.\n"}
     make(tmp_path, {**OPENCLAW, **{f"agents/ops/{path}": text for path, text in files.items()}})
