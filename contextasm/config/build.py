@@ -58,7 +58,7 @@ class PreparedBuild(NamedTuple):
     """
 
     taken: str = ""
-    """The words that report the profile of a folder without settings; empty for any other."""
+    """Words for a receipt: the profile of a folder without settings, or the files that lie unread in another one."""
 
     approved: Mapping[str, str] | None = None
     """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""

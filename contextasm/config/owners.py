@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from contextasm.config.input import values
-from contextasm.config.input.settings import Setting
+from contextasm.config.input.settings import FILE, Setting
 from contextasm.model import ContextasmError, Problem, Profile, Workspace
 from contextasm.text.names.matching import list_names
-from contextasm.text.names.places import AGENT_FILES, OWNER_FILES, OwnerKind
-from contextasm.text.names.templates import fill_template, placeholders
+from contextasm.text.names.places import AGENT_FILES, OWNER_FILES, OwnerKind, any_owner_pattern
+from contextasm.text.names.templates import fill_template, is_pattern, placeholders
+
+if TYPE_CHECKING:
+    from contextasm.workspace.folder import Folder
 
 
 def uses_placeholder(profile: Profile, name: str) -> bool:
@@ -17,19 +21,22 @@ def uses_placeholder(profile: Profile, name: str) -> bool:
     return any(name in placeholders(path) for layer in profile.layers for path in layer.query.paths)
 
 
-def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> Setting:
+def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile, folder: Folder) -> Setting:
     """The agent of a build: the one that is named, else the only one.
 
-    `whole` is the profile before `--scope` left out layers: an option is unused if that does not use it. Raises
+    `whole` is the profile before `--scope` left out layers: an option is unused if that does not use it. `folder` is
+    what `workspace` reads; an error tells what other programs left there. Raises
     `ContextasmError` for an unknown agent, for one without IDENTITY.md or INSTRUCTIONS.md, if none is named and there
     is not exactly one, and for an option `--agent` that the profile does not use.
     """
     if not uses_placeholder(profile, "agent"):
-        _refuse_unused_option(setting, whole or profile, "agent")
+        _refuse_unused_option(setting, whole, "agent")
         return setting
-    names = owner_names(workspace, "agent")
+    if profile.agents:
+        require_own_files(setting, whole, workspace)
+        return setting
     if not setting.value:
-        return Setting(only_agent(names), "the only agent")
+        return Setting(only_agent(owner_names(workspace, "agent"), folder), "the only agent")
     agent = str(setting.value)
     owner_folder(workspace, "agent", agent, setting.origin)
     for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
@@ -39,14 +46,25 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
     return setting
 
 
-def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile | None = None) -> None:
+def require_own_files(setting: Setting, profile: Profile, workspace: Workspace) -> None:
+    """Raise `ContextasmError` for an agent without any of the files that a profile with `agents` reads by name."""
+    own = [path for layer in profile.layers for path in layer.query.paths if not is_pattern(path)]
+    found = (found for path in own for found in workspace.list(any_owner_pattern(path)))
+    place = profile.agents.split("/").index("{agent}")
+    names = sorted({path.split("/")[place] for path in found if path.count("/") > place})
+    if not names:
+        raise ContextasmError(setting.origin, f"profile {profile.name} reads no agent here", "leave it out")
+    values.require_known(str(setting.value), names, setting.origin, "agent")
+
+
+def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: Profile) -> None:
     """Raise `ContextasmError` for an unknown team, and for an option `--team` that the profile does not use.
 
     `whole` is the profile before `--scope` left out layers: an option is unused if that does not use it.
     """
     is_used = uses_placeholder(profile, "team")
     if not is_used:
-        _refuse_unused_option(setting, whole or profile, "team")
+        _refuse_unused_option(setting, whole, "team")
     if setting.value and (is_used or setting.origin.startswith("--")):
         owner_folder(workspace, "team", str(setting.value), setting.origin)
 
@@ -70,12 +88,16 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     return folder
 
 
-def only_agent(names: Sequence[str], advice: str = "name one with -a NAME") -> str:
-    """The name of the only agent. Raises `ContextasmError`, with `advice`, if there is not exactly one."""
-    if len(names) != 1:
-        agents = f"there are {list_names(names)}" if names else "make one with `ctxasm init --agent NAME`"
-        raise ContextasmError("agent", "none named", f"{advice}; {agents}")
-    return names[0]
+def only_agent(names: Sequence[str], folder: Folder, advice: str = "name one with -a NAME") -> str:
+    """The name of the only agent of a folder. Raises `ContextasmError`, with `advice`, if there is not exactly one."""
+    if len(names) == 1:
+        return names[0]
+    if names:
+        raise ContextasmError("agent", "none named", f"{advice}; there are {list_names(names)}")
+    from contextasm.config.profiles.detection import detect  # here: most workspaces have agents
+
+    others = [f"{sign} is here: -p {profile}, or `profile: {profile}` in {FILE}" for profile, sign in detect(folder)]
+    raise ContextasmError("agent", "none named", "; ".join([*others, "make one with `ctxasm init --agent NAME`"]))
 
 
 def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:

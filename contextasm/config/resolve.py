@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from contextasm.config.build import (
@@ -21,10 +22,16 @@ from contextasm.config.build import (
 )
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
-from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
+from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, with_detected_profile
+from contextasm.config.profiles.overrides import (
+    ProfileReader,
+    layer_settings,
+    limit_layers,
+    unread_words,
+    with_detected_profile,
+)
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -87,7 +94,7 @@ def prepare_build(
     profile = restrict_profile(limit_layers(whole, options))
     settings |= layer_settings(profile, settings_file, options)
     # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
-    _settle(settings, profile, whole, recording, process)
+    _settle(settings, profile, whole, recording, workspace, process)
     counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, workspace, recording, process.environment)
     rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
@@ -110,25 +117,34 @@ def _typed_settings(
     workspace: Folder,
     targets: Sequence[OutputFile],
 ) -> tuple[dict[str, Setting], str]:
-    """The settings, and the words that report the profile of a folder without settings."""
+    """The settings, and words for a receipt: the profile of a folder without settings, or what lies unread in one."""
     shared_by = ""
     if targets:
         from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
 
         shared_by = sharing_option(settings_file, workspace.root, targets)
     settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
-    return with_detected_profile(settings, settings_file, workspace)
+    settings, detected = with_detected_profile(settings, settings_file, workspace)
+    if not detected and settings["profile"].origin.startswith(("default", FILE)):
+        reader = ProfileReader(settings_file, workspace, process)
+        detected = unread_words(workspace, partial(reader.resolve, settings), (target.full for target in targets))
+    return settings, detected
 
 
 def _settle(
-    settings: dict[str, Setting], profile: Profile, whole: Profile, workspace: Workspace, process: ProcessEnvironment
+    settings: dict[str, Setting],
+    profile: Profile,
+    whole: Profile,
+    workspace: Workspace,
+    folder: Folder,
+    process: ProcessEnvironment,
 ) -> None:
     """Put the budget, the agent and the day into the settings that are meant if none is named.
 
     `whole` is the profile before options leave out or limit layers. Raises `ContextasmError`.
     """
     settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
-    settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole)
+    settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole, folder)
     check_team(settings["team"], profile, workspace, whole)
     settings["date"] = resolve_date(settings, process)
 

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from os.path import dirname
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import load_settings_file
+from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
-from contextasm.workspace.folder import Folder, find_workspace
+from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
+from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
     from contextasm.workspace.storage import Overlay
+
+
+def is_native(workspace: Folder) -> bool:
+    """Whether a folder is a workspace of this program: it has settings, or an agent.
+
+    An agent has both of its files. One with only one of them counts if no other program has left a sign in the folder:
+    many programs have a folder `agents/`.
+    """
+    if workspace.exists(FILE):
+        return True
+    folders = ([*map(dirname, workspace.list(any_owner_pattern(file)))] for file in AGENT_FILES)
+    first, second = ({folder for folder in each if "/" in folder} for each in folders)
+    if first & second or not first | second:
+        return bool(first)
+    from contextasm.config.profiles.detection import detect  # here: most workspaces have settings or whole agents
+
+    return not detect(workspace)
+
+
+def find_workspace(start: Path) -> Path | None:
+    """The nearest folder, upwards from `start`, that is a workspace of this program; None if none is."""
+    return next((folder for folder in (start, *start.parents) if folder.is_dir() and is_native(Folder(folder))), None)
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
@@ -31,8 +55,16 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
         return process.folder / name
     if folder := nearest_workspace(options, process):
         return folder
+    from contextasm.config.profiles.detection import detect, find_detected, known_signs
+
     hint = "name one with -w DIR, or make one with `ctxasm init`"
-    raise ContextasmError(str(process.folder), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
+    if other := find_detected(process.folder, process.environment):
+        name, sign = detect(Folder(other))[0]
+        hint = f"{sign} is {'here' if other == process.folder else f'in {other}'}: -p {name}"
+    looked_for = (
+        f"no {FILE}, no agents/NAME/IDENTITY.md, no {', '.join(known_signs(_wanted_profile(options, process)))}"
+    )
+    raise ContextasmError(str(process.folder), f"no workspace here or above ({looked_for})", hint)
 
 
 def named_workspace(options: Options, process: ProcessEnvironment) -> str:
@@ -46,8 +78,11 @@ def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | N
         return folder
     from contextasm.config.profiles.detection import find_detected  # here: most workspaces have settings or agents
 
-    profile = options.profile or process.environment.get("CTXASM_PROFILE", "")
-    return find_detected(process.folder, process.environment, profile)
+    return find_detected(process.folder, process.environment, _wanted_profile(options, process))
+
+
+def _wanted_profile(options: Options, process: ProcessEnvironment) -> str:
+    return options.profile or process.environment.get("CTXASM_PROFILE", "")
 
 
 def open_with_replica(root: Path, process: ProcessEnvironment, *, offline: bool) -> Folder:

@@ -85,8 +85,11 @@ def hook_call(
     """
     names = host_names(with_hook=True)
     if host is not None and host not in names:
-        what = f"{host} has no hook that takes a context" if host in host_names() else f"unknown host {one_line(host)}"
-        raise ContextasmError(where, what, f"choose one of: {', '.join(names)}")
+        hint = f"choose one of: {', '.join(names)}"
+        if host not in host_names():
+            raise ContextasmError(where, f"unknown host {one_line(host)}", hint)
+        hint = load_host(host, where).instead or hint
+        raise ContextasmError(where, f"{host} has no hook that takes a context", hint)
     hosts = tuple(load_host(name, where) for name in ([host] if host is not None else names))
     if limit is not None and limit < LEAST_LIMIT:
         raise ContextasmError("--limit", f"{limit} is too small", f"give {LEAST_LIMIT} units or more")

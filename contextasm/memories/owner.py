@@ -63,7 +63,7 @@ def find_owner(
     elif agent.value:
         path = owner_folder(workspace, "agent", str(agent.value), agent.origin)
     else:
-        name = only_agent(owner_names(workspace, "agent"), "name one with -a NAME, or a team with -t NAME")
+        name = only_agent(owner_names(workspace, "agent"), workspace, "name one with -a NAME, or a team with -t NAME")
         path = f"agents/{name}"
     return Owner(workspace, path, day, problems)
 

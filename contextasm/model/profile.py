@@ -180,6 +180,8 @@ class Profile(NamedTuple):
     """The profile under each strategy, by the strategy's name."""
     private_paths: tuple[str, ...] = ()
     """Paths of private layers, also of layers that are switched off or out of scope."""
+    agents: str = ""
+    """Folder of an agent that has files as this profile reads them, with `{agent}`; empty if no agent has."""
 
 
 class RuleTrace(NamedTuple):

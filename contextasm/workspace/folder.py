@@ -82,21 +82,9 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-MARKS = ("ctxasm.yaml", "agents")
-"""Names that make a folder a workspace."""
-
-
 def repository_top(folder: Path) -> Path | None:
     """The nearest folder, from this one upwards, that holds `.git`; None if none does. Links in its path are kept."""
     return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
-
-
-def find_workspace(start: Path) -> Path | None:
-    """The nearest folder, upwards from `start`, with settings or agents; None if none exists."""
-    for folder in (start, *start.parents):
-        if any((folder / mark).exists() for mark in MARKS):
-            return folder
-    return None
 
 
 class Folder:

@@ -19,11 +19,15 @@ StarterFile = tuple[str, str | None]
 """A path in the workspace and the text of the file; None for a folder."""
 
 
-def workspace_files() -> list[StarterFile]:
-    """The settings, and the `.gitignore` for derived files."""
+def workspace_files(profile: str = "", budget: int = 16000) -> list[StarterFile]:
+    """The settings, and the `.gitignore` for derived files.
+
+    The settings name a `profile`, if one is given; `budget` is the number of tokens that its comment names.
+    """
     texts = dict(_starter_texts("workspace"))
+    named = {"profile": f"profile: {profile}" if profile else "# profile: default", "budget": str(budget)}
     # A file of the real name would work on this package's own folder.
-    return [("ctxasm.yaml", texts["ctxasm.yaml"]), (".gitignore", texts["gitignore"])]
+    return [("ctxasm.yaml", fill_template(texts["ctxasm.yaml"], named)), (".gitignore", texts["gitignore"])]
 
 
 def owner_files(kind: str, name: str) -> list[StarterFile]:

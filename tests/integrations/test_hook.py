@@ -562,12 +562,20 @@ def test_printed_settings_keep_every_option() -> None:
 @pytest.mark.parametrize("words", [("--print-config", "NAME"), ("--print-config=NAME",)], ids=len)
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("emacs", "unknown host emacs"), ("openclaw", "openclaw has no hook that takes a context")],
+    [("emacs", "unknown host emacs"), ("hermes", "hermes has no hook that takes a context")],
 )
 def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what: str) -> None:
     done = inside("hook", *(word.replace("NAME", name) for word in words))
     assert (done.code, done.out) == (2, "")
     assert done.err == f"ctxasm: error: --print-config: {what}: choose one of: {', '.join(HOOKED)}\n"
+
+
+def test_settings_of_a_host_without_such_a_hook_say_what_to_do_instead() -> None:
+    done = inside("hook", "--print-config", "openclaw")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "no hook that takes a context: it reads its own files" in done.err
+    assert "ctxasm check --host openclaw" in done.err
+    assert "openclaw mcp set ctxasm" in done.err
 
 
 ACCENTS = "X" + "e\u0301\u0302" * 12_000

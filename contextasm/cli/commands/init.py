@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption
-from contextasm.cli.output import format_json, shown, write_stdout
+from contextasm.cli.output import format_json, shown, write_stderr, write_stdout
 from contextasm.config.input.options import Options
+from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
+from contextasm.config.owners import uses_placeholder
+from contextasm.config.profiles.overrides import ProfileReader, named_files, with_detected_profile
 from contextasm.config.resolve import process_environment
-from contextasm.config.workspace_folder import open_workspace
+from contextasm.config.workspace_folder import find_workspace, is_native, open_workspace
+from contextasm.model import ContextasmError, Profile
+from contextasm.text.names.matching import list_names
 from contextasm.text.names.templates import one_line
-from contextasm.workspace.folder import MARKS, find_workspace
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.scaffold import StarterFile, create_file, owner_files, workspace_files
 
 
@@ -53,18 +59,33 @@ def run(
     team: Annotated[
         list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Create this team; repeatable.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make agents or teams although files of another program are read here.")
+    ] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Create a workspace, an agent or a team; overwrite nothing.
 
-    Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once.
+    Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once. A folder of
+    another program, such as one with SOUL.md or CLAUDE.md, gets settings that name the profile for it, and no agent.
     """
     agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
     root = _root(folder, named=bool(agents or teams))
+    taken, profile = _profile_there(root)
+    if profile and (agents or teams) and not force:
+        raise _unread(Folder(root), taken, profile)
+    _make(root, _starter_files(root, agents, teams, profile), json=json, quiet=quiet)
+    if profile and not (agents or teams or quiet):
+        write_stderr(f"ctxasm: {taken or f'profile {profile.name}'}; it needs no agent, so none was made")
+    return 0
+
+
+def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
+    """Make the files that are missing, and say what was made, also if one of them can't be."""
     made: list[dict[str, object]] = []
     try:
-        for path, text in _starter_files(root, agents, teams):
+        for path, text in files:
             is_new = create_file(root, path, text)
             made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
@@ -73,7 +94,6 @@ def run(
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))
-    return 0
 
 
 def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
@@ -92,16 +112,47 @@ def _root(folder: str | None, *, named: bool) -> Path:
     return Path(os.path.relpath(os.path.realpath(found))) if found else Path()
 
 
-def _starter_files(root: Path, agents: Sequence[str], teams: Sequence[str]) -> Sequence[StarterFile]:
+def _profile_there(root: Path) -> tuple[str, Profile | None]:
+    """The profile that a folder has by its settings or by the files in it, if that reads no agent; and why it has it.
+
+    None for any other folder, and for one that does not exist yet.
+    """
+    if not root.is_dir():
+        return "", None
+    workspace = Folder(root)
+    with suppress(ContextasmError):  # a build reports settings that can't be used
+        settings_file = load_settings_file(workspace)
+        settings, taken = with_detected_profile(resolve_settings({}, {}, settings_file), settings_file, workspace)
+        profile = ProfileReader(settings_file, workspace, process_environment()).with_all_layers(settings)
+        return taken, None if uses_placeholder(profile, "agent") else profile
+    return "", None
+
+
+def _unread(workspace: Folder, taken: str, profile: Profile) -> ContextasmError:
+    """The error of agents that would take the place of the files that are read in a folder now, or be unread."""
+    if not taken:
+        what = f"its profile {profile.name} would not read them"
+        return ContextasmError(FILE, what, "name another profile there, or add --force")
+    files = [path for path in named_files(profile) if workspace.is_file(path)]
+    what = f"{list_names(files) or 'what is here'} would no longer be read ({taken})"
+    return ContextasmError("init", what, "leave out --agent and --team to keep that, or add --force")
+
+
+def _starter_files(
+    root: Path, agents: Sequence[str], teams: Sequence[str], profile: Profile | None
+) -> Sequence[StarterFile]:
     """The files of a new workspace, if `root` is not one yet, and of the agents and teams.
 
-    Without names, a workspace that has no agent but `assistant` gets the files of that one.
+    Without names, a workspace that has no agent but `assistant` gets the files of that one. One with a `profile` that
+    reads no agent gets none, only settings that name the profile.
     """
     unnamed = not agents and not teams
+    if unnamed and profile:
+        return workspace_files(profile.name, profile.budget)[:1]
     existing = {path.name for path in (root / "agents").glob("*") if path.is_dir()}
     if unnamed and existing <= {FIRST_AGENT}:
         agents = [FIRST_AGENT]
-    files = workspace_files() if unnamed or not any((root / mark).exists() for mark in MARKS) else []
+    files = workspace_files() if unnamed or not (root.is_dir() and is_native(Folder(root))) else []
     for name in agents:
         files += owner_files("agent", name)
     for name in teams:

@@ -129,6 +129,8 @@ class Host(NamedTuple):
     """Whether the host drops a byte order mark and reads `\\r\\n` as one line end, as Python does with text files."""
     hook: HookRule | None = None
     """None for a host without hooks that take a context."""
+    instead: str = ""
+    """How a context gets into a host without such hooks; empty if that is not known."""
 
 
 def host_names(*, with_hook: bool = False) -> list[str]:

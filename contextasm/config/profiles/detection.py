@@ -14,7 +14,7 @@ from pathlib import Path
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.text.names.templates import is_pattern
-from contextasm.workspace.folder import MARKS, Folder, repository_top
+from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
@@ -33,15 +33,20 @@ def _kinds() -> Sequence[YamlMapping]:
 def detect(workspace: Folder) -> Sequence[tuple[str, str]]:
     """Profile and sign of each kind that the topmost folder of a workspace is of, such as `openclaw` and `SOUL.md`.
 
-    In order of precedence: the profile of the first is used. Empty for a folder of no kind, or with settings or agents.
+    In order of precedence: the profile of the first is used. Empty for a folder of no kind.
     """
-    if any(workspace.exists(mark) for mark in MARKS):
-        return ()
     return [
         (str(kind["profile"]), _sign_words(sign))
         for kind in _kinds()
         for sign in [sign for sign in values.parse_texts(kind["signs"], _KINDS.name) if _has_sign(workspace, sign)][:1]
     ]
+
+
+def known_signs(profile: str) -> Sequence[str]:
+    """The signs that are one file or folder, in order of precedence: of the kind with a profile, else of all kinds."""
+    kinds = [kind for kind in _kinds() if kind["profile"] == profile] or _kinds()
+    signs = (sign for kind in kinds for sign in values.parse_texts(kind["signs"], _KINDS.name))
+    return [sign for sign in signs if not is_pattern(sign) and " + " not in sign]
 
 
 def detection_words(kinds: Sequence[tuple[str, str]]) -> str:

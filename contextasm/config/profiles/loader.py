@@ -18,6 +18,7 @@ from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.model import Conflicts, ContextasmError, Profile
 from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.formats import MARKERS
+from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
 
 SHIPPED = Path(__file__).parent
@@ -99,6 +100,18 @@ def _parse_conflicts(value: object, where: str) -> Conflicts | None:
     )
 
 
+def _parse_place(names: Sequence[str]) -> ParseValue:
+    """A parser of one path in the workspace that may have these names in braces."""
+
+    def parse(value: object, where: str) -> str:
+        (path,) = values.parse_inner_paths(values.parse_text(value, where), where)
+        for name in placeholders(path):
+            values.require_known(name, names, where, "name in braces")
+        return path
+
+    return parse
+
+
 _BUILT_ON = ("extends", "layers", "strategies")
 """The keys of a profile that set no value: they need the profile that they change."""
 
@@ -111,6 +124,7 @@ KEYS: Mapping[str, ParseValue] = {
     "min_coherence": values.parse_fraction,
     "merge": values.some_of(METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
+    "agents": _parse_place(("agent",)),
     **dict.fromkeys(("layers", "strategies"), lambda value, _where: value),
 }
 """The keys of a profile, with the parsers of their values."""

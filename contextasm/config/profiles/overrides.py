@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,15 +26,19 @@ from contextasm.config.profiles.loader import (
     read_file,
     with_strategy,
 )
+from contextasm.config.workspace_folder import is_native
 from contextasm.model import ContextasmError, Document, Layer, Profile
-from contextasm.workspace.folder import MARKS, Folder
+from contextasm.text.names.matching import list_names
+from contextasm.text.names.places import any_owner_pattern
+from contextasm.text.names.templates import is_pattern, placeholders
+from contextasm.workspace.folder import Folder
 
 
 def with_detected_profile(
     settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder
 ) -> tuple[dict[str, Setting], str]:
-    """The settings with the profile for a folder that names none and has no agents, and the words that report it."""
-    if settings["profile"].origin != "default" or settings_file or any(workspace.exists(mark) for mark in MARKS):
+    """The settings with the profile for a folder that names none and is not native, and the words that report it."""
+    if settings["profile"].origin != "default" or settings_file or is_native(workspace):
         return settings, ""
     from contextasm.config.profiles.detection import (  # here: most workspaces have settings or agents
         detect,
@@ -45,6 +49,39 @@ def with_detected_profile(
         return settings, ""
     profile, sign = kinds[0]
     return settings | {"profile": Setting(profile, f"found: {sign}")}, detection_words(kinds)
+
+
+def named_files(profile: Profile) -> Sequence[str]:
+    """The files that a profile reads by name, whatever the request; layers that are switched off read nothing."""
+    layers = [layer for layer in profile.layers if layer.id not in profile.disabled]
+    paths = dict.fromkeys(path for layer in layers for path in layer.query.paths)
+    return [path for path in paths if not (is_pattern(path) or placeholders(path))]
+
+
+def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Iterable[str]) -> str:
+    """The files of other programs with text that a profile does not read, for a receipt; empty for none.
+
+    The `written` ones, absolute paths, do not count. Only a folder with a Markdown file is looked at.
+    """
+    if not any(entry.name.endswith(".md") for entry in workspace.entries("") or ()):
+        return ""
+    from contextasm.config.profiles.detection import detect  # here: few workspaces have such files
+
+    kinds = detect(workspace)
+    read = {path for layer in profile().layers for path in layer.query.paths} if kinds else set()
+    read |= {path.removeprefix(f"{workspace.root}/") for path in written}
+    words = []
+    for name, _ in kinds:
+        named = named_files(load_profile(name, name, Path(workspace.root)))
+        unread = [path for path in named if path not in read and _has_text(workspace, path)]
+        read |= {*unread}
+        words += [f"{list_names(unread)} (-p {name})"] if unread else []
+    return f"also here, not read: {', '.join(words)}" if words else ""
+
+
+def _has_text(workspace: Folder, path: str) -> bool:
+    read = workspace.read(path)
+    return isinstance(read, Document) and bool(read.text.strip())
 
 
 class ProfileReader:
@@ -61,8 +98,14 @@ class ProfileReader:
         """SHA-256 of each file that was read, by path: relative to the workspace, or absolute outside of it."""
 
     def resolve(self, settings: Mapping[str, Setting]) -> Profile:
-        """The profile that the settings name, without the layers that are switched off."""
-        profile = self.with_all_layers(settings)
+        """The profile that the settings name, without the layers that are switched off.
+
+        If they name an agent with files as the profile reads them, the profile reads these. A variable names none: it
+        is for all workspaces of a person.
+        """
+        profile, agent = self.with_all_layers(settings), settings["agent"]
+        if profile.agents and agent.value and not agent.origin.startswith("CTXASM_"):
+            profile = of_agents(profile)
         enabled = [layer for layer in profile.layers if layer.id not in profile.disabled]
         private = (path for layer in profile.layers if layer.private for path in layer.query.paths)
         layers = with_freed_rooms(profile.layers, enabled)
@@ -99,7 +142,10 @@ class ProfileReader:
         listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
         named_in_file = resolve_settings({}, {}, self._settings_file)["profile"]
         for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
-            yield self.resolve({**settings, "profile": setting, "strategy": Setting("", "default")})
+            profile = self.resolve({**settings, "profile": setting, "strategy": Setting("", "default")})
+            yield profile
+            if profile.agents:
+                yield of_agents(profile)
 
     def _noting_digests(self, read: ReadProfile) -> ReadProfile:
         def read_and_note(path: Path, where: str) -> bytes:
@@ -111,6 +157,18 @@ class ProfileReader:
             return data
 
         return read_and_note
+
+
+def of_agents(profile: Profile) -> Profile:
+    """A profile with `agents`, with the paths of an agent's folder in place of those of the workspace."""
+
+    def of_agent(layer: Layer) -> Layer:
+        query = layer.query
+        paths = tuple(f"{profile.agents}/{path}" for path in query.paths)
+        except_paths = tuple(any_owner_pattern(f"{profile.agents}/{path}") for path in query.except_paths)
+        return layer._replace(query=query._replace(paths=paths, except_paths=except_paths))
+
+    return profile._replace(layers=tuple(map(of_agent, profile.layers)))
 
 
 def workspace_reader(workspace: Folder) -> ReadProfile:

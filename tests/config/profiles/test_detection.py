@@ -229,12 +229,93 @@ def test_the_home_folder_is_the_last_that_is_looked_at(tmp_path: Path) -> None:
     assert "Mine." in inside("build", cwd=tmp_path / "other", env=home).out
 
 
-@pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, {"agents/a/IDENTITY.md": "A\n"}])
+AGENT = {"agents/a/IDENTITY.md": "A\n", "agents/a/INSTRUCTIONS.md": "Work.\n"}
+
+
+@pytest.mark.parametrize("mark", [{"ctxasm.yaml": "budget: 4k\n"}, AGENT])
 def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str, str]) -> None:
     make(tmp_path, {"SOUL.md": "Calm.\n", **mark})
     result = inside("build", cwd=tmp_path, env=DAY)
     assert "found" not in result.err
     assert "profile openclaw" not in result.err
+
+
+@pytest.mark.parametrize("half", [{"agents/a/IDENTITY.md": "A\n"}, {"agents/a/INSTRUCTIONS.md": "A\n"}])
+@pytest.mark.parametrize("sign", ["SOUL.md", "CLAUDE.md", "AGENTS.md"])
+def test_half_an_agent_counts_only_without_a_sign_of_another_program(
+    tmp_path: Path, half: dict[str, str], sign: str
+) -> None:
+    make(tmp_path / "both", {sign: "Calm.\n", **half})
+    make(tmp_path / "only", half)
+    assert "Calm." in inside("build", cwd=tmp_path / "both", env=DAY).out
+    assert "is missing: write it" in inside("build", "-a", "a", cwd=tmp_path / "only", env=DAY).err
+
+
+@pytest.mark.parametrize(
+    "files", [{"agents/prompts/fix.md": "Fix.\n"}, {"agents/__init__.py": ""}, {"agents/x/AGENT.md": "X\n"}]
+)
+def test_a_folder_agents_of_another_program_is_no_sign(tmp_path: Path, files: dict[str, str]) -> None:
+    make(tmp_path, {"AGENTS.md": "Be kind.\n", **files})
+    result = inside("build", cwd=tmp_path, env=DAY)
+    assert (result.code, "Be kind." in result.out) == (0, True)
+    assert inside("check", cwd=tmp_path, env=DAY).code == 0
+    event = '{"hook_event_name": "SessionStart"}'
+    assert "systemMessage" not in inside("hook", cwd=tmp_path, env=DAY, stdin=event).out
+
+
+def test_no_workspace_names_the_signs_that_were_looked_for(tmp_path: Path) -> None:
+    make(tmp_path, {"agents/prompts/fix.md": "Fix.\n"})
+    refused = inside("build", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
+    assert refused.code == 2
+    for sign in ("ctxasm.yaml", "agents/NAME/IDENTITY.md", "SOUL.md", ".obsidian", "AGENTS.md", "CLAUDE.md"):
+        assert sign in refused.err
+
+
+def test_a_profile_of_another_kind_of_folder_is_told_what_is_here(tmp_path: Path) -> None:
+    make(tmp_path, {"SOUL.md": "Calm.\n"})
+    refused = inside("build", "-p", "logseq", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
+    assert (refused.code, "SOUL.md is here: -p openclaw" in refused.err) == (2, True)
+    assert "no logseq/config.edn)" in refused.err
+
+
+def test_an_agent_below_an_openclaw_workspace_is_a_workspace_of_its_own(tmp_path: Path) -> None:
+    files = {"SOUL.md": "Brave.\n", "MEMORY.md": "- Ops\n", "memory/2025-03-12.md": "Deployed.\n"}
+    make(tmp_path, {**OPENCLAW, **{f"agents/ops/{path}": text for path, text in files.items()}})
+    named = inside("build", "-a", "ops", cwd=tmp_path, env=DAY)
+    assert named.code == 0
+    assert [text in named.out for text in ("Brave.", "- Ops", "Deployed.", "Calm.")] == [True, True, True, False]
+    assert named.out == inside("build", cwd=tmp_path / "agents/ops", env=DAY).out
+    assert named.out == inside("build", "-w", tmp_path / "agents/ops", env=DAY).out
+    make(tmp_path, {"ctxasm.yaml": "profile: openclaw\nagent: ops\n"})
+    assert named.out == inside("build", cwd=tmp_path, env=DAY).out
+    assert "did you mean ops?" in inside("build", "-a", "opps", cwd=tmp_path, env=DAY).err
+
+
+def test_lock_has_the_files_of_every_agent_below_an_openclaw_workspace(tmp_path: Path) -> None:
+    make(tmp_path, {**OPENCLAW, "agents/ops/SOUL.md": "Brave.\n"})
+    assert inside("lock", cwd=tmp_path, env=DAY).code == 0
+    assert inside("build", "-a", "ops", "--locked", cwd=tmp_path, env=DAY).code == 0
+    make(tmp_path, {"agents/ops/SOUL.md": "Bold.\n"})
+    assert inside("build", "-a", "ops", "--locked", cwd=tmp_path, env=DAY).code == 1
+
+
+def test_receipt_names_what_lies_unread_beside_an_agent(tmp_path: Path) -> None:
+    make(tmp_path, {**OPENCLAW, **AGENT, "CLAUDE.md": "Kind.\n"})
+    words = "also here, not read: SOUL.md, "
+    receipt = inside("build", cwd=tmp_path, env=DAY).err
+    assert words in receipt
+    assert "(-p openclaw), CLAUDE.md (-p repo)" in receipt
+    assert words not in inside("build", "-p", "default", cwd=tmp_path, env=DAY).err
+    make(tmp_path, {"CLAUDE.md": ""})
+    assert "(-p repo)" not in inside("build", "--into", "CLAUDE.md", cwd=tmp_path, env=DAY).err
+    assert "(-p repo)" not in inside("build", cwd=tmp_path, env=DAY).err
+
+
+def test_an_error_about_agents_names_what_else_is_here(tmp_path: Path) -> None:
+    make(tmp_path, {**OPENCLAW, "ctxasm.yaml": "budget: 4k\n"})
+    refused = inside("build", cwd=tmp_path, env=DAY)
+    assert (refused.code, "SOUL.md is here: -p openclaw" in refused.err) == (2, True)
+    assert inside("build", "-p", "openclaw", cwd=tmp_path, env=DAY).code == 0
 
 
 def test_check_of_another_profile_asks_for_no_files_of_agents(tmp_path: Path) -> None:
