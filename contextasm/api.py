@@ -238,7 +238,7 @@ def log(
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     entry, problems = storable_text(parse_text_parameter(text, "text"), "text")
     owner = find_owner(named, process_environment())
-    path = f"{owner.path}/daily/{owner.day}.md"
+    path = owner.file("log")
     made = append_log(owner.workspace, path, entry)
     return LogOutcome(path, made, problems)
 

@@ -38,7 +38,7 @@ def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
-    ids = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process))
+    ids = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process), owner.memory_files)
     return owner.workspace, ids.find(name)
 
 

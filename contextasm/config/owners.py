@@ -30,7 +30,7 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
     is not exactly one, and for an option `--agent` that the profile does not use.
     """
     if not uses_placeholder(profile, "agent"):
-        _refuse_unused_option(setting, whole, "agent")
+        refuse_unused_option(setting, whole, "agent")
         return setting
     if profile.agents:
         require_own_files(setting, whole, workspace)
@@ -64,7 +64,7 @@ def check_team(setting: Setting, profile: Profile, workspace: Workspace, whole: 
     """
     is_used = uses_placeholder(profile, "team")
     if not is_used:
-        _refuse_unused_option(setting, whole, "team")
+        refuse_unused_option(setting, whole, "team")
     if setting.value and (is_used or setting.origin.startswith("--")):
         owner_folder(workspace, "team", str(setting.value), setting.origin)
 
@@ -109,6 +109,7 @@ def owner_names(workspace: Workspace, kind: OwnerKind) -> list[str]:
     return sorted({parts[1] for _, parts in paths if len(parts) == 3})
 
 
-def _refuse_unused_option(setting: Setting, profile: Profile, kind: OwnerKind) -> None:
+def refuse_unused_option(setting: Setting, profile: Profile, kind: OwnerKind) -> None:
+    """Raise `ContextasmError` for an option with the name of an agent or a team, if the profile reads none."""
     if setting.value and setting.origin.startswith("--") and not uses_placeholder(profile, kind):
         raise ContextasmError(setting.origin, f"profile {profile.name} reads no {kind}", "leave it out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -33,9 +34,9 @@ class ExportedMemories(NamedTuple):
 
 
 def exported_memories(
-    workspace: Folder, owner: str, audience: str, options: Options, process: ProcessEnvironment
+    workspace: Folder, patterns: Sequence[str], audience: str, options: Options, process: ProcessEnvironment
 ) -> ExportedMemories:
-    """The memories of an owner, by the path of its folder, for an audience (`model.AUDIENCES`).
+    """The memories of an owner, by the patterns of its files, for an audience (`model.AUDIENCES`).
 
     The profile of the options and settings says which files are private. Raises `ContextasmError` for a file that can't
     be read: an export never lacks a file silently.
@@ -44,7 +45,7 @@ def exported_memories(
     memories: list[Memory] = []
     problems: list[Problem] = []
     private = 0
-    for path in visible.list(f"{owner}/memories/*.md"):
+    for path in (path for pattern in patterns for path in visible.list(pattern)):
         document = visible.read(path)
         if isinstance(document, Problem):
             raise ContextasmError(path, document.message, "correct the file; nothing has been written")

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
-from contextasm.model import SHARED, ContextasmError, Memory, Problem, Profile, Score, SourceQuery
-from contextasm.retrieval.pool import MEMORIES, read_pool, topic_hits
+from contextasm.model import SHARED, Build, ContextasmError, Layer, Memory, Problem, Profile, Score, SourceQuery
+from contextasm.retrieval.pool import MEMORIES, ReadPool, TopicHits, read_pool, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
-from contextasm.retrieval.reading.files import query_paths
+from contextasm.retrieval.reading.files import logs_in_display_order, query_paths
+from contextasm.retrieval.sources.log_search import log_lines
 from contextasm.text.names.places import MEMORY_FILES
-from contextasm.text.names.templates import placeholders
+from contextasm.text.names.templates import fill_template, placeholders
 
 
 class SearchResult(NamedTuple):
     """The results of a search."""
 
     hits: tuple[tuple[Memory, Score], ...]
-    """Memories with their score parts and `total`, best first."""
+    """Memories with their score parts and `total`, best first; a line of a log is one with its place as the id."""
     searched: int
-    """Number of active memories that were searched."""
+    """Number of active memories that were searched, or of lines."""
     problems: tuple[Problem, ...]
     """Of the request, of files that can't be read, and of memories that are not as they should be."""
     taken: str = ""
     """Why this profile was taken, in a folder without settings; empty if the settings or the options name it."""
+    noun: str = "memories"
+    """What was searched: `memories`, or `lines` of logs."""
 
 
 def best_memories(
@@ -74,7 +77,8 @@ def memory_of_id(options: Options, name: str, process: ProcessEnvironment, *, ev
     narrow = _narrowing(options, everywhere=everywhere, top=1)
     build = for_audience(prepare_build(options, process, restrict_profile=narrow).build)
     for layer in build.profile.layers:
-        pool = read_pool(build.workspace, MEMORIES, query_paths(SourceQuery(build, layer)))
+        paths = [*query_paths(SourceQuery(build, layer)), *(_own_file(build) if _has_lines(layer) else ())]
+        pool = read_pool(build.workspace, MEMORIES, paths)
         for memory in pool.all_entries:
             if memory.id == name and not (memory.private and build.request.audience == SHARED):
                 return memory
@@ -86,13 +90,18 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
     kinds = [kind for kind in ("agent", "team") if getattr(options, kind)] or ["agent", "team"]
 
     def narrow(profile: Profile) -> Profile:
-        searching = [
+        answering = [
             layer._replace(ranking=layer.ranking._replace(top=top))
             for layer in profile.layers
-            if any(source.holds_memories and source.answers_topic for source in layer.query.traits)
+            if any(source.answers_topic for source in layer.query.traits)
         ]
-        if everywhere:
-            searching = [layer._replace(query=layer.query._replace(paths=MEMORY_FILES)) for layer in searching[:1]]
+        searching = [layer for layer in answering if not _has_lines(layer)]
+        if everywhere and searching:
+            own = [path for path in searching[0].query.paths if not placeholders(path)]
+            query = searching[0].query._replace(paths=tuple(dict.fromkeys((*MEMORY_FILES, *own))))
+            searching = [searching[0]._replace(query=query)]
+        if not searching:  # The notes of such a profile are its memories.
+            searching = answering
         layers = [
             layer
             for layer in searching
@@ -100,26 +109,62 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
         ]
         if not layers:
             what = f"searches no memories of the {' and '.join(kinds)} only" if searching else "searches no memories"
-            hint = "name another profile with -p, or use --all" if searching else _other_search(profile)
+            other = "name a profile of memories with -p; `ctxasm profiles` lists them"
+            hint = "name another profile with -p, or use --all" if searching else other
             raise ContextasmError(f"profile {profile.name}", what, hint)
         return profile._replace(layers=tuple(layers))
 
     return narrow
 
 
-def _other_search(profile: Profile) -> str:
-    """Advice for a person whose profile has no layer that searches memories."""
-    if any(source.is_log and source.answers_topic for layer in profile.layers for source in layer.query.traits):
-        return "`ctxasm build --topic WORDS` shows the lines of its logs that match; or name another profile with -p"
-    return "name a profile of memories with -p; `ctxasm profiles` lists them"
+def _has_lines(layer: Layer) -> bool:
+    """Whether a layer that answers a topic shows lines of logs."""
+    return any(source.is_log for source in layer.query.traits)
 
 
 def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     """The best hits of all layers."""
     build = for_audience(prepared.build)
-    results = [topic_hits(SourceQuery(build, layer)) for layer in build.profile.layers]
+    layers = build.profile.layers
+    results = [(_line_hits if _has_lines(layer) else topic_hits)(SourceQuery(build, layer)) for layer in layers]
     hits = [hit for found, _, _ in results for hit in found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
     problems = dict.fromkeys([*build.problems, *(problem for _, _, own in results for problem in own)])
-    return SearchResult(tuple(hits[:top]), sum(searched for _, searched, _ in results), tuple(problems), prepared.taken)
+    searched = sum(searched for _, searched, _ in results)
+    noun = "lines" if any(map(_has_lines, layers)) else "memories"
+    return SearchResult(tuple(hits[:top]), searched, tuple(problems), prepared.taken, noun)
+
+
+def _own_file(build: Build) -> Sequence[str]:
+    """The file that the profile keeps memories in beside its notes; none if it names one for each owner."""
+    path = build.profile.remember
+    return [] if "{owner}" in path else [fill_template(path, {"agent": build.request.agent})]
+
+
+def _line_hits(query: SourceQuery) -> TopicHits:
+    """The lines of a layer's logs up to today, and of the file of memories beside them, that match the topic.
+
+    Of lines that say the same, the best is a hit. What is a memory of that file is one in the hits, too.
+    """
+    build, request, layer = query.build, query.build.request, query.layer
+    logs, problems = logs_in_display_order(query)
+    days = {log.path: str(log.day) for log in logs if log.age >= 0}
+    own = _own_file(build)
+    known = read_pool(build.workspace, MEMORIES, own)
+    inactive = {entry.line for entry, why in zip(known.all_entries, known.exclusions, strict=True) if why}
+    memories = {(memory.path, memory.line): memory for memory in known.active}
+    read = read_pool(build.workspace, log_lines(days), [*days, *own])
+    lines = [line for line in read.active if line.path not in own or line.line not in inactive]
+    pool = ReadPool(log_lines(days), lines, read.documents, read.problems)
+    found = pool.similar(request.topic, layer.query.min_match, request.date)
+    headings = {*pool.marked()}
+    best: dict[str, tuple[Memory, Score]] = {}
+    for row in sorted(found, key=lambda row: (found[row], days.get(lines[row].path, "")), reverse=True):
+        line = lines[row]
+        typed = Memory(f"{line.path}:{line.line}", line.path, line.line, line.text, created=days.get(line.path, ""))
+        hit = memories.get((line.path, line.line), typed)
+        if row not in headings:
+            best.setdefault(hit.text, (hit, (("similarity", found[row]), ("total", found[row]))))
+    hits = tuple(best.values())[: layer.ranking.top]
+    return hits, pool.rows - len(headings), (*problems, *pool.problems)

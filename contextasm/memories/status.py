@@ -43,18 +43,23 @@ class StatusChange(NamedTuple):
 
 
 def change_status(
-    workspace: Folder, names: Sequence[str], action: str, owner: str = "", stored_ids: FolderOfIds | None = None
+    workspace: Folder,
+    names: Sequence[str],
+    action: str,
+    owner: str = "",
+    stored_ids: FolderOfIds | None = None,
+    files: Sequence[str] = (),
 ) -> list[StatusChange]:
     """Make the step `action` with each memory that is named by its id; all of them, or none.
 
-    `owner` is the folder of one owner; empty for all owners. `stored_ids` spares reading files.
+    `owner`, `stored_ids` and `files` are as in `WorkspaceIds`.
 
     Raises `ContextasmError` for an unknown id, for one that several owners use, and for a memory that can't make the
     step.
     """
     step = STEPS[action]
     with locked(workspace):
-        ids = WorkspaceIds(workspace, owner, stored_ids)
+        ids = WorkspaceIds(workspace, owner, stored_ids, files)
         memories = [_only_memory(ids, name) for name in dict.fromkeys(names)]
 
         def change(memory: Memory) -> Memory:

@@ -182,6 +182,12 @@ class Profile(NamedTuple):
     """Paths of private layers, also of layers that are switched off or out of scope."""
     agents: str = ""
     """Folder of an agent that has files as this profile reads them, with `{agent}`; empty if no agent has."""
+    remember: str = "{owner}/memories/{month}.md"
+    """File that new memories go to, with `{owner}`, the folder of an agent or a team, and `{month}` and `{date}`."""
+    log: str = "{owner}/daily/{date}.md"
+    """File that new entries of logs go to, likewise."""
+    host: str = ""
+    """Name of the host that reads the same files; empty for none."""
 
 
 class RuleTrace(NamedTuple):

@@ -12,12 +12,12 @@ from pathlib import Path
 from contextasm.config.input.options import ProcessEnvironment
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import UpkeepSettings
-from contextasm.model import Document, Memory, Problem, Summarizer
-from contextasm.retrieval.reading.audience import SharedWorkspace
+from contextasm.model import Document, Memory, Problem, Profile, Summarizer
+from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
 from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
-from contextasm.text.names.places import MEMORY_FILES, archived_path
+from contextasm.text.names.places import LOG_FOLDERS, MEMORY_FILES, any_owner_pattern, archived_path
 from contextasm.upkeep.actions import Action, Move
 from contextasm.workspace.editing.memory_file import MemoryFile
 from contextasm.workspace.folder import Folder
@@ -144,28 +144,33 @@ class UpkeepInput:
         settings_file: YamlMapping,
         today: date,
         summarizer: Summarizer | None = None,
-        private_paths: Sequence[str] = (),
+        profiles: Sequence[Profile] = (),
     ) -> None:
         """Read nothing yet.
 
         `settings_file` is all of `ctxasm.yaml`, empty without one. `summarizer` is the configured one, which gives
-        problems if the person does not trust it. `private_paths` are paths and patterns of private layers.
+        problems if the person does not trust it. `profiles` are those of the workspace: they say what is private,
+        where logs are, and which host reads the same files.
         """
         self.workspace = workspace
         self.settings = settings
         self.settings_file = settings_file
         self.today = today
         self.summarizer = summarizer
-        self._private_paths = private_paths
+        self.profiles = profiles
         self.files = TidyFiles(workspace)
         """Lists of the files that a plan may change; planners list files by it."""
 
     def read_again(self) -> UpkeepInput:
         """The same input over the files as they are now; the settings stay."""
         workspace = Folder(Path(self.workspace.root), self.workspace.overlay)
-        return UpkeepInput(
-            workspace, self.settings, self.settings_file, self.today, self.summarizer, self._private_paths
-        )
+        return UpkeepInput(workspace, self.settings, self.settings_file, self.today, self.summarizer, self.profiles)
+
+    @property
+    def log_folders(self) -> Sequence[str]:
+        """Patterns of the folders of logs: those of agents and teams, and those that the profiles name."""
+        named = (profile.log.rpartition("/")[0] for profile in self.profiles if "{owner}" not in profile.log)
+        return [*dict.fromkeys((*LOG_FOLDERS, *map(any_owner_pattern, named)))]
 
     @property
     def owners(self) -> Sequence[OwnerMemories]:
@@ -187,7 +192,8 @@ class UpkeepInput:
                 documents.setdefault(path.rpartition("/")[0], []).append(read)
             elif read:
                 problems.append(read)
-        shared = SharedWorkspace(self.workspace, self._private_paths, load_yaml)
+        patterns = dict.fromkeys(pattern for profile in self.profiles for pattern in private_patterns(profile))
+        shared = SharedWorkspace(self.workspace, patterns, load_yaml)
         owners = []
         for folder in sorted(documents):
             memories = [memory for document in documents[folder] for memory in _memories(document, shared)]

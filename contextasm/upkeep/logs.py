@@ -1,4 +1,4 @@
-"""Planner of logs: logs that are older than 30 days move to the archive, in which a topic finds them.
+"""Planner of logs: logs that are older than 30 days move to the archive, in which a topic finds them; and long files.
 
 The age is a setting, `upkeep: logs: archive`. The day of a log is that of its name, and it is never moved back.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
+from contextasm.config.hosts.loader import load_host
 from contextasm.config.keys.upkeep import LogAges
 from contextasm.model import Document
+from contextasm.selection.tokens import LENGTHS
 from contextasm.text.names.dates import day_of_name
-from contextasm.text.names.places import LOG_FOLDERS, archived_path
+from contextasm.text.names.places import archived_path
 from contextasm.upkeep.actions import Action, Move
 from contextasm.upkeep.input import UpkeepInput
 
@@ -27,7 +29,7 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
     A log of which the archive has a file already is left for a person, in an action of its own.
     """
     ages = upkeep.settings.logs
-    for pattern in LOG_FOLDERS:
+    for pattern in upkeep.log_folders:
         by_folder: dict[str, list[Move]] = {}
         for path in upkeep.files.list(f"{pattern}/*.md"):
             day = day_of_name(path)
@@ -44,6 +46,20 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
             paths = tuple(move.path for move in moves)
             reason = f"older than {ages.archive} days; a topic still finds {'them' if paths[1:] else 'it'}"
             yield Action("archive", paths, reason, needs_approval=False, moves=tuple(moves))
+
+
+def plan_long_files(upkeep: UpkeepInput) -> Iterator[Action]:
+    """A message for each file that is longer than what the host of a profile shows of it."""
+    for name in dict.fromkeys(profile.host for profile in upkeep.profiles if profile.host):
+        host = load_host(name, "host")
+        for path, limits in ((path, rule.each) for rule in host.loads for path in rule.files):
+            read = upkeep.workspace.read(path)
+            text = read.data.decode("utf-8", "replace") if isinstance(read, Document) else ""
+            length = LENGTHS["chars"].units(text.rstrip() if limits.trimmed else text)
+            if limits.chars and length > limits.chars:
+                reason = f"{host.summary} shows {limits.chars:,} of its {length:,} characters: shorten it"
+                hint = f"`ctxasm check --host {name}` names the lines that it never sees"
+                yield Action("settle", (path,), f"{reason}; {hint}", needs_approval=False)
 
 
 def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:

@@ -15,14 +15,13 @@ from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import Problem
+from contextasm.model import Problem, Profile
 from contextasm.rendering.prometheus import Sample, Series
-from contextasm.retrieval.reading.audience import private_patterns
 from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.feedback import plan_feedback
 from contextasm.upkeep.input import UpkeepInput, without_variables
-from contextasm.upkeep.logs import plan_logs
+from contextasm.upkeep.logs import plan_logs, plan_long_files
 from contextasm.upkeep.memories.planner import plan_memories
 from contextasm.upkeep.retention import plan_retention
 from contextasm.workspace.folder import Folder
@@ -34,7 +33,7 @@ def make_plan(upkeep: UpkeepInput) -> Sequence[Action]:
     The plan is the same for the same input. If two actions overlap, an application leaves out the later one. Policies
     of retention count what stays after the actions for logs and memories, as an application does.
     """
-    early = (*plan_logs(upkeep), *plan_memories(upkeep))
+    early = (*plan_logs(upkeep), *plan_long_files(upkeep), *plan_memories(upkeep))
     actions = {action.id: action for action in chain(early, plan_retention(upkeep, early), plan_feedback(upkeep))}
     return [*actions.values()]
 
@@ -65,15 +64,14 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         settings_file=settings_file,
         today=today,
         summarizer=make_summarizer(settings_file, workspace, process, None),
-        private_paths=_private_paths(workspace, settings_file),
+        profiles=_profiles(workspace, settings_file),
     )
 
 
-def _private_paths(workspace: Folder, settings_file: YamlMapping) -> Sequence[str]:
-    """Patterns of the private layers of all profiles of the workspace: a plan depends on no variable of the process."""
+def _profiles(workspace: Folder, settings_file: YamlMapping) -> Sequence[Profile]:
+    """All profiles of the workspace: a plan depends on no variable of the process."""
     settings = resolve_settings({}, {}, settings_file)
-    profiles = ProfileReader(settings_file, workspace, without_variables(workspace)).all_named(settings)
-    return [*dict.fromkeys(pattern for profile in profiles for pattern in private_patterns(profile))]
+    return [*ProfileReader(settings_file, workspace, without_variables(workspace)).all_named(settings)]
 
 
 def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> Iterator[Series]:

@@ -98,6 +98,7 @@ def test_clock_that_goes_back_between_two_builds_changes_nothing(
 def test_agents_that_is_a_file_is_named(tmp_path: Path) -> None:
     """P29: whoever is asked for."""
     (tmp_path / "agents").write_text("")
+    (tmp_path / "ctxasm.yaml").write_text("")
     for words in ((), ("-a", "a")):
         done = inside("build", *words, cwd=tmp_path)
         assert (done.code, done.out) == (2, "")

@@ -42,7 +42,8 @@ def export_memories(
     """
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
     owner = find_owner(options, process_environment(), reads_memories=True)
-    exported = exported_memories(owner.workspace, owner.path, audience, options, process_environment())
+    patterns = owner.memory_files or [f"{owner.path}/memories/*.md"]
+    exported = exported_memories(owner.workspace, patterns, audience, options, process_environment())
     if form == "okf":
         _write_bundle(options, owner, exported.memories, output, private=audience != SHARED)
     else:
@@ -91,7 +92,7 @@ def _settled_path(options: Options, owner: Owner, output: str) -> Path:
 
 def _show_receipt(exported: ExportedMemories, owner: Owner) -> None:
     count, private = len(exported.memories), exported.private
-    line = f"ctxasm: exported {count:,} memor{'y' if count == 1 else 'ies'} of {owner.path}"
+    line = f"ctxasm: exported {count:,} memor{'y' if count == 1 else 'ies'} of {owner.path or 'the workspace'}"
     if private:
         words = f"{private:,} private memor{'y' if private == 1 else 'ies'}"
         line += f"; left out {words} (--audience personal exports {'it' if private == 1 else 'them'})"

@@ -88,7 +88,7 @@ def import_memories(
     owner = find_owner(options, process, reads_memories=dry_run)
     show_problems(owner.problems)
     place = place_for_memories(owner, file, process)
-    if file is None:
+    if file is None and place.folder:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
     if not dry_run:
         recover_first(owner.workspace)

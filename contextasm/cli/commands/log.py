@@ -35,7 +35,7 @@ def append_entry(
     receipt.require_stdout()
     entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
     owner = find_owner(options, process_environment())
-    path = f"{owner.path}/daily/{owner.day}.md"
+    path = owner.file("log")
     recover_first(owner.workspace)
     made = append_log(owner.workspace, path, entry)
     receipt.write(LogDocument, {"path": path, "made": made}, [f"{'made' if made else 'appended to'} {path}"])

@@ -50,7 +50,8 @@ def memory(
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     recover_first(owner.workspace)
-    changes = change_status(owner.workspace, names, action, owner.path, ids_of_folders(owner, process))
+    stored_ids = ids_of_folders(owner, process)
+    changes = change_status(owner.workspace, names, action, owner.path, stored_ids, owner.memory_files)
     receipt.write(MemoryStatusDocument, {"memories": changes}, map(_change_line, changes))
     return 0
 

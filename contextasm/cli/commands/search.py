@@ -82,7 +82,8 @@ def show_hits(
         write_stdout(format_json(SearchDocument, {"searched": found.searched, "hits": hits}))
     elif found.hits:
         write_stdout(shown(_hit_table(found.hits)))
-    return _show_search(found.hits, found.searched, found.problems, "memories", "no memory to search was found")
+    one = "memory" if found.noun == "memories" else "line"
+    return _show_search(found.hits, found.searched, found.problems, found.noun, f"no {one} to search was found")
 
 
 run = takes_options(show_hits, all_but(*UNUSED_IN_SEARCH))

@@ -125,6 +125,9 @@ KEYS: Mapping[str, ParseValue] = {
     "merge": values.some_of(METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
+    "remember": _parse_place(("owner", "month", "date")),
+    "log": _parse_place(("owner", "month", "date")),
+    "host": values.parse_name,
     **dict.fromkeys(("layers", "strategies"), lambda value, _where: value),
 }
 """The keys of a profile, with the parsers of their values."""

@@ -168,7 +168,11 @@ def of_agents(profile: Profile) -> Profile:
         except_paths = tuple(any_owner_pattern(f"{profile.agents}/{path}") for path in query.except_paths)
         return layer._replace(query=query._replace(paths=paths, except_paths=except_paths))
 
-    return profile._replace(layers=tuple(map(of_agent, profile.layers)))
+    def placed(path: str) -> str:
+        return path if "{owner}" in path else f"{profile.agents}/{path}"
+
+    layers = tuple(map(of_agent, profile.layers))
+    return profile._replace(layers=layers, remember=placed(profile.remember), log=placed(profile.log))
 
 
 def workspace_reader(workspace: Folder) -> ReadProfile:

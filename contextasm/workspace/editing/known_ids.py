@@ -78,8 +78,10 @@ class FolderIds:
 class WorkspaceIds:
     """Ids of the memories of all owners of a workspace, or of one; each owner has ids of its own."""
 
-    def __init__(self, workspace: Folder, owner: str = "", stored_ids: FolderOfIds | None = None) -> None:
-        """`owner` is the folder of one owner; empty for all owners."""
+    def __init__(
+        self, workspace: Folder, owner: str = "", stored_ids: FolderOfIds | None = None, files: Sequence[str] = ()
+    ) -> None:
+        """`owner` is the folder of one owner; empty for all owners. `files` are further files of memories."""
         self._workspace = workspace
         self._parsed: dict[str, Sequence[Memory]] = {}
         patterns = (f"{owner}/memories",) if owner else MEMORY_FOLDERS
@@ -90,6 +92,7 @@ class WorkspaceIds:
             FolderIds(paths, self._memories, stored_ids(folder) if stored_ids else None)
             for folder, paths in folders.items()
         ]
+        self._folders += [FolderIds([path], self._memories, None) for path in files]
 
     def find(self, name: str) -> list[Memory]:
         """The memories with an id, in path order: one for each owner that has one.

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,23 +79,13 @@ def test_a_watch_takes_the_same_profile(tmp_path: Path, name: str, path: str, te
         watch.shows(text)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("openclaw", "`ctxasm build --topic WORDS` shows the lines of its logs that match"),
-        ("repo", "name a profile of memories with -p"),
-    ],
-)
-def test_a_search_without_memories_says_what_to_do(tmp_path: Path, name: str, hint: str) -> None:
-    make(tmp_path, LAYOUTS[name].files)
-    if name == "openclaw":
-        make(tmp_path, {"memory/2024-05-05.md": "- The ferry sank.\n"})
+def test_a_search_without_memories_says_what_to_do(tmp_path: Path) -> None:
+    make(tmp_path, {"PROJECT.md": "A harbour.\n", "ctxasm.yaml": "profile: own.yaml\n"})
+    make(tmp_path, {"own.yaml": "layers: [{id: A, heading: A, source: document, path: PROJECT.md}]\n"})
     for words in ((), ("--all",)):
         result = inside("search", "ferry", *words, cwd=tmp_path, env=DAY)
         assert (result.code, result.out) == (2, "")
-        assert f"profile {name}: searches no memories: {hint}" in result.err
-    if name == "openclaw":
-        assert "The ferry sank." in inside("build", "--topic", "ferry", cwd=tmp_path, env=DAY).out
+        assert "profile own: searches no memories: name a profile of memories with -p" in result.err
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -240,15 +231,27 @@ def test_settings_and_agents_say_what_a_folder_is(tmp_path: Path, mark: dict[str
     assert "profile openclaw" not in result.err
 
 
-@pytest.mark.parametrize("half", [{"agents/a/IDENTITY.md": "A\n"}, {"agents/a/INSTRUCTIONS.md": "A\n"}])
-@pytest.mark.parametrize("sign", ["SOUL.md", "CLAUDE.md", "AGENTS.md"])
-def test_half_an_agent_counts_only_without_a_sign_of_another_program(
-    tmp_path: Path, half: dict[str, str], sign: str
-) -> None:
-    make(tmp_path / "both", {sign: "Calm.\n", **half})
-    make(tmp_path / "only", half)
-    assert "Calm." in inside("build", cwd=tmp_path / "both", env=DAY).out
-    assert "is missing: write it" in inside("build", "-a", "a", cwd=tmp_path / "only", env=DAY).err
+@pytest.mark.parametrize(
+    "names", [*product((False, True), repeat=5)], ids=lambda names: "".join("NY"[n] for n in names)
+)
+def test_what_a_folder_is(tmp_path: Path, names: tuple[bool, ...]) -> None:
+    settings, identity, instructions, soul, rules = names
+    files = dict(zip(("ctxasm.yaml", *AGENT, "SOUL.md", "AGENTS.md"), names, strict=True))
+    make(
+        tmp_path,
+        {path: "" if path == "ctxasm.yaml" else f"Of {path}.\n" for path, is_there in files.items() if is_there},
+    )
+    result = inside("build", cwd=tmp_path, env={**DAY, "HOME": str(tmp_path)})
+    is_native = settings or (identity and instructions) or ((identity or instructions) and not (soul or rules))
+    if is_native and identity:
+        assert "Of agents/a/IDENTITY.md." in result.out
+    elif is_native:
+        assert (result.code, "agent: none named" in result.err) == (2, True)
+    elif soul or rules:
+        assert f"profile {'openclaw' if soul else 'repo'}, for " in result.err
+        assert "Of agents/a" not in result.out
+    else:
+        assert "no workspace here or above" in result.err
 
 
 @pytest.mark.parametrize(
