@@ -40,7 +40,7 @@ def exported_memories(
     The profile of the options and settings says which files are private. Raises `ContextasmError` for a file that can't
     be read: an export never lacks a file silently.
     """
-    visible = _visible_workspace(workspace, _resolve_profile(workspace, options, process), audience)
+    visible = audience_files(workspace, options, process, audience)
     memories: list[Memory] = []
     problems: list[Problem] = []
     private = 0
@@ -90,6 +90,11 @@ def private_line_finder(workspace: Folder, owner: str, options: Options, process
         return withheld_lines(seen) if isinstance(seen, Document) else frozenset()
 
     return private_lines
+
+
+def audience_files(workspace: Folder, options: Options, process: ProcessEnvironment, audience: str) -> Workspace:
+    """The workspace as an audience may see it, with the private layers of the profile of the options and settings."""
+    return _visible_workspace(workspace, _resolve_profile(workspace, options, process), audience)
 
 
 def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnvironment) -> Profile:

@@ -164,6 +164,8 @@ class Document(NamedTuple):
     withheld: str = ""
     """How it is read for a shared context: `rows` without the private parts of its text and values, if it has any;
     `file` with nothing of it, since all is private. Empty if it is read for a personal one."""
+    hidden_ids: frozenset[str] = frozenset()
+    """Ids of private memories that are taken out of what its own memories replace or are replaced by."""
 
     @property
     def whole(self) -> str:

@@ -75,3 +75,63 @@ def test_the_receipts_of_a_context_are_as_they_were_read_and_found_right(audienc
     if os.environ.get("UPDATE_CASES"):
         target.write_text(text, encoding="utf-8")
     assert text == target.read_text(encoding="utf-8")
+
+
+MARK = "zanzibar"
+MARKED = {
+    **SMALL,
+    "agents/a/KNOWLEDGE.md": f"Public notes.\n\n- {MARK} {{private=true}}\n",
+    "agents/a/memories/m.md": f"- [fact] Open locker {{id=m1 supersedes={MARK}-1}}\n"
+    f"- [{MARK}-kind] {MARK}: the key of the locker {{private=true id={MARK}-1 tags={MARK} key={MARK}/a}}\n"
+    f"- [{MARK}-kind] {MARK}: the key of the locker! {{private=true id={MARK}-2}}\n"
+    f'- [fact] Old locker {{id=m2 status=superseded superseded_by="{MARK}-2"}}\n',
+    "agents/a/memories/n.md": f"---\ntype: fact\nid: m3\nsupersedes: [m2, {MARK}-2]\n---\nA locker of the school\n",
+    "agents/a/daily/2025-03-12.md": f"---\nprivate: true\ntitle: {MARK}\n---\n- {MARK} entry\n",
+    "teams/t/GOALS.md": f"Open goal\n\n{MARK} goal {{private=true}}\n",
+    "tasks.yaml": f"tasks:\n  - {{id: t1, goal: {MARK}, private: true}}\n  - {{id: t2, goal: open}}\ncurrent: t1\n",
+    "graph/entities.yaml": f"- {{name: {MARK}, type: person, private: true}}\n- {{name: Luna, type: person}}\n",
+}
+VIEWS = {
+    "build": (
+        "",
+        "-f json",
+        "-v",
+        "-p query",
+        "-p brain",
+        "-o o.md --manifest m.json --metrics x",
+        "--record-inputs",
+        "--privacy off",
+    ),
+    "plan": ("", "--json"),
+    "stats": ("", "--json", "-p memory --json"),
+    "explain": ("", "--json", "--html page.html", "--line agents/a/memories/m.md:1 --json"),
+    "search": ("locker", "--json locker", "--all locker --json"),
+    "export": ("", "-f okf -o bundle"),
+    "rules": ("eval --topic locker",),
+    "config": ("",),
+}
+
+
+@pytest.mark.parametrize("words", [f"{name} {rest}" for name, rests in VIEWS.items() for rest in rests])
+@pytest.mark.parametrize("named", ["option", "variable"])
+def test_no_view_reads_past_the_audience(tmp_path: Path, words: str, named: str) -> None:
+    fill(tmp_path, MARKED, base={})
+    option = ("--audience", "shared") if named == "option" else ()
+    env = {"CTXASM_DATE": "2025-03-14"} | ({} if option else {"CTXASM_AUDIENCE": "shared"})
+    result = inside(*words.split(), *option, cwd=tmp_path, env=env)
+    assert result.code == 0, result.err
+    written = [
+        path.read_text()
+        for path in tmp_path.rglob("*")
+        if path.is_file() and str(path.relative_to(tmp_path)) not in MARKED
+    ]
+    assert [text for text in (result.out, result.err, *written) if MARK in text] == []
+
+
+def test_statistics_of_several_agents_are_those_of_the_audience(tmp_path: Path) -> None:
+    others = {path.replace("/a/", "/b/"): text for path, text in SMALL.items()}
+    fill(tmp_path, {**MARKED, **others}, base={})
+    result = inside("stats", "-w", tmp_path, "--audience", "shared")
+    assert MARK not in result.out
+    assert "private parts of 6 files are left out: `--audience personal` counts them" in result.err
+    assert MARK in inside("stats", "-w", tmp_path).out

@@ -228,7 +228,8 @@ def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str
     # A copy: a source that is late may still be reading.
     reads = {path: read for path, read in recording.workspace.reads.copy().items() if isinstance(read, Document)}
     if context.request.audience == SHARED:
-        reads = {document.path: document for document in context.documents if not document.lacks_private}
+        whole = (each for each in context.documents if not each.lacks_private and not each.hidden_ids)
+        reads = {document.path: document for document in whole}
     shows_secrets = context.request.privacy == "off"
     return {path: document for path, document in reads.items() if shows_secrets or not document.secrets}
 

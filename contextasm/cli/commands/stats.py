@@ -30,7 +30,9 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.resolve import prepare_build, process_environment, resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter
+from contextasm.memories.export import audience_files
+from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter, Workspace
+from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
 from contextasm.upkeep.stats import (
@@ -59,6 +61,7 @@ def stats(
     """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what each layer needs.
 
     The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
+    Private parts are in no figure of --audience shared but the bytes of their files.
     """
     process = process_environment()
     workspace = open_workspace(options, process)
@@ -67,7 +70,7 @@ def stats(
     job, advice = _prepare(options, process, workspace)
     context = run_build(job, job.build) if job else None
     day, counter = _day_and_counter(options, process, workspace, job)
-    documents, file_problems = _read_files(workspace, job)
+    documents, file_problems = _read_files(_visible_files(options, process, workspace, job), job)
     problems = [*store_problems, *file_problems]
     figures = WorkspaceStats(documents, counter)
     growth = figures.growth(day, weeks)
@@ -80,6 +83,9 @@ def stats(
     else:
         write_stdout(stats_text(figures, growth, context, top))
         show_problems(problems)
+        if lacking := sum(document.lacks_private for document in documents):
+            files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
+            write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
         if advice:
             write_stderr(f"ctxasm: {advice}")
     return 0
@@ -112,7 +118,18 @@ def _day_and_counter(
     return day, load_counter(str(settings["tokenizer"].value), process.environment)[0]
 
 
-def _read_files(workspace: Folder, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
+def _visible_files(
+    options: Options, process: ProcessEnvironment, workspace: Folder, job: PreparedBuild | None
+) -> Workspace:
+    """The workspace as the audience may see it."""
+    if job:
+        return for_audience(job.build).workspace
+    flags = {"audience": options.audience}
+    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
+    return audience_files(workspace, options, process, str(settings["audience"].value))
+
+
+def _read_files(workspace: Workspace, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
     """The files of the workspace in path order, and the problems of files that can't be read."""
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])

@@ -23,7 +23,8 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.retrieval.reading.files import receipt
-from contextasm.text.cleaning.private_parts import withhold, withhold_file
+from contextasm.text.cleaning.private_parts import withhold, withhold_file, without_ids
+from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.places import any_owner_pattern, list_archived
 from contextasm.text.names.templates import is_pattern
 
@@ -44,6 +45,7 @@ class SharedWorkspace:
         self._workspace = workspace
         self._parse = parse
         self._reads: dict[str, Document | Problem | None] = {}
+        self._ids: dict[str, frozenset[str]] = {}
         self._paths = {path for pattern in private_paths for path in self._matching(pattern)}
         reads = [workspace.read(path) for path in sorted(self._paths)]
         self._texts = {_comparable(read) for read in reads if isinstance(read, Document)} - {""}
@@ -60,6 +62,23 @@ class SharedWorkspace:
         return self._reads[path]
 
     def _without_private(self, path: str, document: Document) -> Document:
+        visible = self._withheld(path, document)
+        if "supersede" not in visible.whole or not (ids := self._private_ids(path)):
+            return visible
+        return without_ids(visible, ids)
+
+    def _private_ids(self, path: str) -> frozenset[str]:
+        """The ids that only private memories in the folder of a file have."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._ids:
+            reads = {name: self._workspace.read(name) for name in self._workspace.list(f"{folder}/*.md".lstrip("/"))}
+            read = {name: document for name, document in reads.items() if isinstance(document, Document)}
+            visible = {name: self._withheld(name, document) for name, document in read.items()}
+            lacking = [read[name] for name, document in visible.items() if document.lacks_private]
+            self._ids[folder] = _ids(lacking) - _ids(visible.values()) if lacking else frozenset()
+        return self._ids[folder]
+
+    def _withheld(self, path: str, document: Document) -> Document:
         if path in self._paths or _comparable(document) in self._texts:
             return withhold_file(document)
         return withhold(document, self._parse)
@@ -68,6 +87,10 @@ class SharedWorkspace:
         """The files of a path or pattern, those in archives that had such a path included."""
         listed = self._workspace.list(pattern) if is_pattern(pattern) else (pattern,)
         return (*listed, *list_archived(self._workspace, pattern))
+
+
+def _ids(documents: Iterable[Document]) -> frozenset[str]:
+    return frozenset(memory.id for document in documents for memory in parse_memories(document)[0])
 
 
 def _comparable(document: Document) -> str:

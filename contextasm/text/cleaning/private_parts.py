@@ -6,7 +6,7 @@ A flag that can't be understood counts as set: what is marked at all is not show
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
@@ -47,12 +47,43 @@ def withhold_as(document: Document, visible: Document) -> Document:
     """The document, decoded in another way, without the private lines that `visible`, the same file, lacks."""
     if visible.withheld == "file":
         return visible
-    return _without_lines(document, withheld_lines(visible))
+    return without_ids(_without_lines(document, withheld_lines(visible)), visible.hidden_ids)
 
 
 def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
     """The lines of the file, counted from 1, that a shared context lacks as private. `parse` reads YAML."""
     return withheld_lines(withhold(document, parse))
+
+
+_NAMING = re.compile(
+    r"""[ \t]*\b(?:supersedes|superseded_by)[\"']?[ \t]*[=:][ \t]*("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s{}]*)"""
+)
+_ID = re.compile(r"[^\s,\[\]\"']+")
+_NAMING_FIELDS = ("supersedes", "superseded_by")
+
+
+def without_ids(document: Document, ids: Collection[str]) -> Document:
+    """The document without these ids in what its memories replace or are replaced by."""
+
+    def rest(match: re.Match[str]) -> str:
+        names = _ID.findall(match[1])
+        left = [name for name in names if name not in ids]
+        if len(left) == len(names):
+            return match[0]
+        value = f'"{", ".join(left)}"' if match[1][:1] != "[" else f"[{', '.join(left)}]"
+        return match[0].removesuffix(match[1]) + value if left else ""
+
+    front = {key: _without(value, ids) if key in _NAMING_FIELDS else value for key, value in document.front.items()}
+    text, head = _NAMING.sub(rest, document.text), _NAMING.sub(rest, document.head)
+    if (text, head, front) == (document.text, document.head, document.front):
+        return document
+    return document._replace(text=text, head=head, front=front, hidden_ids=frozenset(ids))
+
+
+def _without(value: str | tuple[str, ...], ids: Collection[str]) -> str | tuple[str, ...]:
+    names = _ID.findall(value if isinstance(value, str) else ",".join(value))
+    left = tuple(name for name in names if name not in ids)
+    return value if len(left) == len(names) else left
 
 
 def withheld_lines(document: Document) -> frozenset[int]:
