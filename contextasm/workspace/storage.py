@@ -51,6 +51,8 @@ class MemoryPlace(NamedTuple):
     """What earlier runs found in the files of the folder; None if nothing may be stored."""
     private_lines: PrivateLines | None = None
     """Memories that begin in these lines are not seen: a program for others asks. None sees all."""
+    archived_ids: frozenset[str] = frozenset()
+    """Ids of memories that left the folder for its archive: an import does not bring them back."""
 
 
 class RememberOutcome(NamedTuple):
@@ -68,20 +70,21 @@ class RememberOutcome(NamedTuple):
     """Of the text that was given: hidden characters that were removed, secrets that stay. For programs to tell."""
 
 
-Outcome = Literal["added", "changed", "differs", "left"]
+Outcome = Literal["added", "changed", "differs", "left", "archived"]
 
 
 class ImportOutcome(NamedTuple):
     """The result of importing one entry."""
 
     outcome: Outcome
-    """Left if nothing differs; else changed if its memory took its fields over."""
+    """Archived if its memory has left for the archive, and stays there; left if nothing differs; else changed if its
+    memory took its fields over."""
     id: str
     """The id of its memory."""
     path: str
-    """The file of its memory."""
+    """The file of its memory; the folder of the archive for one that is archived."""
     line: Count
-    """The line of its memory, counted from 1; 0 if it has no page yet."""
+    """The line of its memory, counted from 1; 0 if it has no page yet, or is archived."""
     differing: tuple[str, ...] = ()
     """Fields, `text` among them, in which the entry differs from its memory as it was."""
     alike: str = ""

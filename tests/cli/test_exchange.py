@@ -537,3 +537,25 @@ def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_p
 
 def test_an_empty_path_is_named(workspace: Path) -> None:
     assert "PATH: is empty: give a value" in run(workspace, "import", "jsonl", "").err
+
+
+@pytest.mark.parametrize("words", [("jsonl",), ("jsonl", "--update"), ("jsonl", "--file", "agents/a/memories/x.md")])
+def test_an_import_brings_back_no_memory_that_tidy_has_archived(workspace: Path, words: tuple[str, ...]) -> None:
+    at = words.index("jsonl") + 1
+    arguments = (
+        (*words[:at], "-", *words[at:])
+        if "--file" not in words
+        else (*words[:at], "-", "--file", workspace / words[-1])
+    )
+    lines = '{"id": "x1", "text": "The pier is closed"}\n{"id": "x2", "text": "The market is open"}\n'
+    assert run(workspace, "import", *arguments, stdin=lines).out.startswith("2 added to")
+    assert inside("memory", "deprecate", "x1", "-w", workspace).code == 0
+    assert inside("tidy", "--apply", "--all", "-w", workspace).code == 0
+    before = files(workspace)
+    told = run(workspace, "import", *arguments, stdin=lines)
+    assert told.out == "0 added; 1 left as they are; 1 left in the archive\n"
+    assert files(workspace) == before
+    (entry, _) = json.loads(run(workspace, "import", *arguments, "--json", stdin=lines).out)["memories"]
+    assert (entry["outcome"], entry["path"]) == ("archived", "agents/a/memories/archive/")
+    inside("tidy", "--undo", "-w", workspace)
+    assert run(workspace, "import", *arguments, stdin=lines).out.startswith("0 added; ")

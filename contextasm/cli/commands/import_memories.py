@@ -22,6 +22,7 @@ from contextasm.rendering.json_codec import Count
 from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
+from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.workspace.exchange_files import read_import_files, source_file
 from contextasm.workspace.storage import ImportOutcome, Outcome
 
@@ -33,6 +34,7 @@ WORDS: Mapping[Outcome, str] = {
     "changed": "changed",
     "differs": "left although they differ",
     "left": "left as they are",
+    "archived": "left in the archive",
 }
 """Outcomes in the words of the receipt."""
 
@@ -51,6 +53,8 @@ class ImportedDocument(TypedDict):
     """How many were left although they differ."""
     left: Count
     """How many were left as they are."""
+    archived: Count
+    """How many were left in the archive, which their memories have left for."""
     memories: list[ImportOutcome]
     """Every entry, in order."""
     problems: list[Problem]
@@ -79,8 +83,8 @@ def import_memories(
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
     A memory is known by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
-    if it differs it is named, and changed with --update. Hidden characters are removed and secrets masked, and both
-    are named with their places.
+    if it differs it is named, and changed with --update. One that has left for the archive stays there. Hidden
+    characters are removed and secrets masked, and both are named with their places.
     """
     receipt.require_stdout()
     checked = _read_entries(source, path)
@@ -90,6 +94,7 @@ def import_memories(
     place = place_for_memories(owner, file, process)
     if file is None:
         place = place._replace(path=f"{place.folder}/imported-{source}.md")
+    place = place._replace(archived_ids=archived_memory_ids(owner.workspace, place.folder))
     if not dry_run:
         recover_first(owner.workspace)
     storage = storage_of(owner.workspace, place.path)

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.writer import memory_bullet
+from contextasm.text.names.places import archived_path
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
@@ -34,7 +35,7 @@ def store_entries(
         editor = MemoryEditor(workspace, place)
         known = {memory.id: memory for path in editor.files for memory in editor.memories(path)}
         differing = {entry.id: differing_fields(known[entry.id], entry) for entry in entries if entry.id in known}
-        new = [entry for entry in entries if entry.id not in known]
+        new = [entry for entry in entries if entry.id not in known and entry.id not in place.archived_ids]
         alike = alike_memories(new, known.values())
         if update:
             _change(editor, [entry for entry in entries if differing.get(entry.id)], known)
@@ -45,6 +46,9 @@ def store_entries(
         lines = {path: {memory.id: memory.line for memory in editor.memories(path)} for path in editor.files}
     outcomes: list[ImportOutcome] = []
     for entry in entries:
+        if entry.id not in known and entry.id in place.archived_ids:
+            outcomes.append(ImportOutcome("archived", entry.id, archived_path(f"{place.folder}/"), 0))
+            continue
         path = known[entry.id].path if entry.id in known else place.path
         fields = differing.get(entry.id, ())
         outcome = outcome_word(fields, is_known=entry.id in known, update=update)

@@ -33,7 +33,7 @@ class MemoryEditor:
         Raises `ContextasmError` if the file can't be read or the folder can't be listed. An unreadable file of the
         folder is left out: `build` reports it.
         """
-        folder, path, self._stored, self._private_lines = place
+        folder, path, self._stored, self._private_lines, _ = place
         self._workspace = workspace
         self._opened: dict[str, MemoryFile | None] = {path: MemoryFile(open_document(workspace, path))}
         listed = workspace.list(f"{folder}/*.md") if folder else ()
