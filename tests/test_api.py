@@ -199,3 +199,18 @@ def test_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         str(ROOT / "docs" / "python.md"), module_relative=False, globs={"copy": copy}, encoding="utf-8"
     )
     assert (failed, tried > 10) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [({}, "The key is under the mat {private=true}"), ({"x.md": "---\nprivate: true\n---\n- Here\n"}, "The key")],
+)
+def test_a_shared_audience_is_told_that_it_can_store_nothing_private(
+    tmp_path: Path, files: Mapping[str, str], text: str
+) -> None:
+    fill(tmp_path, {f"agents/a/memories/{name}": content for name, content in files.items()})
+    place = tmp_path / "agents/a/memories/x.md"
+    with pytest.raises(contextasm.ContextasmError, match="the memory would be private there"):
+        contextasm.remember(text, agent="a", workspace=tmp_path, file=place, audience="shared")
+    contextasm.remember(text, agent="a", workspace=tmp_path, file=place)
+    assert text in place.read_text()

@@ -86,6 +86,12 @@ class MemoryEditor:
         private = self._private_lines(file.document)
         return tuple(memory for memory in file.memories if memory.line not in private)
 
+    def hides_new(self, path: str) -> bool:
+        """Whether what is appended to a file is private there, and so not seen."""
+        states = [file for file in (self.file(path), self._current(path)) if file]
+        hidden = [len(file.memories) - len(self._visible_memories(file)) for file in states]
+        return hidden[-1] > hidden[0]
+
     def is_one_memory(self, path: str) -> bool:
         """Whether a file is one memory as a whole, changes included."""
         file = self._current(path)
