@@ -17,10 +17,10 @@ from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.memories.parser import (
     ACTIVE_STATUSES,
-    INACTIVE_STATUSES,
     distinct_memories,
     memory_id,
     superseded_by,
+    unknown_status,
 )
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
@@ -31,9 +31,6 @@ MIN_DUPLICATE_LENGTH = 40
 """Least number of characters of a sentence that counts as a duplicate; shorter ones may be anywhere."""
 
 
-STATUSES = sorted(ACTIVE_STATUSES | INACTIVE_STATUSES)
-
-
 def check_memories(inspection: Inspection) -> Iterator[Finding]:
     """Report fields of memories that can't be parsed or are unknown, and files of memories that hold none."""
     for path, (memories, problems) in inspection.memories.items():
@@ -42,11 +39,8 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
                 hint = problem.hint or "correct the value, or take the field out"
                 yield warning_finding(path, problem.line, problem.message, hint)
         for memory in memories:
-            if memory.status not in STATUSES:
-                near = nearest(memory.status, STATUSES, 0.7)
-                message = f"its status is {memory.status}, which is unknown, so it is never shown"
-                hint = f"did you mean {near}?" if near else f"choose one of {', '.join(STATUSES)}"
-                yield warning_finding(path, memory.line, message, hint)
+            if unknown := unknown_status(memory.status):
+                yield warning_finding(path, memory.line, *unknown)
 
 
 def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:

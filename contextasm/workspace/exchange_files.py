@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
@@ -17,7 +17,7 @@ from contextasm.workspace.reading import file_bytes
 def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile]:
     """The file at a path; for a folder, its files whose names match `folder_files`, in the order of their names.
 
-    Raises `ContextasmError` if no file matches, and if one can't be read as UTF-8.
+    Raises `ContextasmError` if no file matches, and if one is a link out of the folder or can't be read as UTF-8.
     """
     if not os.path.isdir(path):
         return [source_file(path, _file_text(path))]
@@ -28,13 +28,22 @@ def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile
     matching = [name for name in names if any(fnmatchcase(name, pattern) for pattern in folder_files)]
     if not matching:
         raise ContextasmError(path, f"has no file {' or '.join(folder_files)}", "name the folder or the file to import")
-    files = [(f"{path.rstrip('/')}/{name}", _file_text(f"{path.rstrip('/')}/{name}")) for name in matching]
+    root = os.path.realpath(path)
+
+    def holds(real: str) -> bool:
+        return os.path.commonpath([root, real]) == root
+
+    files = [(f"{path.rstrip('/')}/{name}", _file_text(f"{path.rstrip('/')}/{name}", holds)) for name in matching]
     # Empty files are skipped; if all are empty, the first is refused.
     return [source_file(*file) for file in files if file[1].strip()] or [source_file(*files[0])]
 
 
-def _file_text(path: str) -> str:
-    data = file_bytes(path)
+def _file_text(path: str, holds: Callable[[str], bool] | None = None) -> str:
+    """The text of a file; `holds` is as in `file_bytes`, for the folder that was named."""
+    data = file_bytes(path, holds=holds)
+    if not isinstance(data, bytes) and data.code == "outside-workspace":
+        hint = "import that file by its own name, or take the link away"
+        raise ContextasmError(path, "is a link that leads out of the folder", hint)
     if not isinstance(data, bytes):
         raise ContextasmError(path, data.message, "name a file that can be read")
     try:

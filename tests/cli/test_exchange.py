@@ -559,3 +559,34 @@ def test_an_import_brings_back_no_memory_that_tidy_has_archived(workspace: Path,
     assert (entry["outcome"], entry["path"]) == ("archived", "agents/a/memories/archive/")
     inside("tidy", "--undo", "-w", workspace)
     assert run(workspace, "import", *arguments, stdin=lines).out.startswith("0 added; ")
+
+
+@pytest.mark.parametrize("source", ["claude-code", "openclaw"])
+def test_an_import_of_a_folder_reads_nothing_outside_of_it(workspace: Path, tmp_path: Path, source: str) -> None:
+    fill(tmp_path, {"elsewhere/secret.md": "- Nobody else reads this\n", "in/real.txt": "- Here\n"}, base={})
+    link = tmp_path / "in" / "MEMORY.md"
+    link.symlink_to(tmp_path / "elsewhere" / "secret.md")
+    refused(run(workspace, "import", source, tmp_path / "in"), "is a link that leads out of the folder", str(link))
+    assert run(workspace, "import", source, link).code == 0  # named by the person
+    link.unlink()
+    link.symlink_to("real.txt")
+    assert run(workspace, "import", source, tmp_path / "in").code == 0
+
+
+def test_an_unknown_status_is_told(workspace: Path) -> None:
+    lines = '{"text": "The pier is closed", "status": "actve"}\n{"text": "The market is open", "status": "draft"}\n'
+    told = run(workspace, "import", "jsonl", "-", stdin=lines)
+    assert told.out.startswith("2 added to")
+    assert told.err == (
+        "ctxasm: warning: standard input:1: its status is actve, which is unknown, so it is never shown; did you mean"
+        " active? [bad-memory]\n"
+    )
+
+
+@pytest.mark.parametrize("front", ["private: true", "status: archived"])
+def test_a_list_that_states_a_field_for_all_is_refused_with_that_reason(workspace: Path, front: str) -> None:
+    place = "agents/a/memories/x.md"
+    before = files(fill(workspace, {place: f"---\n{front}\n---\n- Here\n"}, base={}))
+    result = run(workspace, "import", "jsonl", "-", "--file", workspace / place, stdin='{"text": "New"}\n')
+    refused(result, f"all memories of {place} have {front}, as its front matter says", "name another --file")
+    assert files(workspace) == before

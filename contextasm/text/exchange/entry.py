@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from contextasm.model import ContextasmError, Memory, Parse, Problem
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memories.parser import DAYS, DEFAULTS, FIELDS, LISTS
+from contextasm.text.memories.parser import DAYS, DEFAULTS, FIELDS, LISTS, unknown_status
 from contextasm.text.memories.writer import (
     is_type,
     parse_confidence,
@@ -219,6 +219,8 @@ def _checked(entry: SourceEntry, problems: list[Problem]) -> SourceEntry:
         value = _PARSERS[key](_cleaned(written, where, problems), where)
         if value not in ("", ()):
             fields[key] = value
+    if "status" in fields and (unknown := unknown_status(str(fields["status"]))):
+        problems.append(Problem("bad-memory", entry.where, 0, *unknown))
     return SourceEntry(entry.where, name, text, fields)
 
 

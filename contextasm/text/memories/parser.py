@@ -295,6 +295,17 @@ INACTIVE_STATUSES = {
 }
 """Statuses in which a memory is never shown; no other status is either, but any other is probably a slip."""
 
+STATUSES = sorted(ACTIVE_STATUSES | INACTIVE_STATUSES)
+
+
+def unknown_status(status: str) -> tuple[str, str] | None:
+    """What is wrong with a status that is in neither list, and what to do; None for one that is."""
+    if status in STATUSES:
+        return None
+    near = nearest(status, STATUSES, 0.7)
+    hint = f"did you mean {near}?" if near else f"choose one of {', '.join(STATUSES)}"
+    return f"its status is {status}, which is unknown, so it is never shown", hint
+
 
 def superseded_by(memories: Iterable[Memory]) -> dict[str, str]:
     """Ids that active memories supersede, each with the id of the memory that supersedes it."""

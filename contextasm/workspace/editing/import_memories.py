@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.entry import SourceEntry
-from contextasm.text.memories.writer import memory_bullet
+from contextasm.text.memories.writer import field_text, memory_bullet
 from contextasm.text.names.places import archived_path
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
@@ -94,7 +94,7 @@ def _append(editor: MemoryEditor, path: str, entries: Sequence[SourceEntry]) -> 
     _check_size(editor, path)
     for number, entry in enumerate(entries):
         if len(appended) < len(entries) or _content(appended[number]) != entry.memory:
-            raise _not_read_back(path, entry)
+            raise _not_read_back(path, entry, appended[number] if len(appended) == len(entries) else None)
 
 
 def _change(editor: MemoryEditor, entries: Sequence[SourceEntry], known: Mapping[str, Memory]) -> None:
@@ -122,7 +122,12 @@ def _check_size(editor: MemoryEditor, path: str) -> None:
         raise ContextasmError(path, f"would have {size:,} bytes", hint)
 
 
-def _not_read_back(path: str, entry: SourceEntry) -> ContextasmError:
+def _not_read_back(path: str, entry: SourceEntry, found: Memory | None = None) -> ContextasmError:
+    pairs = _content(found)._asdict().items() if found else ()
+    given = [f"{name}: {field_text(value)}" for name, value in pairs if value != getattr(entry.memory, name)]
+    if found and found.text == entry.memory.text and given:
+        what = f"all memories of {path} have {', '.join(given)}, as its front matter says"
+        return ContextasmError(entry.where, what, "take that out of it, or name another --file")
     what = f"would not be read back as one memory from {path}"
     return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
 
