@@ -29,6 +29,7 @@ from contextasm.workspace.editing.journal import (
     FileChange,
     Journal,
     current_content,
+    finish,
     make_changes,
     refuse_unwritable_path,
     withdraw,
@@ -48,11 +49,14 @@ class Applied(NamedTuple):
     """By which everything is taken back; None if nothing was changed."""
 
 
-def apply_actions(root: str, actions: Sequence[Action], today: date, earlier: Journal | None = None) -> Applied:
+def apply_actions(
+    root: str, actions: Sequence[Action], today: date, earlier: Journal | None = None, *, is_last: bool = True
+) -> Applied:
     """Carry out actions in their order, and put what leaves a file into its archive.
 
     The caller holds the workspace's lock. `earlier` is the journal of earlier rounds of this application: they are
-    taken back together. Raises `ContextasmError` if a file can't be written; then nothing is changed.
+    taken back together. After a round that is not the last, the application goes on. Raises `ContextasmError` if a
+    file can't be written; then nothing is changed.
     """
     composition = _Composition(root, today)
     applied: list[Action] = []
@@ -64,7 +68,7 @@ def apply_actions(root: str, actions: Sequence[Action], today: date, earlier: Jo
         else:
             applied.append(action)
     changes = composition.changes()
-    journal = make_changes(root, changes, earlier) if changes else earlier
+    journal = make_changes(root, changes, earlier, is_last=is_last) if changes else earlier
     return Applied(tuple(applied), tuple(left_out), journal)
 
 
@@ -229,7 +233,8 @@ def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied
             todo = [action for action in make_plan(upkeep) if not action.for_you and selects(action)]
             early = [action for action in todo if action.verb not in RETENTION_VERBS]
             is_last = is_last or not early
-            result = apply_actions(upkeep.workspace.root, todo if is_last else early, upkeep.today, done.journal)
+            root, now = upkeep.workspace.root, todo if is_last else early
+            result = apply_actions(root, now, upkeep.today, done.journal, is_last=False)
         except BaseException as error:
             if done.journal:
                 withdraw(upkeep.workspace.root, error)
@@ -239,6 +244,8 @@ def apply_all(upkeep: UpkeepInput, selects: Callable[[Action], bool]) -> Applied
             if is_last:
                 break
             is_last = True
+    if done.journal:
+        finish(upkeep.workspace.root)
     return done
 
 

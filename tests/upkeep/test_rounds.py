@@ -29,13 +29,13 @@ def action(path: str, old: bytes, new: bytes) -> Action:
     return Action("test", (path,), "a test wants it", needs_approval=False, edits=(Edit(path, 0, old, new),))
 
 
-def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action] | Exception) -> Applied:
+def applied(root: Path, monkeypatch: pytest.MonkeyPatch, *plans: Sequence[Action] | BaseException) -> Applied:
     """What comes of an application whose rounds have these plans, the last of them empty."""
     left = [*plans, ()]
 
     def next_plan(_: UpkeepInput) -> Sequence[Action]:
         plan = left.pop(0)
-        if isinstance(plan, Exception):
+        if isinstance(plan, BaseException):
             raise plan
         return plan
 
@@ -110,3 +110,22 @@ _TEXTS = [("Alpha", "harbor "), ("Beta", "winter "), ("Delta", "copper ")]
 def _evicted(actions: Sequence[Mapping[str, object]]) -> list[str]:
     """The memories that are evicted: their ids are made of their texts."""
     return sorted(str(action["targets"]) for action in actions if action["verb"] == "evict")
+
+
+class _Killed(BaseException):
+    """In place of a signal that ends the process between two rounds: nothing after it runs."""
+
+
+def test_an_application_that_is_killed_between_two_rounds_is_taken_back_by_the_next_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, {"a.md": b"One", "agents/a/memories/m.md": "- Two\n"})
+    before = tree(tmp_path)
+    monkeypatch.setattr(tidy, "withdraw", lambda *_: None)
+    with pytest.raises(_Killed):
+        applied(tmp_path, monkeypatch, [action("a.md", b"One", b"1")], _Killed())
+    assert (tmp_path / "a.md").read_bytes() == b"1"
+    told = inside("log", "Something else", "-a", "a", "-w", tmp_path)
+    assert "an interrupted application was taken back: 1 file is as before" in told.err
+    assert (tmp_path / "a.md").read_bytes() == b"One"
+    assert {path: data for path, data in tree(tmp_path).items() if path in before} == before

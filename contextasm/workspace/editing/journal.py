@@ -220,27 +220,31 @@ class FileChange(NamedTuple):
     """Permission bits of the file, for when it is made."""
 
 
-def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | None = None) -> Journal:
+def make_changes(
+    root: str, changes: Iterable[FileChange], earlier: Journal | None = None, *, is_last: bool = True
+) -> Journal:
     """Change all the files, or none, and keep the journal by which `take_back` restores them.
 
     What grows changes first, and what goes comes last, so that each text is in a file at every moment. `earlier` is
-    the journal of the same application; both are then taken back as one. Raises `ContextasmError`; nothing is changed
-    then, changes of `earlier` included, unless the error says so.
+    the journal of the same application; both are then taken back as one. If these changes are not its last ones, the
+    application goes on and ends with `finish`: if it is killed before, all of it is taken back. Raises
+    `ContextasmError`; nothing is changed then, changes of `earlier` included, unless the error says so.
     """
-    if is_unfinished(root):
+    if is_unfinished(root) and not earlier:
         where = f"{FOLDER}/{UNFINISHED}"
         raise ContextasmError(where, "is of an application that was not taken back", "`ctxasm tidy` says why")
     ordered = sorted(changes, key=_rank)
     journal = _extended(earlier, ordered, _missing_folders(root, ordered))
     done = 0
     try:
-        if earlier:  # whoever is interrupted from now on has both taken back
+        if earlier and not is_unfinished(root):  # whoever is interrupted from now on has both taken back
             os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")
         save_journal(root, journal)
         for change in ordered:
             _change_file(root, change)
             done += 1
-        os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
+        if is_last:
+            finish(root)
     except BaseException as error:
         is_restored = False
         with suppress(ContextasmError, OSError):  # else whoever locks the workspace next takes it back
@@ -255,17 +259,24 @@ def make_changes(root: str, changes: Iterable[FileChange], earlier: Journal | No
     return journal
 
 
+def finish(root: str) -> None:
+    """End an application; its journal becomes that of the last one."""
+    os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
+
+
 def withdraw(root: str, error: BaseException) -> None:
     """Take back what an application that can't go on because of `error` has done; nothing if `make_changes` did that.
 
     Raises `ContextasmError` if its changes stay, because a file was changed since.
     """
+    stays: object = None
     try:
-        if os.path.lexists(f"{root}/{FOLDER}/{LAST}"):
-            take_back(root)
-    except (ContextasmError, OSError):
-        if isinstance(error, ContextasmError):
-            raise _half_done(error) from error
+        recovery = recover(root)
+        stays = recovery if isinstance(recovery, ContextasmError) else None
+    except (ContextasmError, OSError) as failure:
+        stays = failure
+    if stays and isinstance(error, ContextasmError):
+        raise _half_done(error) from error
 
 
 def _half_done(error: ContextasmError) -> ContextasmError:
