@@ -15,6 +15,7 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, system_errors
 from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.markdown.literals import open_literal
 from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
@@ -184,9 +185,14 @@ def append_log(workspace: Folder, path: str, text: str) -> bool:
     """Add a text of LF lines to the end of a log; True if the log is new. Raises `ContextasmError`.
 
     A text that begins with `---` is put below a blank line: as the first lines of a file it would be front matter.
+    What the text above leaves open, such as a code fence, is closed first.
     """
     with locked(workspace):
         old = open_file(workspace, path)
+        above = old.text.replace("\r\n", "\n").rstrip("\n")
+        if (left_open := open_literal(above)) and left_open.closing:
+            separator = old.encoded(f"{'' if old.text.endswith(chr(10)) else chr(10)}{left_open.closing}\n")
+            old = EditableFile(old.data + separator)
         is_rule_first = not old.text.strip() and text.startswith("---")
         separator = _missing_line_ends(old.text) + ("\n" if is_rule_first else "")
         save_file(workspace, path, old.data + old.encoded(f"{separator}{text}\n"))

@@ -194,3 +194,13 @@ def test_a_killed_process_loses_at_most_what_it_was_writing(tmp_path: Path, comm
     assert inside(command, "The last one", *DAY, "-w", tmp_path).code == 0
     file = tmp_path / (LIST if command == "remember" else LOG)
     assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("opening", "closing"), [("```sh\nls", "```"), ("~~~~\nls\n", "~~~~"), ("<!-- a\nls", "-->")])
+def test_an_entry_closes_what_the_one_before_it_left_open(tmp_path: Path, opening: str, closing: str, end: str) -> None:
+    log = "agents/a/daily/2025-03-14.md"
+    fill(tmp_path, {log: f"Before\n\n{opening}".replace("\n", end).encode()})
+    assert inside("log", "After", "-w", tmp_path, "-a", "a", "--date", "2025-03-14").code == 0
+    written = f"Before\n\n{opening.rstrip()}\n{closing}\n\nAfter\n".replace("\n", end)
+    assert (tmp_path / log).read_bytes() == written.encode()
