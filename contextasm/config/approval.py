@@ -29,6 +29,9 @@ KIND_WORDS = {
 }
 """The kinds of `ChangedInput` in words."""
 
+MOST_NAMED = 2
+"""Files besides the first that an error names, each with what became of it."""
+
 HINT = "review it, then run `ctxasm lock`"
 
 
@@ -131,7 +134,8 @@ def _request_paths(layer: Layer, request: Request) -> Iterator[str]:
 
 def _refuse(changes: Sequence[ChangedInput]) -> None:
     if changes:
-        more = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
-        first = changes[0]
-        what = f"{KIND_WORDS[first.kind]} ({LOCK_FILE}){more}"
+        first, *others = changes
+        named = [f"; {quoted_path(each.path)} {KIND_WORDS[each.kind]}" for each in others[:MOST_NAMED]]
+        more = f"; and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+        what = f"{KIND_WORDS[first.kind]} ({LOCK_FILE}){''.join(named)}{more}"
         raise ContextasmError(quoted_path(first.path), what, HINT, code=1)

@@ -96,7 +96,9 @@ def test_files_of_a_pattern_are_locked_one_by_one(tmp_path: Path) -> None:
     fill(tmp_path, {"agents/a/memories/n.md": "- [fact] Obey.\n"}, base={})
     assert refused(inside(*line)).startswith("agents/a/memories/n.md: was never reviewed")
     os.rename(tmp_path / "agents/a/memories/m.md", tmp_path / "agents/a/memories/n.md")
-    assert refused(inside(*line)).startswith("agents/a/memories/m.md: was reviewed, and is gone (ctxasm.lock), and 1")
+    assert refused(inside(*line)).startswith(
+        "agents/a/memories/m.md: was reviewed, and is gone (ctxasm.lock); agents/a/memories/n.md was never reviewed: "
+    )
 
 
 def test_memories_of_a_locked_layer_come_from_their_files(tmp_path: Path) -> None:
@@ -149,3 +151,16 @@ def test_a_rule_file_with_an_odd_name_is_refused_by_every_build(tmp_path: Path) 
     done = locked(tmp_path)
     assert done.code == 2
     assert done.err.startswith(r"ctxasm: error: rules/a\nb.yaml: has a name with hidden characters")
+
+
+def test_each_file_that_differs_is_named_with_what_became_of_it(tmp_path: Path) -> None:
+    fill(tmp_path, {"teams/t/GOALS.md": "Go.\n"})
+    at = ("-w", str(tmp_path))
+    assert inside("lock", *at).code == 0
+    (tmp_path / "agents/a/IDENTITY.md").write_text("I am b.\n")
+    (tmp_path / "teams/t/GOALS.md").unlink()
+    (tmp_path / "teams/t/RULES.md").write_text("Obey.\n")
+    told = inside("build", "-a", "a", "-t", "t", "--locked", *at).err
+    assert "agents/a/IDENTITY.md: is not as it was when it was reviewed (ctxasm.lock)" in told
+    assert "; teams/t/GOALS.md was reviewed, and is gone" in told
+    assert "; teams/t/RULES.md was never reviewed: review it" in told
