@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.watch import events
 from tests.command import COMMAND, SMALL_TEXT, clean, fill, inside
 
 PATIENCE = 30.0
@@ -587,3 +589,12 @@ def test_it_grows_by_nothing_from_turn_to_turn(tmp_path: Path) -> None:
             turn(number)
         assert len([*(proc / "fd").iterdir()]) <= files + 1
         assert size() < memory + 8_000_000
+
+
+def test_warnings_of_the_library_are_silent() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        events.FileEvents(events.WakeupPipe(), lambda _: True, lambda _: None)
+        warnings.warn_explicit("a", RuntimeWarning, "inotify.py", 1, module="watchdog.observers.inotify")
+        warnings.warn_explicit("b", RuntimeWarning, "other.py", 1, module="other")
+    assert [str(warning.message) for warning in told] == ["b"]

@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import signal
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType
@@ -96,6 +97,7 @@ class FileEvents:
         self._marks: Mapping[str, FileMark] = {}
         # The next look at the disk corrects what watchdog logs, such as an overflow of the kernel's queue.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog|threading")
 
     def __enter__(self) -> Self:
         return self
