@@ -363,20 +363,30 @@ def emitted_sections(result: LayerResult) -> list[Section]:
     ]
 
 
-def layer_decisions(result: LayerResult) -> list[Decision]:
-    """One decision for each fragment of a layer."""
+def layer_decisions(result: LayerResult, budget: int) -> list[Decision]:
+    """One decision for each fragment of a layer, in a document of at most `budget` tokens."""
+    room = _room(result, budget)
     excerpts = {
         (heading, excerpt.fragment.id): excerpt
         for heading, section in result.selected.items()
         for excerpt in section.excerpts
     }
     return [
-        _decision(result, fragment, excerpts.get((fragment.display.heading, fragment.id)))
+        _decision(result, fragment, excerpts.get((fragment.display.heading, fragment.id)), room)
         for fragment in result.demand.candidates
     ]
 
 
-def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) -> Decision:
+def _room(result: LayerResult, budget: int) -> int:
+    """The tokens that a layer may use.
+
+    A section is counted with the blank line after it, which the last one of a document does not have: its room may be
+    a token above the budget if the document is not.
+    """
+    return min(budget, result.demand.counter.tokens(result.allowance.units))
+
+
+def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None, room: int) -> Decision:
     counter = result.demand.counter
     is_whole = excerpt is not None and excerpt.whole
     lines = source_span(fragment) if fragment.location.line else (0, 0)
@@ -388,7 +398,7 @@ def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) 
         layer=result.demand.layer.id,
         path=fragment.location.path,
         lines=lines,
-        reason=fragment.verdict.excluded or _reason(result, excerpt, is_whole=is_whole),
+        reason=fragment.verdict.excluded or _reason(result, excerpt, room, is_whole=is_whole),
         tokens_before=None if before is None else counter.tokens(before),
         tokens_after=counter.tokens(after),
         kept=kept,
@@ -397,7 +407,7 @@ def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None) 
     )
 
 
-def _reason(result: LayerResult, excerpt: Excerpt | None, *, is_whole: bool) -> Reason:
+def _reason(result: LayerResult, excerpt: Excerpt | None, room: int, *, is_whole: bool) -> Reason:
     """The reason why a fragment that is not excluded is shown as it is."""
     demand = result.demand
     if demand.layer.limits.required:
@@ -406,10 +416,7 @@ def _reason(result: LayerResult, excerpt: Excerpt | None, *, is_whole: bool) -> 
         return _reason_of_whole(excerpt.fragment.verdict)
     if excerpt and excerpt.form == demand.layer.overflow.detail:
         return Reason.of("level", level=excerpt.form)
-    facts: dict[str, Fact] = {
-        "allowance": demand.counter.tokens(result.allowance.units),
-        "limit": result.allowance.by,
-    }
+    facts: dict[str, Fact] = {"allowance": room, "limit": result.allowance.by}
     if excerpt and excerpt.form in LEVELS:
         return Reason.of("detail", level=excerpt.form, **facts)
     if excerpt and excerpt.form:
@@ -424,24 +431,20 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
 
 
 def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
-    """The layer's limit and use, in tokens, of a `budget`.
-
-    A section is counted with the blank line after it, which the last one does not have: that one may be a token above
-    the budget if the document is not.
-    """
+    """The layer's limit and use, in tokens, of a `budget`."""
     layer, counter = result.demand.layer, result.demand.counter
     wanted, used = counter.tokens(result.demand.units), counter.tokens(result.used)
     if layer.limits.required:
         return LayerUsage(layer.id, None, wanted, used)
-    return LayerUsage(layer.id, min(budget, counter.tokens(result.allowance.units)), wanted, min(budget, used))
+    return LayerUsage(layer.id, _room(result, budget), wanted, min(budget, used))
 
 
-def _nothing_shown(result: LayerResult) -> list[Problem]:
+def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     """The problem of a layer of whose candidates nothing could be shown."""
     layer, counter = result.demand.layer, result.demand.counter
     if result.selected or not result.demand.units or layer.limits.max_tokens == 0:
         return []
-    wanted, room = counter.tokens(result.demand.units), counter.tokens(result.allowance.units)
+    wanted, room = counter.tokens(result.demand.units), _room(result, budget)
     if result.is_starved:
         return [Problem("starved", layer.id, 0, f"got nothing of {wanted} tokens: the layers before it left {room}")]
     if result.allowance.by == "within":
@@ -485,10 +488,10 @@ def select(
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
     for result in results:
-        problems += (*result.problems, *_nothing_shown(result))
+        problems += (*result.problems, *_nothing_shown(result, budget))
     return (
         tuple(section for result in results for section in emitted_sections(result)),
-        tuple(decision for result in results for decision in layer_decisions(result)),
+        tuple(decision for result in results for decision in layer_decisions(result, budget)),
         tuple(layer_usage(result, budget) for result in results),
         tuple(problems),
     )

@@ -87,3 +87,13 @@ def test_text_that_is_shown_stands_in_a_file(
             added = line.startswith((MARKER, "### 2025-")) or bool(regex.fullmatch(r"\s*(`{3,}|~{3,})", line))
             shown = unmarked(line)
             assert added or shown in known or any(is_beginning(shown, each) for each in known), line
+
+
+@given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
+def test_no_room_that_is_told_is_larger_than_the_budget(
+    counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str
+) -> None:
+    context = build(files, profile, counter, budget=budget, topic=topic)
+    rooms = [fact for each in context.decisions for name, fact in each.reason.facts if name == "allowance"]
+    assert all(int(room) <= budget for room in rooms)
+    assert all(each.limit is None or each.limit <= budget for each in context.allowances)
