@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
 from contextasm.retrieval.reading.files import layer_paths
+from contextasm.text.markdown.blocks import heading
 
 GAP_CODES = {"block": "managed-block", "secret": "masked"}
 """Cause of a line that is in no text, by the reason of its gap."""
@@ -47,6 +48,8 @@ def trace_line(
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
             return LineTrace(True, decision.layer, decision)
+    if isinstance(document, Document) and (below := _shown_below(context, document, line, decisions)):
+        return LineTrace(True, below.layer, below)
     # A receipt of private lines may be inside the lines of a fragment that is shown without them.
     decisions.sort(key=lambda decision: decision.reason.code != "private")
     for decision in decisions:
@@ -58,6 +61,33 @@ def trace_line(
     if code == "not-read" and not layer and (left_out := _reading_layer(workspace, context, path, layers())):
         return LineTrace(False, left_out, None, "left-out")
     return LineTrace(False, layer, None, code)
+
+
+def _shown_below(context: Context, document: Document, line: int, decisions: Sequence[Decision]) -> Decision | None:
+    """The decision on what is shown below a heading, if the heading is above it; None for any other line."""
+    lines = document.text.split("\n")
+    title = heading(lines[line - document.line]) if line >= document.line else None
+    if not title or not title[1]:
+        return None
+    others = (
+        number for number in range(line + 1, document.line + len(lines)) if (lines[number - document.line])[:1] == "#"
+    )
+    levels = ((number, heading(lines[number - document.line])) for number in others)
+    end = next((number for number, other in levels if other and other[0] <= title[0]), document.line + len(lines))
+    return next(
+        (
+            each
+            for each in decisions
+            if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title[1])
+        ),
+        None,
+    )
+
+
+def _heads(context: Context, layer: str, title: str) -> bool:
+    """Whether a heading that a layer has above its texts names a title."""
+    lines = (line for section in context.sections if section.layer == layer for line in section.text.split("\n"))
+    return any(title in shown[1].split(" / ") for line in lines if (shown := heading(line)))
 
 
 def _line_count(document: Document) -> int:

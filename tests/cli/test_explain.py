@@ -16,7 +16,7 @@ from contextasm.records.trace import trace_line
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.text.markdown.blocks import list_mark
 from contextasm.text.markdown.front_matter import attributes
-from tests.command import LUNA, SAMPLE, inside, lines_of
+from tests.command import LUNA, SAMPLE, fill, inside, lines_of
 
 MARKER = "... [truncated]"
 
@@ -133,3 +133,14 @@ def test_last_lines_of_a_cut_file_are_told_to_be_out() -> None:
     assert inside("explain", *cut, "--line", f"agents/luna/KNOWLEDGE.md:{len(lines) - 1}").out.startswith("out L7 ")
     assert inside("explain", *cut, "--line", "agents/luna/KNOWLEDGE.md:1").out.startswith("in L7 ")
     assert MARKER in inside("build", *cut).out
+
+
+def test_a_heading_that_is_above_what_is_shown_is_in(tmp_path: Path) -> None:
+    page = "# Page\n\nIntro.\n\n## Refunds\n\nLedger refunds go here.\n\n## Other\n\nNo match.\n"
+    fill(tmp_path, {"knowledge/p.md": page, "ctxasm.yaml": ""}, base={})
+    at = ("-w", tmp_path, "-p", "query", "--topic", "refunds")
+    assert "### Page / Refunds\nLedger refunds go here." in inside("build", *at).out
+    told = {line: inside("explain", *at, "--line", f"knowledge/p.md:{line}").out for line in (1, 3, 5, 7, 9, 11)}
+    shown = [line for line, words in told.items() if words.startswith("in semantic included")]
+    assert shown == [1, 5, 7]
+    assert told[9] == "out semantic belongs to no fragment of this layer\n"
