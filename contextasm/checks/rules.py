@@ -23,7 +23,7 @@ from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, val
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.matching import list_names, nearest
-from contextasm.text.names.places import list_archived
+from contextasm.text.names.places import PROFILE_FILES, RULE_FILES, WORKSPACE_PATTERNS, list_archived
 
 
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
@@ -45,9 +45,44 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
                     yield note_finding(rule.path, rule.line, message, "leave it if the rule serves another profile")
                 continue
             if not _has_target(effect, inspection, fragments):
-                message = f"rule {rule.name}: {effect.action} {effect.target}: nothing in the workspace is that"
-                hint = _target_hint(effect, inspection, fragments)
-                yield warning_finding(rule.path, rule.line, message, hint)
+                yield from _missing_target(rule, effect, inspection, fragments)
+
+
+def _missing_target(
+    rule: Rule, effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]
+) -> Iterator[Finding]:
+    """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is no slip."""
+    what = f"rule {rule.name}: {effect.action} {effect.target}"
+    if path := _unread_file(effect, inspection):
+        hint = "leave it if the rule serves another profile"
+        yield note_finding(rule.path, rule.line, f"{what}: no layer of this profile reads {path}, which has it", hint)
+        return
+    hint = _target_hint(effect, inspection, fragments)
+    if effect.action != "exclude" or hint.startswith("did you mean"):
+        yield warning_finding(rule.path, rule.line, f"{what}: nothing in the workspace is that", hint)
+
+
+def _unread_file(effect: Effect, inspection: Inspection) -> str:
+    """A file of the workspace that no layer reads and that has the target of an effect; empty for none."""
+    value = effect.target.value
+    if effect.target.kind in {"path", "heading-path"} or not value.strip():
+        return ""
+    word = re.compile(rf"(?<![\w-]){re.escape(value)}(?![\w-])")
+    others = {
+        path
+        for pattern in WORKSPACE_PATTERNS
+        if pattern not in _NOT_SHOWN
+        for path in inspection.workspace.list(pattern)
+    }
+    for path in sorted(others - {document.path for context in inspection.contexts for document in context.documents}):
+        read = inspection.workspace.read(path)
+        if isinstance(read, Document) and word.search(read.whole):
+            return path
+    return ""
+
+
+_NOT_SHOWN = ("ctxasm.yaml", PROFILE_FILES, RULE_FILES)
+"""Files of settings, which no layer shows."""
 
 
 def _effects(rule: Rule) -> tuple[Effect, ...]:
@@ -75,7 +110,9 @@ def _has_target(effect: Effect, inspection: Inspection, fragments: Callable[[], 
         document = included_file(inspection.workspace, target.value)
         return isinstance(document, Document) and section(document.text.split("\n"), target.heading) is not None
     if target.kind == "path":
-        is_listed = inspection.workspace.list(target.value) or list_archived(inspection.workspace, target.value)
+        # `docs/**` is all below a folder for a rule, and lists no file.
+        listed = f"{target.value}/*" if target.value.endswith("**") else target.value
+        is_listed = inspection.workspace.list(listed) or list_archived(inspection.workspace, target.value)
         return bool(is_listed) or any(glob_matches(target.value, path) for path in inspection.documents)
     return any(is_target(target, item_facts(fragment)) for fragment in fragments())
 

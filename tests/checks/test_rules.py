@@ -18,7 +18,7 @@ from contextasm.model import Condition
 from contextasm.retrieval.reading.query_signals import intent
 from contextasm.rules.evaluate import NEGATIONS, OPERATORS
 from contextasm.rules.satisfiable import COMPARISONS, can_hold, values_out_of_reach
-from tests.command import fill
+from tests.command import fill, inside
 from tests.tables import column, rows
 
 AGENTS, TEAMS = ("luna", "max-2"), ("q1",)
@@ -215,3 +215,24 @@ def test_a_value_outside_a_closed_set_is_always_found(field: str, op: str, other
         asked = Condition(field, op, (text,) if op.endswith("in") else text, 1)
         domain = field_domains([asked], AGENTS, TEAMS)[field]
         assert values_out_of_reach(asked, domain) == (() if text in CLOSED[field] else (text,))
+
+
+def test_what_another_profile_reads_is_a_note_and_an_exclusion_may_have_nothing_to_exclude(tmp_path: Path) -> None:
+    rule = (
+        "when: {task_contains: [auth]}\n"
+        "then:\n"
+        "  boost: [{kg_entity: AuthService, weight: 2.0}, {path: 'generated/**', weight: 2.0}]\n"
+        "  exclude: [{path: 'generated/**'}, {path: 'built/**'}, {tag: nowhere}]\n"
+    )
+    files = {"generated/x.md": "x\n", "graph/entities.yaml": "- {name: AuthService}\n", "rules/r.yaml": rule}
+    fill(tmp_path, files)
+    told = inside("check", "-w", tmp_path, "--strict")
+    assert told.code == 0
+    assert told.out == (
+        "rules/r.yaml:1: note: rule rules/r.yaml#1: boost entity AuthService: no layer of this profile reads"
+        " graph/entities.yaml, which has it: leave it if the rule serves another profile [rule-target]\n"
+        "1 finding: 1 note\n"
+    )
+    assert inside("check", "-w", tmp_path, "--strict", "-p", "query").out == "no findings\n"
+    fill(tmp_path, {"rules/r.yaml": rule.replace("AuthService", "AuthServise")}, base={})
+    assert "boost entity AuthServise: nothing in the workspace is that" in inside("check", "-w", tmp_path).out
