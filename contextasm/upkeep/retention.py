@@ -326,6 +326,15 @@ def _plan_policy(upkeep: UpkeepInput, items_of: _Items, policy: RetentionPolicy,
             f"score {score:.2f}: {idle}quality {item.quality:.2f}"
         )
         yield _evict(upkeep, item, reason, targets, is_compressed=evict.to == "frozen")
+    staying = [item for item in items if item.id not in evicted]
+    unknown = [item for item in staying if item.id not in pinned and not item.uses.builds]
+    size = sum(sizes.get(item.id, item.size) for item in staying) / KILOBYTE
+    if evict and evict.lru and unknown and size > evict.max_kb:
+        words = f"the uses of {len(unknown):,} of its items are" if unknown[1:] else "the uses of an item are"
+        told = (
+            f"{policy.name} keeps {size:,.1f} KB of {evict.max_kb:,g} allowed; {words} unknown: `ctxasm build --record`"
+        )
+        yield Action("skip", (policy.name,), told, needs_approval=False)
 
 
 def _shortened(

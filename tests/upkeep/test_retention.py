@@ -100,7 +100,7 @@ def test_without_policies_there_is_no_action(tmp_path: Path) -> None:
 def test_without_records_nothing_goes_for_lack_of_use(tmp_path: Path) -> None:
     """Row 101 and 102: uses are unknown then."""
     root = workspace(tmp_path, DOCS, {"docs/a.md": LONG * 9})
-    assert plan(root) == []
+    assert verbs(plan(root)) == [("skip", "docs")]
     record(root, "2025-03-12", "2025-03-13")
     assert verbs(plan(root)) == [("evict", "docs/a.md")]
 
@@ -109,9 +109,9 @@ def test_records_of_builds_before_a_file_was_there_tell_nothing_of_it(tmp_path: 
     policy = "docs: {files: ['docs/*.md', 'agents/*/notes/*.md'], evict: {max_kb: 0}}"
     root = workspace(tmp_path, policy, {"docs/a.md": LONG, "agents/b/notes/n.md": LONG}, age=3)
     record(root, "2025-03-01")
-    assert plan(root) == []
+    assert verbs(plan(root)) == [("skip", "docs")]
     record(root, "2025-03-12")
-    assert verbs(plan(root)) == [("evict", "docs/a.md")]
+    assert verbs(plan(root)) == [("evict", "docs/a.md"), ("skip", "docs")]
 
 
 def test_an_old_file_of_few_uses_is_shortened_and_its_text_goes_to_the_archive(tmp_path: Path) -> None:
@@ -316,3 +316,15 @@ def test_of_two_evicted_memories_the_newer_one_takes_the_older_one_along(tmp_pat
 def test_a_memory_that_may_not_leave_is_not_evicted(tmp_path: Path, text: str) -> None:
     root = workspace(tmp_path, "facts: {types: fact, evict: {max_kb: 0, lru: 0}}", {MEMORIES: text})
     assert plan(root) == []
+
+
+def test_a_policy_that_lacks_records_says_so(tmp_path: Path) -> None:
+    policy = "docs: {files: docs/*.md, evict: {max_kb: 1}}\n"
+    root = workspace(tmp_path, policy, {"docs/a.md": LONG * 3, "docs/b.md": LONG * 3})
+    told = inside("tidy", "-w", root)
+    assert "docs keeps 2." in told.out
+    assert "the uses of 2 of its items are unknown: `ctxasm build --record`" in " ".join(told.out.split())
+    assert "there is nothing to do" not in told.err
+    assert inside("tidy", "--apply", "--all", "-w", root).code == 0
+    small = workspace(tmp_path / "small", policy.replace("1}", "9}"), {"docs/a.md": LONG})
+    assert "there is nothing to do" in inside("tidy", "-w", small).err
