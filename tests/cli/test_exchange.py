@@ -541,12 +541,8 @@ def test_an_empty_path_is_named(workspace: Path) -> None:
 
 @pytest.mark.parametrize("words", [("jsonl",), ("jsonl", "--update"), ("jsonl", "--file", "agents/a/memories/x.md")])
 def test_an_import_brings_back_no_memory_that_tidy_has_archived(workspace: Path, words: tuple[str, ...]) -> None:
-    at = words.index("jsonl") + 1
-    arguments = (
-        (*words[:at], "-", *words[at:])
-        if "--file" not in words
-        else (*words[:at], "-", "--file", workspace / words[-1])
-    )
+    place = [workspace / words[-1]] if "--file" in words else []
+    arguments: list[str | Path] = [words[0], "-", *(words[1:-1] if place else words[1:]), *place]
     lines = '{"id": "x1", "text": "The pier is closed"}\n{"id": "x2", "text": "The market is open"}\n'
     assert run(workspace, "import", *arguments, stdin=lines).out.startswith("2 added to")
     assert inside("memory", "deprecate", "x1", "-w", workspace).code == 0

@@ -191,8 +191,8 @@ def append_log(workspace: Folder, path: str, text: str) -> bool:
         old = open_file(workspace, path)
         above = old.text.replace("\r\n", "\n").rstrip("\n")
         if (left_open := open_literal(above)) and left_open.closing:
-            separator = old.encoded(f"{'' if old.text.endswith(chr(10)) else chr(10)}{left_open.closing}\n")
-            old = EditableFile(old.data + separator)
+            line_end = "" if old.text.endswith("\n") else "\n"
+            old = EditableFile(old.data + old.encoded(f"{line_end}{left_open.closing}\n"))
         is_rule_first = not old.text.strip() and text.startswith("---")
         separator = _missing_line_ends(old.text) + ("\n" if is_rule_first else "")
         save_file(workspace, path, old.data + old.encoded(f"{separator}{text}\n"))
