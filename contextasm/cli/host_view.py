@@ -80,7 +80,7 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
 
 def _file_row(file: LoadedFile) -> Sequence[str]:
     lost = lost_tokens(_lost(file))
-    why = f"cut at {file.limit}" if lost else ""
+    why = f"cut at {file.limit}" if lost else f"imported by {file.imported_by}" if file.imported_by else ""
     return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
 
 
@@ -112,6 +112,8 @@ class LoadedFileData(TypedDict):
     """How much of it is loaded."""
     limit: str
     """The limit that cuts it, in words; empty for none."""
+    imported_by: str
+    """Path and line of the import that brings it; empty for none."""
     source: str
     """Where the host says so."""
     date: str

@@ -8,7 +8,7 @@ from glob import escape
 from pathlib import Path
 
 from contextasm.checks.hosts.cuts import prefix_length
-from contextasm.checks.hosts.files import imported_texts, read_host_files
+from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
 from contextasm.model import Build, Document, Layer
@@ -135,7 +135,7 @@ def load_host_texts(hosts: Sequence[Host], folder: Path) -> tuple[frozenset[str]
     paths, texts = [], []
     for host in hosts:
         reading = read_host_files(host, folder)
-        files = {**{file.path: file.text for file in reading.files}, **imported_texts(reading)}
+        files = {file.path: file.text for file in reading.files if file.kept}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))
     return frozenset.intersection(*paths), frozenset.intersection(*texts)

@@ -6,16 +6,17 @@ The limits are the limits of each file, of the files of one rule together, and o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections
-from contextasm.config.hosts.loader import Cut, Host, LoadRule
+from contextasm.checks.hosts.imports import find_host_imports
+from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, Problem
-from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.markdown.imports import imported_path
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
@@ -35,6 +36,8 @@ class LoadedFile(NamedTuple):
     rule: LoadRule
     limit: str
     """The limit that cuts the file, in words; empty for a file that is loaded whole."""
+    imported_by: str = ""
+    """Path and line of the import that brings the file; empty for one that the rule names."""
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
@@ -163,18 +166,25 @@ def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> Ho
     for rule, file in named:
         loads.append((rule, [file]))
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
+    files = within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)])
+    files = [*reader.with_imports(files)]
+    imported = {file.path for file in files if file.imported_by}
+    unread = [file for file in unread if file.path not in imported]
     retired = [
         UnreadFile(path, rule.why, is_retired=True)
         for rule in host.unread
         for path in reader.paths(rule.files, reader.session)
         if reader.text(path).strip()
     ]
+    unread += retired
+    known = {file.path for file in files} | {file.path for file in unread}
+    unread += reader.others(known, {file.text for file in files})
     return HostReading(
         host,
         reader.folder.root,
         reader.session,
-        within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)]),
-        [*unread, *retired],
+        files,
+        unread,
         reader.problems,
         [*places, *host.not_looked_at],
     )
@@ -247,6 +257,41 @@ class _FolderReader:
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
         return [path for path in listed if not path.endswith("/")]
 
+    def with_imports(self, files: Sequence[LoadedFile]) -> Iterator[LoadedFile]:
+        """The files, each with the files behind it that it imports and that no other one is; limits cut none of these.
+
+        A file outside of the root is not looked at.
+        """
+        seen = {self._real(file.path) for file in files}
+        for file in files:
+            yield file
+            yield from self._imported(file, seen, 1)
+
+    def _imported(self, file: LoadedFile, seen: set[str], depth: int) -> Iterator[LoadedFile]:
+        rule = self._host.imports
+        if not rule or not file.rule.imports or depth > rule.depth:
+            return
+        for line, written in find_host_imports(file.text, rule):
+            path = imported_path(file.path, written)
+            if path is None or self._real(path) in seen or not self.folder.is_file(path):
+                continue
+            seen.add(self._real(path))
+            if text := self.text(path):
+                each = LoadedFile(path, text, [(0, len(text))], file.rule, "", f"{file.path}:{line}")
+                yield each
+                yield from self._imported(each, seen, depth + 1)
+
+    def others(self, known: Collection[str], shown: Collection[str]) -> Iterator[UnreadFile]:
+        """The files of other hosts and coding agents on the way to the session's folder that say what is not shown."""
+        own = {name for rule in self._host.loads for name in rule.files}
+        names = [name for name in instruction_files() if name not in own]
+        for path in dict.fromkeys(path for folder in self._folders() for path in self.paths(names, folder)):
+            if path not in known and self.text(path).strip() and self.text(path) not in shown:
+                yield UnreadFile(path, "it is for other programs")
+
+    def _real(self, path: str) -> str:
+        return os.path.realpath(os.path.join(self.folder.root, path))
+
     def text(self, path: str) -> str:
         """The text of a file; empty, with a problem, for one that can't be read."""
         if path not in self._texts:
@@ -293,15 +338,3 @@ def _read_outside(host: Host, path: str) -> FoundFile:
     if not isinstance(data, bytes):
         raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
     return path, decode_as_host(data, host)
-
-
-def imported_texts(reading: HostReading) -> Mapping[str, str]:
-    """The texts of imported files by their paths under `reading.root`; empty if the host follows no imports.
-
-    An import that leads out of the root, or to no file, has no text.
-    """
-    paths = [file.path for file in reading.files if file.rule.imports]
-    if not any("@" in file.text for file in reading.files if file.rule.imports):
-        return {}
-    files, _, _ = read_with_imports(Folder(Path(reading.root)), paths)
-    return {file.document.path: decode_as_host(file.document.data, reading.host) for file in files if file.is_imported}

@@ -9,7 +9,7 @@ from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import HostReading, LoadedFile
 from contextasm.selection.tokens import ESTIMATE
 
-CUT, UNREAD, UNREADABLE = "host-cut", "host-unread", "host-unreadable"
+CUT, EMPTY, UNREAD, UNREADABLE = "host-cut", "host-empty", "host-unread", "host-unreadable"
 """Ids of the findings. An id never changes its meaning."""
 
 _SHOWN_HEADINGS = 5
@@ -19,10 +19,20 @@ _SHOWN_HEADINGS = 5
 def check_host(reading: HostReading) -> list[Finding]:
     """One finding for each part of a file that is lost, and for each file that is not loaded or can't be read.
 
-    A lost part and a file that can't be read are errors; a file that the host has given up is a warning; one that gives
-    way to another is a note, and one that is loaded later is nothing. What they quote is clean text.
+    A lost part and a file that can't be read are errors; a file that the host has given up is a warning, and so is a
+    host that loads nothing; one that gives way to another, or is for others, is a note, and one that is loaded later is
+    nothing. What they quote is clean text.
     """
-    return [finding.cleaned for finding in (*_cut_findings(reading), *_unread_findings(reading))]
+    findings = (*_empty_findings(reading), *_cut_findings(reading), *_unread_findings(reading))
+    return [finding.cleaned for finding in findings]
+
+
+def _empty_findings(reading: HostReading) -> Iterator[Finding]:
+    if not reading.files and not any(file.is_on_demand for file in reading.unread):
+        host, name = reading.host, min(reading.host.loads[0].files, key=len)
+        others = sorted((file.path for file in reading.unread), key=lambda path: path != "AGENTS.md")
+        words = f", with the line @{others[0]}" if host.imports and others else ""
+        yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", f"write {name}{words}")
 
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:

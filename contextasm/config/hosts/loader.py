@@ -79,7 +79,7 @@ class LoadRule(NamedTuple):
     scoped: str = ""
     """Key of front matter that names the files a text is for: the host loads it when it works on one of them."""
     imports: bool = False
-    """Whether the files that `@imports` in these name are loaded with them."""
+    """Whether the files that these import are loaded with them, as the `imports` of the host say."""
     place: str = ""
     """Usual path of a file outside the folder."""
     why: str = ""
@@ -87,6 +87,21 @@ class LoadRule(NamedTuple):
     source: str = ""
     date: str = ""
     """Month of the source, YYYY-MM."""
+
+
+class ImportRule(NamedTuple):
+    """The words of a text that a host takes for imports, which are fewer or more than those that a build follows."""
+
+    pattern: str
+    """Regular expression for a line without code spans; its first group is the path."""
+    depth: int
+    """Most imports that lead from a loaded file to another one."""
+    endings: tuple[str, ...] = ()
+    """Endings of the files that are read, in lower case; empty for all. A name without an ending has any."""
+    in_html: bool = False
+    """Whether imports in comments and other HTML count."""
+    in_indented: bool = False
+    """Whether imports in indented code count."""
 
 
 class HookRule(NamedTuple):
@@ -127,6 +142,8 @@ class Host(NamedTuple):
     """Other things that the host may load, which no rule here knows."""
     python_text: bool = False
     """Whether the host drops a byte order mark and reads `\\r\\n` as one line end, as Python does with text files."""
+    imports: ImportRule | None = None
+    """None for a host that follows no imports."""
     hook: HookRule | None = None
     """None for a host without hooks that take a context."""
 
@@ -135,6 +152,16 @@ def host_names(*, with_hook: bool = False) -> list[str]:
     """The names of all hosts, or only of hosts with hooks."""
     names = shipped_hosts()
     return [name for name in names if load_host(name, "").hook] if with_hook else names
+
+
+def instruction_files() -> list[str]:
+    """Paths and patterns of all files in a folder that any host or other coding agent loads by itself."""
+    from contextasm.config.profiles.loader import load_profile  # of the profile that names what the agents read
+
+    repo = load_profile("repo", "profile", SHIPPED_HOSTS)
+    known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in host.loads if not rule.place]
+    read = [layer.query.paths for layer in repo.layers if "instructions" in layer.query.sources]
+    return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
 
 
 def load_host(name: str, where: str) -> Host:
@@ -148,6 +175,8 @@ def _load_shipped(name: str) -> Host:
     keys: dict[str, Any] = _frozen(load_mapping(read_file(file, file.name), file.name))
     keys["loads"] = tuple(_load_rule(rule) for rule in keys["loads"])
     keys["unread"] = tuple(LoadRule(**rule) for rule in keys.get("unread", ()))
+    if "imports" in keys:
+        keys["imports"] = ImportRule(**keys["imports"])
     if "hook" in keys:
         keys["hook"] = HookRule(**keys["hook"])
     return Host(name, **keys)

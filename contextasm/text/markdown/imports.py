@@ -39,14 +39,15 @@ def find_imports(text: str) -> Iterator[tuple[int, str]]:
             at = max(part.stop, at + 1)
             continue
         line = lines[at] if "@" in lines[at] and len(lines[at]) <= _LONGEST_LINE else ""
-        for match in _IMPORT.finditer(_CODE_SPAN.sub(_blanks, line)):
+        for match in _IMPORT.finditer(blank_code_spans(line)):
             if path := match[1].rstrip(_END_MARKS).replace("\\ ", " "):
                 yield at, path
         at += 1
 
 
-def _blanks(match: re.Match[str]) -> str:
-    return " " * len(match[0])
+def blank_code_spans(line: str) -> str:
+    """The line with blanks in place of its code spans."""
+    return _CODE_SPAN.sub(lambda match: " " * len(match[0]), line)
 
 
 def imported_path(importing: str, written: str) -> str | None:

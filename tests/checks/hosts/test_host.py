@@ -144,6 +144,73 @@ def test_hermes_cuts_a_chain_with_the_titles_of_its_files(tmp_path: Path) -> Non
     assert "20,000 characters for all of them" in done.out
 
 
+IMPORTS: Mapping[str, tuple[str, set[str]]] = {
+    # A line that imports docs/NAME, by the hosts that follow it: as they did when they were run.
+    "plain.md": ("@docs/plain.md", {"claude-code", "gemini"}),
+    "middle.md": ("See @docs/middle.md for more.", {"claude-code", "gemini"}),
+    "stop.md": ("See @docs/stop.md.", set()),
+    "comma.md": ("See @docs/comma.md, please.", set()),
+    "end.md": ("Read @docs/end.md; then go on", set()),
+    "round.md": ("(@docs/round.md)", set()),
+    "quoted.md": ('"@docs/quoted.md"', set()),
+    "link.md": ("[x](@docs/link.md)", set()),
+    "bold.md": ("**@docs/bold.md**", {"claude-code"}),
+    "italic.md": ("_@docs/italic.md_", {"claude-code"}),
+    "label.md": ("[@docs/label.md](https://example.org)", {"claude-code"}),
+    "mail.md": ("me@docs/mail.md", set()),
+    "span.md": ("`@docs/span.md`", set()),
+    "fence.md": ("```\n@docs/fence.md\n```", set()),
+    "indent.md": ("Text\n\n    @docs/indent.md", {"gemini"}),
+    "nested.md": ("- a\n    - @docs/nested.md", {"claude-code", "gemini"}),
+    "comment.md": ("<!-- @docs/comment.md -->", {"gemini"}),
+    "after.md": ("<!-- note --> @docs/after.md", {"claude-code", "gemini"}),
+    "html.md": ("<div>\n@docs/html.md\n</div>", {"gemini"}),
+    "anchor.md": ("@docs/anchor.md#part", {"claude-code"}),
+    "with space.md": (r"@docs/with\ space.md", {"claude-code"}),
+    "NOEXT": ("@docs/NOEXT", {"claude-code", "gemini"}),
+    "odd.weird": ("@docs/odd.weird", {"gemini"}),
+    "upper.MD": ("@docs/upper.MD", {"claude-code", "gemini"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "main", "depth"),
+    [
+        ("claude-code", "CLAUDE.md", 4),
+        ("claude-code", "AGENTS.md", 4),
+        ("gemini", "GEMINI.md", 5),
+        ("codex", "AGENTS.md", 0),
+    ],
+)
+def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: int, tmp_path: Path) -> None:
+    texts = {main: "\n\n".join([*(line for line, _ in IMPORTS.values()), "@docs/d1.md"])}
+    texts |= {f"docs/{name}": f"{name}\n" for name in IMPORTS}
+    texts |= {f"docs/d{number}.md": f"@d{number + 1}.md @d1.md @../{main}\n" for number in range(1, 9)}
+    reading = read_host_files(load_host(host, "test"), files(tmp_path, {".git/HEAD": "", **texts}))
+    followed = [f"docs/{name}" for name, (_, hosts) in IMPORTS.items() if host in hosts]
+    followed += [f"docs/d{number}.md" for number in range(1, depth + 1)]
+    assert [file.path for file in reading.files] == [main, *followed]
+    assert not reading.problems
+
+
+def test_a_file_that_another_imports_is_a_row_with_its_line(tmp_path: Path) -> None:
+    texts = {"CLAUDE.md": "# Claude\n\n@AGENTS.md\n", "AGENTS.md": "Be brief.\n", "GEMINI.md": "Be long.\n"}
+    folder = files(tmp_path, texts)
+    shown = inside("explain", "--host", "claude-code", cwd=folder).out
+    assert re.search(r"^AGENTS\.md  whole +3 +imported by CLAUDE\.md:3$", shown, re.MULTILINE)
+    assert re.search(r"^GEMINI\.md  not loaded +it is for other programs$", shown, re.MULTILINE)
+    assert codes(check(folder, "--host", "claude-code")) == [("GEMINI.md: note", "[host-unread]")]
+    data = json.loads(inside("explain", "--host", "claude-code", "--json", cwd=folder).out)
+    assert [file["imported_by"] for file in data["files"]] == ["", "CLAUDE.md:3"]
+
+
+def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
+    done = check(files(tmp_path, {"AGENTS.md": "A\n", "CLAUDE.md": "C\n"}), "--host", "gemini")
+    assert "warning: Gemini CLI loads no file of this folder: write GEMINI.md, with the line @AGENTS.md" in done.out
+    assert codes(done) == [("AGENTS.md: note", "[host-unread]"), ("CLAUDE.md: note", "[host-unread]")]
+    assert done.code == 0
+
+
 @pytest.mark.parametrize(
     ("front", "patterns"),
     [
@@ -279,7 +346,9 @@ def test_json_of_check_is_that_of_findings(tmp_path: Path) -> None:
 
 def test_folder_needs_no_workspace_and_may_be_empty(tmp_path: Path) -> None:
     done = check(tmp_path, "--host", "codex")
-    assert (done.code, done.out) == (0, "no findings\n")
+    warning = "warning: Codex loads no file of this folder: write AGENTS.md [host-empty]"
+    assert (done.code, done.out) == (0, f"{warning}\n1 finding: 1 warning\n")
+    assert check(tmp_path, "--host", "codex", "--strict").code == 1
     assert f"Codex in {tmp_path}: 0 files" in done.err
     assert "not looked at: ~/.codex/AGENTS.md" in done.err
 
