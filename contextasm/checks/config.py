@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input import values
 from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
@@ -170,7 +170,9 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
             path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
             message = f"{subject}{problem.message} ({problem.code})"
             hint = problem.hint or "put it right; `ctxasm explain` tells what became of everything"
-            findings[warning_finding(path, problem.line, message, hint)] = None
+            # `@~/notes.md` is the person's own file, which hosts read and a workspace does not.
+            make_finding = note_finding if problem.code == "home-import" else warning_finding
+            findings[make_finding(path, problem.line, message, hint)] = None
     yield from findings
 
 

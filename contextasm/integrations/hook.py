@@ -167,15 +167,17 @@ def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str
     prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
     room = call.max_units - LENGTHS[call.unit].units(lead)
-    loaded = load_host_texts(call.hosts, process.folder)
+    texts = load_host_texts(call.hosts, process.folder)
     build = prepared.build
-    if any(loaded):
-        read = _run(prepared, build, call, build.request.budget).documents
-        build = without_host_texts(build, loaded, read, prepared.workspace.root)
+    is_detected = bool(prepared.taken)  # Then nobody has asked for what other programs read.
+    if is_detected or any(texts):
+        context = _run(prepared, build, call, build.request.budget)
+        build = without_host_texts(build, texts, context, prepared.workspace.root, only_named=is_detected)
     pieces, problems = _pieces(prepared, build, call, room)
     piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
-    if build is not prepared.build:  # To have nothing else to send is not a fault.
-        problems = [problem for problem in problems if problem.code != "no-effect"]
+    # To have nothing else to send is not a fault, nor is a person's own file, which each host imports from the home.
+    silent = {"home-import", *(["no-effect"] if build is not prepared.build else ())}
+    problems = [problem for problem in problems if problem.code not in silent]
     message = _problem_words(problems) if call.part == 1 else ""
     return (lead + piece if piece.strip() else ""), message
 

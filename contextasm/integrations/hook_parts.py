@@ -11,10 +11,12 @@ from contextasm.checks.hosts.cuts import prefix_length
 from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
-from contextasm.model import Build, Document, Layer
+from contextasm.model import Build, Context, Layer
+from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.truncate import LONG_WORD
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
+from contextasm.workspace.folder import Folder
 
 CUT_MARKER = "\n[cut here: the rest does not fit]\n"
 """Ends a text whose required layers exceed the limit."""
@@ -127,18 +129,25 @@ def _letter_end(text: str, most: int) -> int:
     return line + max((end for end in grapheme_ends(text[line : most + 1]) if end <= most - line), default=0)
 
 
-def load_host_texts(hosts: Sequence[Host], folder: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """Real paths and whole texts of the files that every host loads when a session starts in a folder.
+HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
+"""What every one of some hosts loads, as real paths and as whole texts; and the real paths of what any of them names."""
 
-    Files that they import are among them. What one of the hosts does not load is sent to all.
+
+def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
+    """The files that the hosts load when a session starts in a folder, and all that these import for a build.
+
+    Files that a host imports are among the first. What one of the hosts does not load is sent to all.
     """
     paths, texts = [], []
+    named: set[str] = set()
     for host in hosts:
         reading = read_host_files(host, folder)
         files = {file.path: file.text for file in reading.files if file.kept}
+        imported, _, _ = read_with_imports(Folder(Path(reading.root)), files)
+        named |= {os.path.realpath(f"{reading.root}/{file.document.path}") for file in imported}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))
-    return frozenset.intersection(*paths), frozenset.intersection(*texts)
+    return frozenset.intersection(*paths), frozenset.intersection(*texts), frozenset(named)
 
 
 def _compared(text: str) -> str:
@@ -146,22 +155,22 @@ def _compared(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def without_host_texts(
-    build: Build, loaded: tuple[Collection[str], Collection[str]], documents: Iterable[Document], root: str
-) -> Build:
+def without_host_texts(build: Build, texts: HostTexts, context: Context, root: str, *, only_named: bool) -> Build:
     """The build without the documents that the hosts load by themselves, and without copies of them.
 
-    `loaded` are the real paths and the texts of `load_host_texts`; `documents` are the ones that the build reads in the
-    workspace at `root`. If none of them is loaded, it is the build itself: one that filters nothing may use the memory
-    index.
+    `context` is that of the build, in the workspace at `root`. With `only_named`, the instructions of other programs
+    that no file of the hosts names go, too. If nothing is left out, it is the build itself: one that filters nothing
+    may use the memory index.
     """
-    loaded_paths, loaded_texts = loaded
-    own = {os.path.relpath(path, root) for path in loaded_paths if path.startswith(root.rstrip("/") + "/")}
-    paths = {
-        document.path
-        for document in documents
-        if document.path in own or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
-    }
+    loaded_paths, loaded_texts, named = texts
+    instructing = {layer.id for layer in build.profile.layers if any(each.uses_open for each in layer.query.traits)}
+    instructions = {each.path for each in context.decisions if each.layer in instructing} if only_named else set()
+    paths = set()
+    for document in context.documents:
+        real = os.path.realpath(os.path.join(root, document.path))
+        is_loaded = real in loaded_paths or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
+        if is_loaded or (document.path in instructions and real not in named):
+            paths.add(document.path)
     if not paths:
         return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]

@@ -325,9 +325,46 @@ def test_files_that_the_host_imports_are_not_sent_again(host: str, name: str, wo
     root = fill(tmp_path, {"AGENTS.md": "Be brief. @docs/more.md\n", "docs/more.md": "More.\n", name: words}, base={})
     assert hook(START, "--for", host, cwd=root) == {}
     (root / name).write_text(f"`{words.strip()}`\n")
-    text = start("--for", host, cwd=root)
+    assert hook(START, "--for", host, cwd=root) == {}  # its file names no other
+    text = start("--for", host, "-p", "repo", cwd=root)
     assert "Be brief." in text
     assert "More." in text
+
+
+def test_imports_that_the_host_does_not_follow_are_sent(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "CLAUDE.md": "See @docs/a.md. Also (@docs/b.md) and @docs/c.md\n",
+        **{f"docs/{name}.md": f"This is {name}.\n" for name in "abc"},
+    }
+    text = start("--for", "claude-code", cwd=fill(tmp_path, texts, base={}))
+    assert re.findall(r"This is (\w)\.", text) == ["a", "b"]
+
+
+def test_files_of_other_programs_are_sent_only_if_the_profile_is_named(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "CLAUDE.md": "Be brief.\n",
+        "AGENTS.md": "Agents: @docs/more.md\n",
+        "docs/more.md": "More.\n",
+        ".cursorrules": "Cursor.\n",
+        ".github/copilot-instructions.md": "Copilot.\n",
+    }
+    root = fill(tmp_path, texts, base={})
+    assert hook(START, "--for", "claude-code", cwd=root) == {}
+    assert "More." in start("--for", "codex", cwd=root)
+    named = start("--for", "claude-code", "-p", "repo", cwd=root)
+    assert [word in named for word in ("Be brief.", "Agents", "More.", "Cursor.", "Copilot.")] == [False, *[True] * 4]
+    (root / "ctxasm.yaml").write_text("profile: repo\n")
+    assert start("--for", "claude-code", cwd=root) == named
+
+
+def test_an_import_from_the_home_is_silent_in_a_hook_and_a_note_in_check(tmp_path: Path) -> None:
+    root = fill(tmp_path, {".git/HEAD": "", "CLAUDE.md": "Be brief.\n\n@~/.claude/mine.md\n"}, base={})
+    assert hook(START, "--for", "claude-code", cwd=root) == {}
+    checked = inside("check", cwd=root)
+    assert checked.code == 0
+    assert "CLAUDE.md:3: note: @~/.claude/mine.md leads out of the workspace, so it is not read" in checked.out
 
 
 def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> None:

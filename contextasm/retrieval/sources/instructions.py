@@ -27,7 +27,7 @@ from contextasm.text.names.places import any_owner_pattern
 from contextasm.text.names.templates import is_pattern, one_line
 
 MAX_DEPTH = 5
-"""Imports that may lead from a file to another one, as in Claude Code."""
+"""Imports that may lead from a file to another one, which is the most that any host follows."""
 
 MAX_IMPORTS = 1_000
 """Words with an `@` that are looked at in one file."""
@@ -182,7 +182,8 @@ class _Reading:
             place = document.path, document.line + line, "" if is_last else path
             message = "later imports are not read" if is_last else self._import_fault(place, trail)
             if message:
-                self._problems.setdefault(place, Problem("import", place[0], place[1], message))
+                code = "home-import" if path.startswith("~/") else "import"
+                self._problems.setdefault(place, Problem(code, place[0], place[1], message))
             if is_last:
                 break
 
