@@ -244,7 +244,7 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 
 def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """The entries that match a prompt, and no message; an empty text if none does."""
-    topic = prompt.strip()[:MAX_TOPIC]
+    topic = _without_answers(prompt, call).strip()[:MAX_TOPIC]
     if not topic or call.part > 1:
         return "", ""
     options = call.options._replace(topic=topic)
@@ -259,6 +259,13 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
         # They were in the context at the start, for every prompt.
         context = _run(prepared, excluding(prepared.build, pins), call, budget)
     return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
+
+
+def _without_answers(prompt: str, call: HookCall) -> str:
+    """The prompt without the answers at the start of the session that a host puts before it."""
+    for tag in {re.escape(rule.tag) for rule in call.rules if rule.tag}:
+        prompt = re.sub(rf"\A(?:\s*<{tag}>.*?</{tag}>)+", "", prompt, flags=re.DOTALL)
+    return prompt
 
 
 def _with_matches_only(profile: Profile) -> Profile:

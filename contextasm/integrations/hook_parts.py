@@ -130,7 +130,7 @@ def _letter_end(text: str, most: int) -> int:
 
 
 HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
-"""What every one of some hosts loads, as real paths and as whole texts; and the real paths of what any of them names."""
+"""What every one of some hosts loads, as real paths and as whole texts; and real paths of what any of them names."""
 
 
 def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:

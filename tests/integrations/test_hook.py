@@ -264,6 +264,14 @@ def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     assert not [words for words in ("Always be kind", "I am a.", "Cats") if words in text]
 
 
+def test_prompt_of_gemini_is_taken_without_the_answers_that_it_puts_before(tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n- [fact] Cats sleep a lot\n"})
+    prompt = "<hook_context>Cats sleep\n\nvery much</hook_context>\n\n<hook_context>a cat</hook_context>\nwhich ferry?"
+    text = context(hook({"hook_event_name": "BeforeAgent", "prompt": prompt}, "--for", "gemini", cwd=root))
+    assert "The ferry leaves at nine" in text
+    assert "Cats" not in text
+
+
 @pytest.mark.parametrize(
     "prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7, {"ferry": 1}, ["ferry"]], ids=lambda prompt: repr(prompt)[:9]
 )

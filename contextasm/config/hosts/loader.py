@@ -123,6 +123,8 @@ class HookRule(NamedTuple):
     """In the host's own unit."""
     source: str
     date: str
+    tag: str = ""
+    """Name of the XML tag around the answers at a start, if the host puts them into the first prompt that it tells."""
 
 
 class Host(NamedTuple):
