@@ -57,7 +57,9 @@ def _candidates(text: str, digest: Digest) -> Iterator[tuple[bool, str, Sequence
 
 
 def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b" if words else r"(?!)", re.IGNORECASE)
+    # Signs and Chinese words have no border.
+    forms = [rf"\b{re.escape(word)}\b" if word.isascii() else re.escape(word) for word in words]
+    return re.compile("|".join(forms) or r"(?!)", re.IGNORECASE)
 
 
 class LostSection(NamedTuple):
@@ -127,7 +129,9 @@ def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
     sections: list[LostSection] = []
     for first, start, end, words in _sections(text):
         for lost_start, lost_stop in lost:
-            begin, stop = max(start, lost_start), min(end, lost_stop)
+            # The end of a line whose words are kept is no lost line.
+            is_line_end = text[lost_start] == "\n" and lost_start > 0 and text[lost_start - 1] != "\n"
+            begin, stop = max(start, lost_start + is_line_end), min(end, lost_stop)
             part = text[begin:stop]
             if part.strip():
                 line = first + text.count("\n", start, begin)

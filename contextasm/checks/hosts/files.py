@@ -81,7 +81,8 @@ def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[Run]) -> Load
 
 def _lead(rule: LoadRule, path: str, session: str) -> str:
     """The words that the host puts before a file."""
-    return f"{rule.title.replace('PATH', os.path.relpath(path, session or '.'))}\n\n" if rule.title else ""
+    title = rule.title.replace("PATH", os.path.relpath(path, session or ".")).replace("NAME", os.path.basename(path))
+    return f"{title}\n\n" if title else ""
 
 
 def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
@@ -97,13 +98,13 @@ def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile
 
 
 def _used_units(file: LoadedFile) -> int:
-    """Units of the total that a file takes, with the host's marker, and with a digest in full."""
+    """Units of the total that a file takes, with the host's marker, and with the lines around a digest."""
     kept, cut = _kept_units(file), file.rule.each
     if not (kept and file.limit):
         return kept
-    if cut.digest and cut.chars:
-        return max(kept, cut.chars * (cut.head + cut.digest.share + cut.tail) // 100)
-    return kept + cut.marker
+    if cut.digest:  # Each of its lines ends, and the host's own lines are around it.
+        kept += len(file.kept) + cut.digest.marker
+    return min(kept + cut.marker, cut.chars or kept)
 
 
 def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
@@ -235,11 +236,12 @@ class _FolderReader:
         passed: list[tuple[FoundFile, str]] = []
         folders = self._folders() if rule.folders == "repository" else [self.session]
         for folder in reversed(folders) if rule.nearest else folders:
-            files = [(path, self.text(path)) for path in self.paths(rule.files, folder) if self.text(path).strip()]
+            files = [(path, self.text(path)) for path in self.paths(rule.files, folder)]
+            files = [(path, text) for path, text in files if rule.blank_wins or text.strip()]
             if rule.first_only and files:
-                passed += [(file, files[0][0]) for file in files[1:]]
+                passed += [(file, files[0][0]) for file in files[1:] if file[1].strip()]
                 files = files[:1]
-            found += files
+            found += [(path, text) for path, text in files if text.strip()]
             if rule.nearest and found:
                 break
         return found, passed

@@ -33,6 +33,8 @@ class Digest(NamedTuple):
     """Words, in any case; lines with one of them are chosen before others."""
     words: tuple[str, ...] = ()
     """Words that make a line one to be chosen, as the ones of `first` do; headings and items of lists always are."""
+    marker: int = 0
+    """Units of a total that the host's own lines around the digest take."""
 
 
 class Cut(NamedTuple):
@@ -65,6 +67,8 @@ class LoadRule(NamedTuple):
     """`folder` for the session's, `repository` for all from the top of the repository down to it, or `outside`."""
     first_only: bool = False
     """Whether only the first of `files` that is there is loaded from a folder."""
+    blank_wins: bool = False
+    """Whether a blank file may be the first one, so that nothing is loaded from its folder."""
     nearest: bool = False
     """Whether only the folder that is nearest to the session's counts."""
     choice: str = ""
@@ -73,7 +77,10 @@ class LoadRule(NamedTuple):
     together: Cut = Cut()
     """Limits of all files of the rule one after another, after the limits of each."""
     title: str = ""
-    """Line that the host puts before each file, with an empty one, and measures with it; PATH in it is the file's."""
+    """Line that the host puts before each file, with an empty one, and measures with it.
+
+    PATH in it is the path of the file from the session's folder, NAME its name.
+    """
     spaced: bool = False
     """Whether an empty line follows each file, which the limits of `together` count."""
     scoped: str = ""

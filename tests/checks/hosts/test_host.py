@@ -280,11 +280,13 @@ def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
     [
         pytest.param("- x\n" * 200, False, id="200 lines"),
         pytest.param("- x\n" * 201, True, id="201 lines"),
-        pytest.param("x" * 25_000, False, id="25 KB"),
-        pytest.param("é" * 12_501, True, id="more bytes than letters"),
+        pytest.param("港" * 25_000, False, id="25,000 letters"),
+        pytest.param("😀" * 12_500, False, id="12,500 letters of two units"),
+        pytest.param("😀" * 12_501, True, id="12,501 letters of two units"),
+        pytest.param("\n\n\n" + "- x\n" * 200 + "\n\n", False, id="200 lines between blank ones"),
     ],
 )
-def test_claude_code_reads_200_lines_or_25_kilobytes_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
+def test_claude_code_reads_200_lines_or_25_000_units_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
     memory = files(tmp_path / "memory", {"MEMORY.md": text}) / "MEMORY.md"
     folder = files(tmp_path / "folder", {"CLAUDE.md": "x\n" * 100_000})
     assert check(folder, "--host", "claude-code").code == 0
@@ -306,6 +308,49 @@ def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> No
     done = check(repository / "a/b", "--host", "codex")
     assert codes(done) == [("a/AGENTS.md: note", "[host-unread]"), ("a/b/AGENTS.md:2: error", "[host-cut]")]
     assert codes(check(repository, "--host", "codex")) == []
+
+
+def test_blank_override_hides_the_file_of_its_folder_from_codex(tmp_path: Path) -> None:
+    folder = files(tmp_path, {"AGENTS.override.md": " \n", "AGENTS.md": "A\n"})
+    assert codes(check(folder, "--host", "codex")) == [("AGENTS.md: note", "[host-unread]")]
+    assert codes(check(folder, "--host", "hermes")) == []
+
+
+def test_openclaw_does_not_load_memory_in_small_letters(tmp_path: Path) -> None:
+    folder = files(tmp_path, {"AGENTS.md": "A\n", "memory.md": "- One\n"})
+    assert codes(check(folder, "--host", "openclaw")) == [("memory.md: warning", "[host-unread]")]
+
+
+def test_blanks_at_the_end_take_nothing_of_the_total(tmp_path: Path) -> None:
+    full = "x" * 19_990
+    texts = {"AGENTS.md": full, "IDENTITY.md": full, "SOUL.md": "I\n" + "\n" * 30_000, "MEMORY.md": "- One\n" * 2_500}
+    assert codes(check(files(tmp_path, texts), "--host", "openclaw")) == []
+
+
+def test_digest_shows_chinese_rules_and_takes_its_own_length_of_the_total(tmp_path: Path) -> None:
+    prose = "這是一行普通的文字\n\n" * 1_400
+    text = f"{prose}任務完成前必須先跑測試\n\n{prose}"
+    texts = {"AGENTS.md": text, "SOUL.md": "x" * 20_000, "IDENTITY.md": "x" * 20_000, "MEMORY.md": "- One\n" * 1_250}
+    reading = read_host_files(load_host("openclaw", "test"), files(tmp_path, texts))
+    agents, *others = reading.files
+    assert [text[start:stop] for start, stop in agents.kept][1:-1] == ["任務完成前必須先跑測試"]
+    assert not [file.path for file in others if file.limit]
+    # The line of the digest is not named as lost.
+    number = text[: text.index("任務")].count("\n") + 1
+    lost = {section.first for part in agents.lost_parts for section in part}
+    assert number not in lost
+    assert number + 1 in lost
+
+
+def test_memories_of_hermes_are_loaded_whole(tmp_path: Path) -> None:
+    memory = files(tmp_path / "memory", {"MEMORY.md": "- x\n" * 1_000}) / "MEMORY.md"
+    folder = files(tmp_path / "folder", {"AGENTS.md": "A\n"})
+    assert codes(check(folder, "--host", "hermes", "--host-file", memory)) == []
+
+
+def test_title_of_a_hermes_file_from_above_is_its_name(tmp_path: Path) -> None:
+    root = files(tmp_path, {".git/HEAD": "", ".hermes.md": "x" * 19_985, "sub/x": "x\n"})
+    assert codes(check(root / "sub", "--host", "hermes")) == []
 
 
 def test_hermes_uses_one_kind_of_file(tmp_path: Path) -> None:
