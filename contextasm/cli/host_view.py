@@ -16,6 +16,8 @@ from contextasm.config.resolve import process_environment
 from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.workspace.folder import repository_top
+from contextasm.workspace.git.folder import open_index
 
 HostOption = Annotated[
     str | None, Flag("", "NAME", f"Apply the loading rules of this host: {', '.join(shipped_hosts())}.")
@@ -25,17 +27,23 @@ HostFileOption = Annotated[
 ]
 
 
-def read_host(host: str, outside: Sequence[str], options: Options) -> HostReading:
+def read_host(host: str, outside: Sequence[str], options: Options, *, staged: bool = False) -> HostReading:
     """The reading of a host whose session starts in the named folder, else in the current one.
 
-    Raises `ContextasmError`, also for options of a request: no build is made.
+    With `staged`, it is of the files in git's index. Raises `ContextasmError`, also for options of a request: no build
+    is made.
     """
     refuse_given(typed_flags(options), "--host", "leave it out: nothing is built")
     process = process_environment()
     folder = process.folder / (options.workspace or process.environment.get("CTXASM_WORKSPACE") or "")
     if not folder.is_dir():
         raise ContextasmError(str(folder), "is not a folder", "name one with -w DIR")
-    return read_host_files(load_host(host, "--host"), folder, outside)
+    rules = load_host(host, "--host")
+    if not staged:
+        return read_host_files(rules, folder, outside)
+    root = str(repository_top(folder.resolve()) or folder)
+    with open_index(root, process.environment, process.folder) as index:
+        return read_host_files(rules, folder, outside, index)
 
 
 def refuse_host_files(host: str | None, outside: Sequence[str]) -> None:

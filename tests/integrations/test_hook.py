@@ -20,7 +20,7 @@ from jsonschema import validate
 from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
-from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, shell
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, refused, shell
 
 HOOKED = host_names(with_hook=True)
 PROMPTS = {name: load_host(name, "test").hook.prompt for name in HOOKED}  # type: ignore[union-attr]
@@ -613,6 +613,10 @@ def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what
     done = inside("hook", *(word.replace("NAME", name) for word in words))
     assert (done.code, done.out) == (2, "")
     assert done.err == f"ctxasm: error: --print-config: {what}: choose one of: {', '.join(HOOKED)}\n"
+
+
+def test_settings_of_a_host_by_half_its_name_name_the_host() -> None:
+    refused(inside("hook", "--print-config", "claude"), "unknown host claude: did you mean claude-code?")
 
 
 ACCENTS = "X" + "e\u0301\u0302" * 12_000

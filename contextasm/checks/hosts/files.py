@@ -153,15 +153,18 @@ class HostReading(NamedTuple):
     """Other things that the host may load."""
 
 
-def read_host_files(host: Host, folder: Path, outside: Sequence[str] = ()) -> HostReading:
+def read_host_files(
+    host: Host, folder: Path, outside: Sequence[str] = (), files_of_root: Folder | None = None
+) -> HostReading:
     """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
 
+    `files_of_root` has the files of the repository, such as those in its index; for None, they are those on the disk.
     Raises `ContextasmError` for a folder that does not exist, for a file that can't be read, and for a file that the
     host does not load from outside the folder.
     """
     real = Path(os.path.realpath(folder))
     root = repository_top(real) or real
-    reader = _FolderReader(host, Folder(root), os.path.relpath(real, os.path.realpath(root)))
+    reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads()
     named = [(_outside_rule(host, path), _read_outside(host, path)) for path in _each_once(outside)]
     for rule, file in named:

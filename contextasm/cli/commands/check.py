@@ -88,9 +88,9 @@ run = takes_options(check, all_but("format"))
 
 def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str]) -> int:
     """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
-    own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline, "--staged": flags.staged}
+    own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline}
     refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
-    reading = read_host(flags.host or "", flags.host_file, options)
+    reading = read_host(flags.host or "", flags.host_file, options, staged=flags.staged)
     findings = [_as_error(finding) if flags.strict else finding for finding in check_host(reading)]
     write_stdout(_findings_text(findings, flags.format_in(process.environment), reading.root))
     write_scope(reading)

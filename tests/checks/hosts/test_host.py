@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,6 +54,11 @@ def check(folder: Path, *words: str | Path) -> Result:
 def files(folder: Path, texts: Mapping[str, str | bytes]) -> Path:
     """A folder of these files alone."""
     return fill(folder, texts, base={})
+
+
+def git(folder: Path, *words: str) -> None:
+    """A command of git in a folder."""
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
 def codes(result: Result) -> list[tuple[str, str]]:
@@ -438,7 +444,6 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
         *(
             ("check", "--baseline", "b.json"),
             ("check", "--update-baseline"),
-            ("check", "--staged"),
         ),
         *(("explain", "--line", "AGENTS.md:1"), ("explain", "--id", "x")),
         *(
@@ -452,6 +457,21 @@ def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: 
 def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
     name = words[1] if words[1].startswith("--") or words[0] == "check" else "RECORD"
     refused(inside(*words, "--host", "codex", cwd=files(tmp_path, LONG)), f"error: {name}: does not go with --host")
+
+
+def test_staged_files_are_read_as_the_next_commit_has_them(tmp_path: Path) -> None:
+    texts = {"CLAUDE.md": "@docs/a.md\n", "docs/a.md": "A.\n", "sub/AGENTS.md": "x" * 40_000}
+    root = files(tmp_path, texts)
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    (root / "sub/AGENTS.md").write_text("short\n")
+    (root / "docs/a.md").unlink()
+    assert codes(check(root / "sub", "--host", "codex", "--staged")) == [
+        ("CLAUDE.md: note", "[host-unread]"),
+        ("sub/AGENTS.md:1: error", "[host-cut]"),
+    ]
+    assert check(root / "sub", "--host", "codex").code == 0
+    assert "2 files that it loads by itself" in check(root, "--host", "claude-code", "--staged").err
 
 
 @given(
