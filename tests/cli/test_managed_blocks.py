@@ -43,6 +43,21 @@ def state(text: str) -> str:
     return "edited" if found.edited else "fresh"
 
 
+def test_block_does_not_repeat_what_the_file_says_around_it(tmp_path: Path) -> None:
+    texts = {".git/HEAD": "", "AGENTS.md": "Be brief: @more.md\n", "more.md": "More.\n", "CLAUDE.md": "Claude.\n"}
+    root = fill(tmp_path, texts, base={})
+    (root / "GEMINI.md").symlink_to("AGENTS.md")
+    for _ in range(2):
+        assert inside("build", "--into", "AGENTS.md", cwd=root).code == 0
+        text = (root / "AGENTS.md").read_text()
+        assert [text.count(words) for words in ("Be brief", "More.", "Claude.")] == [1, 1, 1]
+    assert inside("build", "--into", "AGENTS.md", "--check", cwd=root).code == 0
+    # The text of another reader has all.
+    inside("build", "--into", "CLAUDE.md", "-o", "all.md", cwd=root)
+    assert "Be brief" in (root / "all.md").read_text()
+    assert "Claude." in (root / "all.md").read_text()
+
+
 def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
     target = workspace.parent / "AGENTS.md"
     into(workspace, "--into", "AGENTS.md")

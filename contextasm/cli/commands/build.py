@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
+from contextasm.cli.build_files import Reports, RequestedFiles, held_files, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import (
     progress_line,
@@ -82,6 +82,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     started = perf_counter()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
+    if held := [] if files.uses_stdout else held_files(job, files.targets):
+        job = prepare_context(options._replace(exclude=(*options.exclude, *held)), files.targets, locked=flags.locked)
     if flags.takes_lock:
         _recover(job, flags)
     recording = _start_recording(job) if flags.is_recorded else None
