@@ -169,7 +169,7 @@ def instruction_files() -> list[str]:
 
     repo = load_profile("repo", "profile", SHIPPED_HOSTS)
     known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in host.loads if not rule.place]
-    read = [layer.query.paths for layer in repo.layers if "instructions" in layer.query.sources]
+    read = [layer.query.paths for layer in repo.layers if any(each.uses_open for each in layer.query.traits)]
     return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
 
 
