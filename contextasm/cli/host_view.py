@@ -88,7 +88,9 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
 
 def _file_row(file: LoadedFile) -> Sequence[str]:
     lost = lost_tokens(_lost(file))
-    why = f"cut at {file.limit}" if lost else f"imported by {file.imported_by}" if file.imported_by else ""
+    reasons = [f"cut at {file.limit}" if lost else "", f"imported by {file.imported_by}" if file.imported_by else ""]
+    reasons += ["less " + " and ".join(file.rule.taken_out).replace("_", " ") if file.taken else ""]
+    why = ", ".join(filter(None, reasons))
     return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
 
 

@@ -5,6 +5,7 @@ Pure arithmetic on texts. Positions are indices of Python strings; limits are in
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from contextasm.config.hosts.loader import Cut, Digest
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.markdown.literals import fence_opening, literals
 
 Run = tuple[int, int]
@@ -102,6 +104,37 @@ def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
     return common_runs([(first, last)], [(start + shift, stop + shift) for start, stop in runs])
 
 
+def kept_around(text: str, taken: Sequence[Run], cut: Cut, lead: str = "") -> Sequence[Run]:
+    """What `kept_runs` keeps of a text without the parts that the host takes out first, as parts of the whole text."""
+    edges = [0, *(position for run in taken for position in run), len(text)]
+    rest = [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start < stop]
+    return _in_whole(rest, kept_runs("".join(text[start:stop] for start, stop in rest), cut, lead))
+
+
+def taken_runs(text: str, kinds: Sequence[str]) -> Sequence[Run]:
+    """The parts of a text that are of these kinds of `LoadRule.taken_out`, in order."""
+    lines = text.split("\n")
+    ends = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    front = front_matter(lines).lines if "front_matter" in kinds else 0
+    runs = [(0, min(ends[front], len(text)))] if front else []
+    for part in literals(lines) if "comments" in kinds else ():
+        if part.kind == "comment" and part.is_closed and part.first >= front:
+            end = ends[part.stop - 1] + lines[part.stop - 1].rindex("-->") + len("-->")
+            runs.append((ends[part.first], end))
+    return runs
+
+
+def _in_whole(runs: Sequence[Run], spans: Sequence[Run]) -> Sequence[Run]:
+    """The spans of what `runs` hold together, as parts of the text that the runs are of."""
+    kept: list[Run] = []
+    position = 0
+    for start, stop in runs:
+        offset = start - position
+        kept += common_runs([(start, stop)], [(a + offset, b + offset) for a, b in spans])
+        position += stop - start
+    return kept
+
+
 def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
     """Length of the longest beginning of a text that measures `units` at most."""
     low, high = 0, min(len(text), max(units, 0))
@@ -176,10 +209,4 @@ def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Ca
     if cut.digest:
         lines = digest_runs(rest, cut.digest, limit * cut.digest.share // 100, measure)
         spans[1:1] = common_runs(lines, [(head, len(rest) - tail)])
-    kept: list[Run] = []
-    position = 0
-    for start, stop in runs:
-        offset = start - position
-        kept += common_runs([(start, stop)], [(a + offset, b + offset) for a, b in spans])
-        position += stop - start
-    return kept
+    return _in_whole(runs, spans)

@@ -10,7 +10,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.checks.hosts.cuts import LostSection, Run, common_runs, kept_runs, lost_runs, lost_sections
+from contextasm.checks.hosts.cuts import (
+    LostSection,
+    Run,
+    common_runs,
+    kept_around,
+    kept_runs,
+    lost_runs,
+    lost_sections,
+    taken_runs,
+)
 from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, Problem
@@ -38,11 +47,13 @@ class LoadedFile(NamedTuple):
     """The limit that cuts the file, in words; empty for a file that is loaded whole."""
     imported_by: str = ""
     """Path and line of the import that brings the file; empty for one that the rule names."""
+    taken: Sequence[Run] = ()
+    """The parts that the host takes out before it measures the rest, such as comments."""
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
         """The parts that never reach the model, each as its sections; those between the lines of a digest are one."""
-        lost = lost_runs(self.text, self.kept)
+        lost = lost_runs(self.text, sorted([*self.kept, *self.taken]))
         parts = [lost] if lost and self.rule.each.digest else [[run] for run in lost]
         return [lost_sections(self.text, part) for part in parts]
 
@@ -51,9 +62,11 @@ def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Seque
     """The files of a rule, each with what its own limits and the limits of all together leave."""
     leads = [_lead(rule, path, session) for path, _ in files]
     loaded = [
-        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if lost_runs(text, kept) else "")
+        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if is_cut else "", "", taken)
         for (path, text), lead in zip(files, leads, strict=True)
-        for kept in [kept_runs(text, rule.each, lead)]
+        for taken in [taken_runs(text, rule.taken_out)]
+        for kept in [kept_around(text, taken, rule.each, lead)]
+        for is_cut in [lost_runs(text, sorted([*kept, *taken]))]
     ]
     whole = ""
     places: list[int] = []
@@ -282,7 +295,8 @@ class _FolderReader:
                 continue
             seen.add(self._real(path))
             if text := self.text(path):
-                each = LoadedFile(path, text, [(0, len(text))], file.rule, "", f"{file.path}:{line}")
+                place = f"{file.path}:{line}"
+                each = cut_files(file.rule, [(path, text)], self.session)[0]._replace(imported_by=place)
                 yield each
                 yield from self._imported(each, seen, depth + 1)
 

@@ -9,7 +9,8 @@ from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import HostReading, LoadedFile
 from contextasm.selection.tokens import ESTIMATE
 
-CUT, EMPTY, UNREAD, UNREADABLE = "host-cut", "host-empty", "host-unread", "host-unreadable"
+CUT, EMPTY, TAKEN_OUT = "host-cut", "host-empty", "host-taken-out"
+UNREAD, UNREADABLE = "host-unread", "host-unreadable"
 """Ids of the findings. An id never changes its meaning."""
 
 _SHOWN_HEADINGS = 5
@@ -37,6 +38,11 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
     for file in reading.files:
+        if file.taken:
+            lines = sum(file.text.count("\n", start, stop - 1) + 1 for start, stop in file.taken)
+            words = " and ".join(file.rule.taken_out).replace("_", " ")
+            message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
+            yield Finding(TAKEN_OUT, "note", file.path, file.text.count("\n", 0, file.taken[0][0]) + 1, message, "")
         for sections in file.lost_parts:
             yield Finding(CUT, "error", file.path, sections[0].first, _cut_message(reading, file, sections), _CUT_HINT)
 

@@ -87,6 +87,8 @@ class LoadRule(NamedTuple):
     """Key of front matter that names the files a text is for: the host loads it when it works on one of them."""
     imports: bool = False
     """Whether the files that these import are loaded with them, as the `imports` of the host say."""
+    taken_out: tuple[str, ...] = ()
+    """What the host takes out of each file before it measures it: `comments` that stand as blocks, `front_matter`."""
     place: str = ""
     """Usual path of a file outside the folder."""
     why: str = ""

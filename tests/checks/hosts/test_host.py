@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.checks.hosts.cuts import kept_runs, lost_runs, lost_sections
+from contextasm.checks.hosts.cuts import kept_around, kept_runs, lost_runs, lost_sections, taken_runs
 from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Cut, Digest, Host, host_names, load_host
 from contextasm.config.input.values import parse_inner_paths
@@ -316,6 +316,26 @@ def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> No
     assert codes(check(repository, "--host", "codex")) == []
 
 
+def test_claude_code_takes_comments_and_front_matter_out(tmp_path: Path) -> None:
+    text = "---\nowner: us\n---\nOne.\n<!--\nFor people.\n-->\n\n<!-- a line --> rest\n\nIn <!-- this --> stays.\n\n"
+    text += "```\n<!-- so -->\n```\n"
+    folder = files(tmp_path / "folder", {"CLAUDE.md": text})
+    (file,) = read_host_files(load_host("claude-code", "test"), folder).files
+    shown = "".join(text[start:stop] for start, stop in file.kept)
+    assert shown == "One.\n\n\n rest\n\nIn <!-- this --> stays.\n\n```\n<!-- so -->\n```\n"
+    done = check(folder, "--host", "claude-code")
+    words = "Claude Code takes comments and front matter out of this file: 7 lines"
+    assert (done.code, f"CLAUDE.md:1: note: {words} [host-taken-out]" in done.out) == (0, True)
+    assert "less comments and front matter" in inside("explain", "--host", "claude-code", cwd=folder).out
+    # They do not count among the 200 lines of its memory.
+    memory = (
+        files(tmp_path / "memory", {"MEMORY.md": "---\nname: x\n---\n<!--\nx\n-->\n" + "- x\n" * 200}) / "MEMORY.md"
+    )
+    assert check(folder, "--host", "claude-code", "--host-file", memory).code == 0
+    memory.write_text(memory.read_text() + "- y\n")
+    assert check(folder, "--host", "claude-code", "--host-file", memory).code == 1
+
+
 def test_blank_override_hides_the_file_of_its_folder_from_codex(tmp_path: Path) -> None:
     folder = files(tmp_path, {"AGENTS.override.md": " \n", "AGENTS.md": "A\n"})
     assert codes(check(folder, "--host", "codex")) == [("AGENTS.md: note", "[host-unread]")]
@@ -504,6 +524,13 @@ def test_what_is_kept_and_what_is_lost_are_the_text(text: str, cut: Cut) -> None
     assert "".join(text[place] for place in sorted(between)).strip() == ""
     sections = "".join(section.text for section in lost_sections(text, lost))
     assert "".join(sections.split()) == "".join("".join(text[start:stop] for start, stop in lost).split())
+
+
+@given(st.lists(st.sampled_from(["a", "\n", "<!--", "-->", "---\n", "k: v\n", "```\n", " "])).map("".join))
+def test_what_is_kept_and_what_is_taken_out_are_the_text(text: str) -> None:
+    taken = taken_runs(text, ("comments", "front_matter"))
+    runs = sorted([*kept_around(text, taken, Cut()), *taken])
+    assert "".join(text[start:stop] for start, stop in runs) == text
 
 
 def test_a_file_that_is_named_twice_is_counted_once(tmp_path: Path) -> None:
