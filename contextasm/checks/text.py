@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
-from contextasm.config.input.settings import FILE
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
@@ -24,7 +23,6 @@ from contextasm.text.cleaning.clean import hidden_words
 from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, comments, heading, without_comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
-from contextasm.text.names.matching import list_names
 from contextasm.text.names.places import known_paths, list_archived
 from contextasm.text.names.templates import fill_template
 from contextasm.text.similarity import fold_text
@@ -57,30 +55,6 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
                 yield note_finding(path, secret.line, message, placeholder_hint)
             else:
                 yield error_finding(path, secret.line, f"holds what looks like a secret {shown}", hint)
-
-
-MAX_NON_ASCII_SHARE = 0.1
-"""Share of characters outside ASCII from which on an estimate of tokens is far off."""
-
-
-def check_non_ascii(inspection: Inspection) -> Iterator[Finding]:
-    """Report, once, that a build reads files whose tokens the estimate may count too low."""
-    if not inspection.prepared or inspection.prepared.build.request.tokenizer != "estimate":
-        return
-    read_paths = {document.path for context in inspection.contexts for document in context.documents}
-    paths = [path for path in sorted(read_paths & inspection.documents.keys()) if _is_non_ascii(inspection, path)]
-    if paths:
-        path, line = inspection.setting_location("tokenizer")
-        message = "files are read of which much is not ASCII, and the estimate may count too few tokens for them"
-        hint = f"set `tokenizer: o200k_base` in {FILE}, which counts exactly; the files are {list_names(paths, 3)}"
-        yield note_finding(path, line, message, hint)
-
-
-def _is_non_ascii(inspection: Inspection, path: str) -> bool:
-    text = inspection.documents[path].text
-    if text.isascii():
-        return False
-    return sum(character > "\x7f" for character in text) >= max(20, MAX_NON_ASCII_SHARE * len(text))
 
 
 # --- References ------------------------------------------------------------------------------------------------------
