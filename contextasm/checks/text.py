@@ -41,7 +41,7 @@ def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
-    """Report keys, tokens and passwords only by their public prefix: errors, and notes for placeholders."""
+    """Report keys, tokens and passwords only by their public prefix: errors, warnings if in doubt, or notes."""
     hint = (
         "have it revoked where it was issued and delete it here, git's history included; "
         "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
@@ -54,7 +54,9 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
                 message = f"holds a placeholder with the shape of a secret {shown}"
                 yield note_finding(path, secret.line, message, placeholder_hint)
             else:
-                yield error_finding(path, secret.line, f"holds what looks like a secret {shown}", hint)
+                make_finding = warning_finding if secret.doubtful else error_finding
+                what = "what may be a secret" if secret.doubtful else "what looks like a secret"
+                yield make_finding(path, secret.line, f"holds {what} {shown}", hint)
 
 
 # --- References ------------------------------------------------------------------------------------------------------

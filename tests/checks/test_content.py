@@ -29,3 +29,17 @@ def test_comments_that_a_layer_strips_are_not_told(tmp_path: Path) -> None:
     settings = "date: 2025-03-14\nlayers:\n  - {id: L7, comments: strip}\n"
     assert found(tmp_path, {"ctxasm.yaml": settings, KNOWN: "Text. <!-- a -->\n"}) == []
     assert found(tmp_path, {KNOWN: "Text. <!-- ctxasm: allow-secret -->\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "severities"),
+    [
+        ("pass" + "word: hunter22", ["warning"]),
+        ("pass" + "word: yuwz" + "etbtedqnlovl", ["warning"]),
+        ("api_key: " + "q7W9e2R4t6Y8u1I3o5P0", ["error"]),
+        ("api_key: ~/.config/app/credentials.json", []),
+        ("token: CancellationTokenSource", []),
+    ],
+)
+def test_what_may_be_a_secret_is_a_warning_and_a_path_is_none(tmp_path: Path, text: str, severities: list[str]) -> None:
+    assert [finding.severity for finding in found(tmp_path, {KNOWN: f"{text}\n"})] == severities
