@@ -20,8 +20,9 @@ from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import hidden_words
-from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, comments, heading, without_comments
+from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, heading, without_comments
 from contextasm.text.markdown.front_matter import attributes
+from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.text.names.places import known_paths, list_archived
 from contextasm.text.names.templates import fill_template
@@ -141,15 +142,16 @@ MAX_QUOTED_LENGTH = 60
 
 
 def check_comments(inspection: Inspection) -> Iterator[Finding]:
-    """Report the HTML comments of files that a build shows: no reader of the page sees them, and a model does."""
+    """Report comments and hidden elements of files that a build shows: no page shows them, and a model reads them."""
     hint = "take it out, or set `comments: strip` for the layer"
     for path in sorted(_paths_with_comments(inspection) & inspection.documents.keys()):
         document = inspection.documents[path]
         lines = document.text.split("\n")
-        for comment in comments(document.text):
+        for comment in hidden_markup(document.text):
             words = lines[comment.line][comment.start : comment.end if comment.last == comment.line else None]
             if not words.startswith(DIRECTIVES):
-                message = f"holds an HTML comment, which the model is shown: {_quoted(words)}"
+                what = "an HTML comment" if words.startswith("<!--") else "hidden markup"
+                message = f"holds {what}, which the model is shown: {_quoted(words)}"
                 yield note_finding(path, document.line + comment.line, message, hint)
 
 
