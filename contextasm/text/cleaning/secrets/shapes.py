@@ -47,8 +47,8 @@ _ASSIGNMENT = r"[A-Za-z_][\w.]*=+[^=].*"
 _HUMP = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 """A word in a name of a program's code."""
 
-_NUMBER = r"(?<![A-Za-z0-9])[A-Za-z]?[0-9]{1,4}[A-Za-z]?(?![A-Za-z0-9])"
-"""A part of a date, a version, or of a name such as `x509` and `o200k`."""
+_NUMBER = r"25519|(?<![A-Za-z0-9])[A-Za-z]?[0-9]{1,4}[A-Za-z]?(?![A-Za-z0-9])"
+"""A part of a date, a version, or of a name such as `x509`, `o200k` and `Ed25519`."""
 
 _PAIRS = (
     "ab ac ad ag ai al am an ap ar as at au av ba be bl bo ca ce ch ci ck cl co cr ct da de di do du ea ec ed ee ef eg"
