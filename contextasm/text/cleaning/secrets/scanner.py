@@ -20,14 +20,11 @@ from contextasm.text.cleaning.secrets.shapes import (
     assigned_shapes,
     aws_secret_shapes,
     capitals_shapes,
-    databricks_shapes,
     dot_shapes,
     hyphen_shapes,
     password_shapes,
     service_pattern,
     service_shapes,
-    signature_shapes,
-    twilio_shapes,
     underscore_shapes,
     url_shapes,
     webhook_shapes,
@@ -334,6 +331,20 @@ _SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
 _CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
 
 
+def _has_prefix_of_letters(text: str) -> bool:
+    return (
+        _has("A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)", text)
+        or _has("K", r"SK[0-9a-f]{32}", text)
+        or _has("d", r"dapi[0-9a-f]{32}", text)
+        or "Q~" in text
+    )
+
+
+def _has_secret_address(text: str) -> bool:
+    has_address = "/" in text and ("slack.com/" in text or "/api/webhooks/" in text)
+    return has_address or ("%" in text and "sig=" in text)
+
+
 def _has_dot_token(text: str) -> bool:
     return _has(".", r"\.[A-Za-z0-9_.-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
 
@@ -366,15 +377,12 @@ LONG_FAMILIES: tuple[Family, ...] = (
     (partial(_has, "_", _BEHIND_UNDERSCORE), underscore_shapes),
     (partial(_has, "-", _BEHIND_HYPHEN), hyphen_shapes),
     (_has_dot_token, dot_shapes),
-    (lambda text: _has("A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)", text) or "Q~" in text, capitals_shapes),
+    (_has_prefix_of_letters, capitals_shapes),
     (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), service_shapes),
-    (partial(_has, "K", r"SK[0-9a-f]{32}"), twilio_shapes),
-    (partial(_has, "d", r"dapi[0-9a-f]{32}"), databricks_shapes),
-    (lambda text: "/" in text and ("slack.com/" in text or "/api/webhooks/" in text), webhook_shapes),
+    (_has_secret_address, webhook_shapes),
     (_has_aws_secret, aws_secret_shapes),
     (_has_assignment, assigned_shapes),
     (_has_argument, argument_shapes),
-    (lambda text: "%" in text and "sig=" in text, signature_shapes),
 )
 """Families whose secrets are long words, in order of preference.
 

@@ -504,26 +504,16 @@ def dot_shapes() -> tuple[Shape, ...]:
 
 @cache
 def capitals_shapes() -> tuple[Shape, ...]:
-    """Keys whose prefix is of capitals."""
+    """Keys whose prefix has no sign at its end."""
     return (
+        common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
+        common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
         common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
         wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
         common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"\dQ~", WORD_EDGE),
         common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
         common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
     )
-
-
-@cache
-def twilio_shapes() -> tuple[Shape, ...]:
-    """Keys of Twilio."""
-    return (common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),)
-
-
-@cache
-def databricks_shapes() -> tuple[Shape, ...]:
-    """Tokens of Databricks."""
-    return (common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),)
 
 
 @cache
@@ -545,6 +535,13 @@ def webhook_shapes() -> tuple[Shape, ...]:
             has_random_body,
         ),
         wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
+        Shape(
+            "azure-signature",
+            ("sig=",),
+            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
+            always,
+            has_random_body,
+        ),
     )
 
 
@@ -561,20 +558,6 @@ def aws_secret_shapes() -> tuple[Shape, ...]:
             always,
             has_random_body,
             folded=True,
-        ),
-    )
-
-
-@cache
-def signature_shapes() -> tuple[Shape, ...]:
-    """Signatures in the addresses of Azure."""
-    return (
-        Shape(
-            "azure-signature",
-            ("sig=",),
-            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
-            always,
-            has_random_body,
         ),
     )
 
