@@ -39,7 +39,6 @@ CHECKS: Mapping[str, Check] = {
     "comment": text.check_comments,
     "orders": text.check_orders,
     "reference": text.check_references,
-    "non-ascii": text.check_non_ascii,
     "retention": memories.check_retention,
     "lock-drift": outputs.check_lock,
     "rule-target": rules.check_rule_targets,

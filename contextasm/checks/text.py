@@ -15,16 +15,15 @@ from urllib.parse import unquote
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
-from contextasm.config.input.settings import FILE
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import hidden_words
-from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, comments, heading, without_comments
+from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, heading, without_comments
 from contextasm.text.markdown.front_matter import attributes
+from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
-from contextasm.text.names.matching import list_names
 from contextasm.text.names.places import known_paths, list_archived
 from contextasm.text.names.templates import fill_template
 from contextasm.text.similarity import fold_text
@@ -43,7 +42,7 @@ def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
-    """Report keys, tokens and passwords only by their public prefix: errors, and notes for placeholders."""
+    """Report keys, tokens and passwords only by their public prefix: errors, warnings if in doubt, or notes."""
     hint = (
         "have it revoked where it was issued and delete it here, git's history included; "
         "if it opens nothing, end the line with `<!-- ctxasm: allow-secret -->`"
@@ -56,31 +55,9 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
                 message = f"holds a placeholder with the shape of a secret {shown}"
                 yield note_finding(path, secret.line, message, placeholder_hint)
             else:
-                yield error_finding(path, secret.line, f"holds what looks like a secret {shown}", hint)
-
-
-MAX_NON_ASCII_SHARE = 0.1
-"""Share of characters outside ASCII from which on an estimate of tokens is far off."""
-
-
-def check_non_ascii(inspection: Inspection) -> Iterator[Finding]:
-    """Report, once, that a build reads files whose tokens the estimate may count too low."""
-    if not inspection.prepared or inspection.prepared.build.request.tokenizer != "estimate":
-        return
-    read_paths = {document.path for context in inspection.contexts for document in context.documents}
-    paths = [path for path in sorted(read_paths & inspection.documents.keys()) if _is_non_ascii(inspection, path)]
-    if paths:
-        path, line = inspection.setting_location("tokenizer")
-        message = "files are read of which much is not ASCII, and the estimate may count too few tokens for them"
-        hint = f"set `tokenizer: o200k_base` in {FILE}, which counts exactly; the files are {list_names(paths, 3)}"
-        yield note_finding(path, line, message, hint)
-
-
-def _is_non_ascii(inspection: Inspection, path: str) -> bool:
-    text = inspection.documents[path].text
-    if text.isascii():
-        return False
-    return sum(character > "\x7f" for character in text) >= max(20, MAX_NON_ASCII_SHARE * len(text))
+                make_finding = warning_finding if secret.doubtful else error_finding
+                what = "what may be a secret" if secret.doubtful else "what looks like a secret"
+                yield make_finding(path, secret.line, f"holds {what} {shown}", hint)
 
 
 # --- References ------------------------------------------------------------------------------------------------------
@@ -165,15 +142,16 @@ MAX_QUOTED_LENGTH = 60
 
 
 def check_comments(inspection: Inspection) -> Iterator[Finding]:
-    """Report the HTML comments of files that a build shows: no reader of the page sees them, and a model does."""
+    """Report comments and hidden elements of files that a build shows: no page shows them, and a model reads them."""
     hint = "take it out, or set `comments: strip` for the layer"
     for path in sorted(_paths_with_comments(inspection) & inspection.documents.keys()):
         document = inspection.documents[path]
         lines = document.text.split("\n")
-        for comment in comments(document.text):
+        for comment in hidden_markup(document.text):
             words = lines[comment.line][comment.start : comment.end if comment.last == comment.line else None]
             if not words.startswith(DIRECTIVES):
-                message = f"holds an HTML comment, which the model is shown: {_quoted(words)}"
+                what = "an HTML comment" if words.startswith("<!--") else "hidden markup"
+                message = f"holds {what}, which the model is shown: {_quoted(words)}"
                 yield note_finding(path, document.line + comment.line, message, hint)
 
 

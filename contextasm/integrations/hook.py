@@ -21,7 +21,7 @@ from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
 from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Problem, Profile
-from contextasm.selection.tokens import BYTES_ESTIMATE, ESTIMATE, LENGTHS
+from contextasm.selection.tokens import BYTES_ESTIMATE, CHARS_ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
 from contextasm.text.json_reader import load_json
@@ -221,12 +221,12 @@ def _cut_problem(units: int, call: HookCall, needed: int) -> Problem:
 def _own_budget(prepared: PreparedBuild, units: int) -> int:
     """The budget in tokens of four units: the host's room, or the person's own budget if that is less."""
     request = prepared.build.request
-    own = request.budget // ESTIMATE.units_per_token if request.tokenizer in LENGTHS else request.budget
-    return min(own, units // ESTIMATE.units_per_token)
+    own = request.budget // CHARS_ESTIMATE.units_per_token if request.tokenizer in LENGTHS else request.budget
+    return min(own, units // CHARS_ESTIMATE.units_per_token)
 
 
 def _run(prepared: PreparedBuild, build: Build, call: HookCall, budget: int) -> Context:
-    counter = ESTIMATE if call.unit == "chars" else BYTES_ESTIMATE
+    counter = CHARS_ESTIMATE if call.unit == "chars" else BYTES_ESTIMATE
     request = build.request._replace(budget=budget, tokenizer=counter.name, format="markdown")
     return prepared.run(build._replace(counter=counter, request=request))
 

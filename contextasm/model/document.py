@@ -121,6 +121,8 @@ class Secret(NamedTuple):
     """The prefix of all secrets of the kind, four characters of it at most; the length; four digits of a hash."""
     placeholder: bool
     """Whether manuals print this text, or one like it, in place of a secret."""
+    doubtful: bool = False
+    """Whether it may be an ordinary word or value: it is masked, and `check` only warns."""
 
 
 class Cleaning(NamedTuple):

@@ -9,6 +9,7 @@ from itertools import takewhile
 from contextasm.model import Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
+from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.outline import nest
 from contextasm.text.names.templates import one_line
 
@@ -165,9 +166,12 @@ def _group_line(group: str, template: str) -> str:
 
 
 def _without_comments(fragment: Fragment, *, masked: bool) -> Fragment:
-    if "<!--" not in fragment.text:
+    if "<" not in fragment.text and "]:" not in fragment.text:
         return fragment
-    text, gone = without_comments(fragment.text)
+    found = hidden_markup(fragment.text)
+    if not found:
+        return fragment
+    text, gone = without_comments(fragment.text, found)
     text = mask_secrets(text).text if masked else text
     if not text.strip():
         return fragment.exclude(Reason("blank"))

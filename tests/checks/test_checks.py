@@ -217,7 +217,7 @@ def test_a_memory_file_with_a_hidden_character_in_its_name_is_one_finding(tmp_pa
 def test_the_sample_has_no_warnings() -> None:
     result = inside("check", "-w", SAMPLE, "--strict")
     assert result.code == 0
-    assert result.out.endswith("2 findings: 2 notes\n")
+    assert result.out.endswith("1 finding: 1 note\n")
 
 
 def test_logs_that_give_way_at_their_own_limit_are_a_note(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.tables import column
 @pytest.mark.parametrize("words", column("rules/orders"))
 def test_text_that_gives_orders_is_told_with_its_line(tmp_path: Path, words: str) -> None:
     findings = found(tmp_path, {MEMORY: f"- [fact] One\n- [fact] Two: {words}, says a page.\n"})
-    (finding,) = [each for each in findings if each.id != "non-ascii"]
+    (finding,) = findings
     assert (finding.id, finding.severity, finding.path, finding.line) == ("orders", "note", MEMORY, 2)
 
 
@@ -29,3 +29,17 @@ def test_comments_that_a_layer_strips_are_not_told(tmp_path: Path) -> None:
     settings = "date: 2025-03-14\nlayers:\n  - {id: L7, comments: strip}\n"
     assert found(tmp_path, {"ctxasm.yaml": settings, KNOWN: "Text. <!-- a -->\n"}) == []
     assert found(tmp_path, {KNOWN: "Text. <!-- ctxasm: allow-secret -->\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "severities"),
+    [
+        ("pass" + "word: hunter22", ["warning"]),
+        ("pass" + "word: yuwz" + "etbtedqnlovl", ["warning"]),
+        ("api_key: " + "q7W9e2R4t6Y8u1I3o5P0", ["error"]),
+        ("api_key: ~/.config/app/credentials.json", []),
+        ("token: CancellationTokenSource", []),
+    ],
+)
+def test_what_may_be_a_secret_is_a_warning_and_a_path_is_none(tmp_path: Path, text: str, severities: list[str]) -> None:
+    assert [finding.severity for finding in found(tmp_path, {KNOWN: f"{text}\n"})] == severities

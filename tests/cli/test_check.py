@@ -19,7 +19,6 @@ from tests.checks.test_checks import DAY, KNOWN, TOKEN
 from tests.command import SMALL, Result, fill, inside
 
 WARNING = "See [it](GONE.md).\n"
-NOTE = "日本語の文" * 9 + "\n"
 
 
 def check(folder: Path, *words: str | Path, **env: str) -> Result:
@@ -86,8 +85,6 @@ def test_a_typed_setting_holds_for_every_build(tmp_path: Path) -> None:
     fill(tmp_path, {**DAY, "agents/a/daily/2025-03-20.md": "x\n"})
     assert "[future]" in check(tmp_path).out
     assert check(tmp_path, "--date", "2025-03-20").out == "no findings\n"
-    assert "[non-ascii]" in check(fill(tmp_path, {KNOWN: NOTE}), "--date", "2025-03-20").out
-    assert "[non-ascii]" not in check(tmp_path, "--tokenizer", "o200k_base").out
 
 
 def test_only_what_a_named_path_concerns_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
+from contextasm.selection.tokens import ESTIMATE
 from tests.command import CASES, LUNA, SMALL_TEXT, fill, inside
 
 SCHEMAS = Path(contextasm.__file__).parent / "rendering" / "schemas"
@@ -112,7 +113,7 @@ def test_json_holds_the_document_and_its_figures() -> None:
     text = inside("build", *LUNA).out
     assert value["content"] == text
     assert value["etag"] == sha256(text.encode()).hexdigest()
-    assert value["tokens"] == -(-len(text.encode("utf-16-le")) // 2 // 4)
+    assert value["tokens"] == ESTIMATE.count(text)
     assert (
         "".join(f"## {each['heading']}\n{each['text']}\n\n" for each in value["sections"]).rstrip("\n") + "\n" == text
     )

@@ -40,12 +40,6 @@ def tiktoken_count(name: str, text: str) -> int:
     return len(plain(name).encode(text, disallowed_special=()))
 
 
-def test_units_of_the_estimate_add_up_over_the_parts_of_a_text() -> None:
-    parts = ["ab\n", "日本\n", "😀\n"]
-    assert sum(map(ESTIMATE.units, parts)) == ESTIMATE.units("".join(parts)) == 9
-    assert ESTIMATE.tokens(9) == 3
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_table_unpacks_to_the_published_bytes(name: str) -> None:
     lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in unpack(load_token_table(name)).items())

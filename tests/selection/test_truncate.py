@@ -14,7 +14,7 @@ from contextasm.model import Fragment, FragmentDisplay, Location
 from contextasm.rendering.formats import MARKERS
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.sections import Excerpt, section_body, whole_excerpt
-from contextasm.selection.tokens import ESTIMATE
+from contextasm.selection.tokens import CHARS_ESTIMATE
 from contextasm.selection.truncate import truncate
 from tests.command import CASES, held_against
 
@@ -55,13 +55,13 @@ def shown(case: Case, room: int) -> str:
     def text(kept: object) -> str:
         assert isinstance(kept, list | tuple)
         missing = [each for each in case.fragments if each not in {own.fragment for own in kept}]
-        return section_body(kept, missing, "\n\n", MARKERS[case.marker](ESTIMATE.count))
+        return section_body(kept, missing, "\n\n", MARKERS[case.marker](CHARS_ESTIMATE.count))
 
     def cost(kept: object) -> int:
-        return ESTIMATE.units(text(kept))
+        return CHARS_ESTIMATE.units(text(kept))
 
     everything: tuple[Excerpt, ...] = tuple(map(whole_excerpt, case.fragments))
-    return text(everything if cost(everything) <= room else truncate(case.fragments, room, ESTIMATE, cost))
+    return text(everything if cost(everything) <= room else truncate(case.fragments, room, CHARS_ESTIMATE, cost))
 
 
 @pytest.mark.parametrize("path", sorted(CUTS.glob("*.md")), ids=lambda path: path.stem)
@@ -72,7 +72,7 @@ def test_cut_shows_what_its_case_says(path: Path) -> None:
     found = {room: shown(case, room) for room in case.expected}
     rooms = "".join(f"=== room {room}\n{text}\n" if text else f"=== room {room}\n" for room, text in found.items())
     held_against(path, source[: source.index("=== room")] + rooms)
-    assert all(ESTIMATE.units(text) <= room for room, text in found.items())
+    assert all(CHARS_ESTIMATE.units(text) <= room for room, text in found.items())
 
 
 def test_there_is_a_case_for_each_kind_of_cut() -> None:

@@ -365,7 +365,7 @@ def _comment_end(
 
 
 def code_lines(lines: Sequence[str]) -> set[int]:
-    """The lines of fenced and of indented code."""
+    """The numbers, from 0, of the lines of fenced and of indented code."""
     code: set[int] = set()
     at, is_list, is_after_blank = 0, False, True
     has_open_comment = False
@@ -391,11 +391,14 @@ def code_lines(lines: Sequence[str]) -> set[int]:
     return code
 
 
-def without_comments(text: str) -> tuple[str, frozenset[int]]:
-    """The text without its comments, all lines in their places, and the lines of which nothing is left."""
+def without_comments(text: str, found: Sequence[Comment] | None = None) -> tuple[str, frozenset[int]]:
+    """The text without its comments, all lines in their places, and the lines of which nothing is left.
+
+    With `found`, without these parts, which are in the order of the text and do not overlap.
+    """
     lines = text.split("\n")
     touched: set[int] = set()
-    for comment in reversed([*comments(text)]):
+    for comment in reversed([*comments(text)] if found is None else found):
         touched |= {*range(comment.line, comment.last + 1)}
         head, tail = lines[comment.line][: comment.start], lines[comment.last][comment.end :]
         for line in range(comment.line, comment.last + 1):

@@ -13,17 +13,18 @@ from typing import NamedTuple
 
 from contextasm.model import Hidden, Secret, Span
 from contextasm.text.cleaning.secrets.shapes import (
+    PASSWORDS,
     SecretSpan,
     Shape,
     argument_shapes,
     assigned_shapes,
     aws_secret_shapes,
     capitals_shapes,
-    databricks_shapes,
     dot_shapes,
     hyphen_shapes,
-    signature_shapes,
-    twilio_shapes,
+    password_shapes,
+    service_pattern,
+    service_shapes,
     underscore_shapes,
     url_shapes,
     webhook_shapes,
@@ -79,7 +80,7 @@ def _located(text: str, spans: Sequence[SecretSpan]) -> Iterator[Secret]:
         at = span.start
         secret = text[span.start : span.end]
         masked = f"{span.prefix}... ({len(secret)} characters, #{_tag(secret, span.kind)})"
-        yield Secret(span.kind, line, span.start - begin + 1, masked, span.placeholder)
+        yield Secret(span.kind, line, span.start - begin + 1, masked, span.placeholder, span.doubtful)
 
 
 def _tag(secret: str, kind: str) -> str:
@@ -188,7 +189,11 @@ def _merge(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
     for span in sorted(spans, key=lambda span: span.start):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            merged[-1] = last._replace(end=max(last.end, span.end), placeholder=last.placeholder and span.placeholder)
+            merged[-1] = last._replace(
+                end=max(last.end, span.end),
+                placeholder=last.placeholder and span.placeholder,
+                doubtful=last.doubtful and span.doubtful,
+            )
         else:
             merged.append(span)
     return merged
@@ -223,7 +228,7 @@ def _shape_spans(text: str, folded_text: str, shape: Shape) -> Iterator[SecretSp
         prefix = "" if shape.folded else anchor[:4]
         for start, end, match in _anchored_matches(folded_text if shape.folded else text, text, anchor, shape):
             own_prefix = prefix if text.startswith(prefix, start) else ""
-            yield SecretSpan(start, end, shape.kind, own_prefix, not shape.is_real(match))
+            yield SecretSpan(start, end, shape.kind, own_prefix, not shape.is_real(match), not shape.is_sure(match))
     if shape.clue and shape.clue.search(text):
         for match in shape.pattern.finditer(text):
             yield SecretSpan(*match.span(), shape.kind, "", not shape.is_real(match))
@@ -282,9 +287,26 @@ def _has_assignment(text: str) -> bool:
         _has(":", _COLON, text)
         or _has("=", _EQUALS_SIGN, text)
         or _has("\uff1a", rf"\uff1a{_VALUE}", text)
+        or _has("|", rf"\|{_VALUE}", text)
+        or _has(";", rf"&#(?:58|61|x3a);{_VALUE}", text)
         or _has(">", _TAG, text)
         or _has(",", _COMMA, text)
     )
+
+
+_PASSWORD_ROOTS = [name.encode() for name in ("pass", "pw", "kennwort", "senha", "wachtwoord", "contrase")]
+_FOREIGN_PASSWORDS = {
+    form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())
+}
+
+
+def _has_password(text: str) -> bool:
+    """Whether a text names a password."""
+    # To fold bytes takes a tenth of folding a text.
+    folded = text.encode("utf-8", "surrogatepass").lower()
+    if any(root in folded for root in _PASSWORD_ROOTS):
+        return True
+    return not text.isascii() and any(form in text for form in _FOREIGN_PASSWORDS)
 
 
 def _has_argument(text: str) -> bool:
@@ -307,6 +329,20 @@ _BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=ya29\.)|(?<=hv[sbr]\.)|(?<=xoxe\.)|[\w-]{6}\.
 
 _SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
 _CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
+
+
+def _has_prefix_of_letters(text: str) -> bool:
+    return (
+        _has("A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)", text)
+        or _has("K", r"SK[0-9a-f]{32}", text)
+        or _has("d", r"dapi[0-9a-f]{32}", text)
+        or "Q~" in text
+    )
+
+
+def _has_secret_address(text: str) -> bool:
+    has_address = "/" in text and ("slack.com/" in text or "/api/webhooks/" in text)
+    return has_address or ("%" in text and "sig=" in text)
 
 
 def _has_dot_token(text: str) -> bool:
@@ -341,14 +377,12 @@ LONG_FAMILIES: tuple[Family, ...] = (
     (partial(_has, "_", _BEHIND_UNDERSCORE), underscore_shapes),
     (partial(_has, "-", _BEHIND_HYPHEN), hyphen_shapes),
     (_has_dot_token, dot_shapes),
-    (partial(_has, "A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)"), capitals_shapes),
-    (partial(_has, "K", r"SK[0-9a-f]{32}"), twilio_shapes),
-    (partial(_has, "d", r"dapi[0-9a-f]{32}"), databricks_shapes),
-    (lambda text: "/" in text and ("slack.com/" in text or "/api/webhooks/" in text), webhook_shapes),
+    (_has_prefix_of_letters, capitals_shapes),
+    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), service_shapes),
+    (_has_secret_address, webhook_shapes),
     (_has_aws_secret, aws_secret_shapes),
     (_has_assignment, assigned_shapes),
     (_has_argument, argument_shapes),
-    (lambda text: "%" in text and "sig=" in text, signature_shapes),
 )
 """Families whose secrets are long words, in order of preference.
 
@@ -356,7 +390,10 @@ Most files have no secret. A search for one literal character, with a long word 
 for each anchor.
 """
 
-SHORT_FAMILIES: tuple[Family, ...] = ((lambda text: "@" in text and "://" in text, url_shapes),)
+SHORT_FAMILIES: tuple[Family, ...] = (
+    (lambda text: "@" in text and "://" in text, url_shapes),
+    (_has_password, password_shapes),
+)
 """Families whose secrets may be short words: they come after the others in order of preference."""
 
 

@@ -14,12 +14,15 @@ from typing import NamedTuple
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it.
 
-_STAND_IN = r"(?i)example|placeholder|changeme|redacted|x{4}|your[-_]|insert[-_]|(.)\1{7}|eby8vdm02xno"
-"""Words of manuals, repeated characters, and the key that every Azure emulator shares."""
+_STAND_IN = (
+    r"(?i)example|placeholder|changeme|change[-_]me|redacted|x{4}|your[-_]|insert[-_]|dummy|(.)\1{7}|eby8vdm02xno"
+    r"|\.\.\.|abcdefgh|12345678"
+)
+"""Words of manuals, repeated characters, signs in their order, and the key that every Azure emulator shares."""
 
 _BLANK = (
-    r"(?i)(?:my|your|the|some|db|user)?[-_]?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)"
-    r"|\$\w+|\$?\{.*\}|\$\(.*\)|%\w+%?|%\(.*\)s|\[.*\]|(.)\1*"
+    r"(?i)(?:[a-z]{2,12}[-_]|my|your|the|some|db|user)?(?:pass(?:word|wd|phrase)?|pwd|pw|secret|token|key|credentials?)"
+    r"|[a-z]+_pat_[a-z]{1,8}|\$\w+|\$?\{.*\}|\$\(.*\)|%\w+%?|%\(.*\)s|\[.*\]|(.)\1*"
 )
 """Texts in a URL in place of a password: a word for it, a variable, a template, one character again and again."""
 
@@ -29,20 +32,38 @@ _NO_HOST = (
 )
 """Hosts reserved for examples, and one's own machine."""
 
-_NAME = r"[A-Za-z_]+(?:[./][A-Za-z_-]+)+|_?[A-Za-z]+(?:_[A-Za-z]+)+_?"
-"""A path, or a name of a program's code: words without a digit between them."""
-
-_IDENTIFIER = r"(?a)[A-Za-z_]\w*(?:\.\w+)*"
+_CODE = r"(?a)[A-Za-z_]\w*(?:\.\w+)*"
 """What is before the bracket of a call."""
 
-_PATH = r"(?:~|\.{0,2})/[A-Za-z][a-z]{1,9}(?:/[\w.~+-]+)+/?"
-"""An absolute or relative path. Keys that begin with a slash have no short word after it."""
+_PLACE = (
+    r"(?:~|\.{1,2}|\$\w+|\$\{\w+\}|[A-Za-z]:)[\\/].*|/[A-Za-z][a-z]{1,9}(?:/[\w.~+@-]+)+/?|[A-Za-z][a-z+]{1,9}://.*"
+    r"|.*\.(?:json|ya?ml|toml|env|txt|md|pem|key|crt|cert|p12|pfx|jks|py|[jt]sx?|rs|go|rb|sh|ini|conf|cfg|db|enc|age|gpg)"
+)
+"""A path, an address, or the name of a file. Keys that begin with a slash have no short word after it."""
 
-_NUMBERED_WORDS = r"(?:[a-z]{2,14}|[a-z][0-9]{1,3}[a-z]?)(?:[-_.][a-z]{2,14})+(?:[-_.]v?[0-9]{1,4}){1,3}"
-"""Words in small letters with a year, a date or a version after them, as names of things have."""
+_ASSIGNMENT = r"[A-Za-z_][\w.]*=+[^=].*"
+"""A name with a value of its own, which is looked at by itself."""
+
+_HUMP = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
+"""A word in a name of a program's code."""
+
+_NUMBER = r"25519|(?<![A-Za-z0-9])[A-Za-z]?[0-9]{1,4}[A-Za-z]?(?![A-Za-z0-9])"
+"""A part of a date, a version, or of a name such as `x509`, `o200k` and `Ed25519`."""
+
+_PAIRS = (
+    "ab ac ad ag ai al am an ap ar as at au av ba be bl bo ca ce ch ci ck cl co cr ct da de di do du ea ec ed ee ef eg"
+    " el em en ep er es et ev ex fi fo ge gh gi gr ha he hi ho ia ic id ie ig il im in io ir is it iv iz ke la le li ll"
+    " lo ly ma me mi mo na nc nd ne ng ni no ns nt nv od of ok ol om on oo op or os ot ou ov pa pe pl po pr pt qu ra rd"
+    " re ri rm ro rs rt ry sa sc se sh si so sp ss st su ta te th ti tl to tr ts tt tu ty ub uc ul um un up ur us ut va"
+    " ve vi wa we wh wi wo"
+)
+"""Pairs of letters that words are made of: three quarters of all in a text, and a fifth in random letters."""
+
+_LEAST_PAIRS = 0.5
+"""Share of such pairs from which on letters are words."""
 
 _HASH = r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}"
-_NAME_OF_HASH = r"(?i)hash|digest|checksum|commit|rev|sha"
+_NAME_OF_HASH = r"(?i)hash|digest|checksum|commit|rev|sha|_id|fingerprint"
 
 _LEAST_ENTROPY = 2.5
 """Bits a character. Sixteen random letters have more than three, a pattern of five signs less than this."""
@@ -72,6 +93,14 @@ def has_random_body(match: re.Match[str]) -> bool:
     return not is_stand_in(match["body"])
 
 
+def is_random_body(match: re.Match[str]) -> bool:
+    """Whether the group `body` has digits among its letters, and is neither a placeholder nor made of words."""
+    body = match["body"]
+    if not has_random_body(match) or is_words(body) or re.fullmatch(_PLACE, body):
+        return False
+    return len(body) >= 15 and sum(map(str.isdigit, body)) >= 2 and len(set(body)) >= 8
+
+
 def is_password_of_real_host(match: re.Match[str]) -> bool:
     """Whether the group `secret` may be a password, and `host` is not reserved for examples."""
     # Any word can be a password, so its entropy says nothing.
@@ -82,22 +111,55 @@ def is_password_of_real_host(match: re.Match[str]) -> bool:
 def is_random_value(match: re.Match[str]) -> bool:
     """Whether the characters of the group `secret` differ as much as a key has them, and are not a name."""
     value, groups = match["secret"], match.groupdict("")
-    if re.fullmatch(_NAME, value) or (match["call"] and re.fullmatch(_IDENTIFIER, value)):
-        return False
-    if re.fullmatch(_PATH, value) or re.fullmatch(_NUMBERED_WORDS, value):
+    if _is_named(match) or is_words(value):
         return False
     if re.fullmatch(_HASH, value) and re.search(_NAME_OF_HASH, groups.get("rest", "")):
         return False
     # After a name that other things follow, too, words without a digit say nothing.
     certain = groups.get("strong") and not groups.get("other")
-    if not certain and not re.search(r"[0-9][^0-9]*[A-Za-z]|[A-Za-z][^0-9]*[0-9]", value):
+    if not certain and not has_digits(match):
         return False
     return len(set(value)) >= 10 and _bits_per_character(value) >= _LEAST_ENTROPY_OF_VALUE
 
 
-def is_real_value(match: re.Match[str]) -> bool:
-    """Whether an assigned value is not a placeholder."""
-    return not re.search(_STAND_IN, match["secret"])
+def is_password(match: re.Match[str]) -> bool:
+    """Whether the group `secret` has letters and other signs as passwords have them, and is not a name."""
+    value = match["secret"]
+    if match["other"] or _is_named(match) or re.search(_ORDINARY, value) or not re.search("[A-Za-z]", value):
+        return False
+    has_sign = re.search(r"[!@#$%^&*?]", value)
+    if not has_sign and is_words(value) and not re.search(r"^(?=.*[a-z])(?=.*[A-Z]).*[0-9]{2}", value):
+        return len(value) <= 12 and bool(re.fullmatch(r"[A-Za-z]+[0-9]+", value))
+    return bool(re.search(r"[0-9]", value) or (has_sign and re.search(r"[a-z]", value) and re.search("[A-Z]", value)))
+
+
+def _is_named(match: re.Match[str]) -> bool:
+    # The value says where something is, or stands for it: a place, a variable, a call, a placeholder.
+    value = match["secret"]
+    if match["call"] and re.fullmatch(_CODE, value):
+        return True
+    return bool(re.fullmatch(f"{_PLACE}|{_ASSIGNMENT}", value) or re.search(_STAND_IN, value))
+
+
+def is_words(value: str) -> bool:
+    """Whether a value is made of words, with few digits, as names in code and in prose are."""
+    value = re.sub(_NUMBER, "", value)
+    words = re.findall(_HUMP, value)
+    letters, digits = sum(map(len, words)), sum(map(str.isdigit, value))
+    if letters < 3.5 * len(words) or 2 * digits > letters or re.search(r"[0-9]{5}", value):
+        return False
+    pairs = [word[at : at + 2].lower() for word in words for at in range(len(word) - 1)]
+    return sum(pair in _PAIRS for pair in pairs) >= _LEAST_PAIRS * len(pairs)
+
+
+def has_digits(match: re.Match[str]) -> bool:
+    """Whether the group `secret` has letters and digits."""
+    return bool(re.search(r"[0-9][^0-9]*[A-Za-z]|[A-Za-z][^0-9]*[0-9]", match["secret"]))
+
+
+def never(_: re.Match[str]) -> bool:
+    """Take no match."""
+    return False
 
 
 def is_jwt(match: re.Match[str]) -> bool:
@@ -141,6 +203,7 @@ class SecretSpan(NamedTuple):
     prefix: str
     """Public beginning of the secret, four characters at most."""
     placeholder: bool
+    doubtful: bool = False
 
 
 class Shape(NamedTuple):
@@ -163,6 +226,8 @@ class Shape(NamedTuple):
     """The secret goes on after the bound of the pattern, to the end of the word."""
     clue: re.Pattern[str] | None = None
     """A part of every match that begins with one certain character, which is found faster."""
+    is_sure: Callable[[re.Match[str]], bool] = always
+    """Whether a secret can hardly be anything else."""
 
 
 # --- Makers of shapes ------------------------------------------------------------------------------------------------
@@ -203,21 +268,37 @@ def wider(kind: str, anchors: str, body: str) -> Shape:
 
 # Each family is made on first need: few texts hold anything like a secret, and to compile all patterns takes 6 ms.
 
+PASSWORDS = (
+    *("password", "passwd", "passphrase", "passwort", "kennwort", "mot de passe", "contrase\u00f1a", "senha"),
+    *("wachtwoord", "pwd", "pw", "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6\u7801", "\u5bc6\u78bc"),
+    *("\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638"),
+)
+"""Names of passwords in small letters."""
+
+_PASSWORD = rf"(?i:(?:(?<![a-z])pw(?!d)|{'|'.join(name for name in PASSWORDS if name != 'pw')})(?![a-z]))"
+
 _LABEL = (
-    r"(?i:(?P<strong>secret|token|passw(?:or)?d|passphrase|api_?key|access_?key|credential)"
-    r"|(?:api|access|private)[-_ ]?key|(?<![a-z])(?:pwd|pass)(?![a-z]))"
+    rf"(?i:(?P<strong>secret|token|api_?key|access_?key|credential|{'|'.join(PASSWORDS[:9])})"
+    r"|(?:api|access|private)[-_ ]?key|(?<![a-z])(?:pwd|pass|pw)(?![a-z])"
+    rf"|{'|'.join(PASSWORDS[11:])})"
 )
 """A name of a secret. Other things, too, follow names that are not `strong`."""
 
 _ANCHORS = (
-    *("secret", "token", "pass", "pwd", "credential"),
+    *("secret", "token", "pass", "credential", *PASSWORDS[3:]),
     *(f"{word}{between}key" for word in ("api", "access", "private") for between in ("", "_", "-", " ")),
 )
+
+_ORDINARY = (
+    r"(?i:^(?:argon|bcrypt|scrypt|pbkdf|scram|sha|md5|base64|utf|oauth|aes|hmac|rfc))|^[$%&<{]|^\w+(?:\.\w+)+$"
+    r"|^[a-z]+(?:_[a-z0-9]+)+$|^[A-Z]+(?:_[A-Z0-9]+)+$|[=/]{2}|\$\{|^v?[0-9.]+[a-z]{0,2}$"
+)
+"""Ways to keep passwords, variables, names with underscores or dots, and sizes."""
 
 _BEHIND_NAME = r"[\\'\"`*_\]]{0,6}"
 _BEFORE_VALUE = r"[*`]{0,2}\s{0,3}[\\'\"`*]{0,5}"
 _SIGN = (
-    rf"{_BEHIND_NAME}\s{{0,3}}(?::=|=>|=|:|\uff1a){_BEFORE_VALUE}"
+    rf"{_BEHIND_NAME}\s{{0,3}}(?::=|=>|=|:|\uff1a|\||&#(?:58|61|x3a);){_BEFORE_VALUE}"
     r"|(?P<other>>(?=[^\s<>]{16,256}</)|['\"],\s{0,3}['\"]"
     r"|['\"]?[ \t]{0,3}\r?\n[ \t]{0,20}['\"]?value['\"]?:[ \t]{0,3}['\"]?)"
 )
@@ -254,9 +335,41 @@ def assigned_shapes() -> tuple[Shape, ...]:
             _ANCHORS,
             re.compile(rf"{_LABEL}(?P<rest>[\w.-]{{0,20}}+)(?:{_SIGN}){_LETTERS}(?P<call>\(?)"),
             is_random_value,
-            is_real_value,
+            always,
             folded=True,
             long=True,
+            is_sure=has_digits,
+        ),
+        Shape(
+            "cookie",
+            ("cookie",),
+            re.compile(
+                r"cookie[\\'\"]{0,4}\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:[\w.-]{1,40}=[^\s;'\"]{0,15};\s?){0,8}+[\w.-]{1,40}="
+                r"(?P<secret>(?P<body>[\w.%+/~=-]{16,}+)(?:;\s?(?!(?:path|domain|max-age|samesite)=)[\w.-]{1,40}=[^\s;'\"]{0,4000}+)*+)",
+                re.IGNORECASE,
+            ),
+            is_random_body,
+            always,
+            folded=True,
+        ),
+    )
+
+
+@cache
+def password_shapes() -> tuple[Shape, ...]:
+    """Values after a name of a password, which may be short and have any signs."""
+    sign = r"\s\"'`|<>,;{}()\[\]"
+    value = rf"(?P<secret>[^{sign}]{{5,127}}[^{sign}.:\\*])"
+    pattern = rf"{_PASSWORD}(?:{_SIGN}){value}(?P<call>\(?)"
+    return (
+        Shape(
+            "assigned-secret",
+            PASSWORDS,
+            re.compile(pattern),
+            is_password,
+            always,
+            folded=True,
+            is_sure=never,
         ),
     )
 
@@ -276,7 +389,7 @@ def argument_shapes() -> tuple[Shape, ...]:
 
 def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
     whole_pattern = re.compile(rf"{pattern}{_LETTERS}(?P<call>\(?)")
-    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, is_real_value, long=True)
+    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, always, long=True, is_sure=has_digits)
 
 
 @cache
@@ -318,13 +431,37 @@ def hyphen_shapes() -> tuple[Shape, ...]:
         wider("anthropic-key", "sk-ant-", r"[\w-]{20,}+"),
         common("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)?[\w-]{20,100}T3BlbkFJ[\w-]{20,}+"),
         wider("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{20,}+"),
-        wider("openai-key", "sk-", r"[A-Za-z0-9]{32,}+"),
+        wider("openai-key", "sk-", r"(?:[a-z0-9]{1,8}-){0,3}[A-Za-z0-9]{32,}+(?:[-_]+[A-Za-z0-9]+)*+"),
         common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}" + TAIL),
         common("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,}+"),
         common("mailgun-key", "key-", r"key-[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
         common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}" + TAIL, r"-us\d", WORD_EDGE),
         common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + TAIL),
     )
+
+
+SERVICES = (
+    *("pplx-", "xai-", "tskey-", "PMAK-", "NRAK-", "NRII-", "tvly-", "nvapi-", "csk-", "CFPAT-", "pul-", "sq0csp-"),
+    *("sq0atp-", "sbp_", "sb_secret_", "lsv2_", "r8_", "jina_", "figd_", "nfp_", "rnd_", "phx_", "phc_", "sntrys_"),
+    *("sntryu_", "e2b_", "fw_", "glc_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "rubygems_", "lin_oauth_"),
+    *("shippo_live_", "rzp_live_", "sk_", "tfp_", "ory_pat_", "dt0c01.", "dp.pt.", "dp.st.", "atlasv1."),
+)
+"""The beginnings of keys of services that have no shape of their own."""
+
+
+@cache
+def service_pattern(last: str) -> str:
+    """A pattern that fits where a key may begin of `SERVICES` with this last character."""
+    heads = [re.escape(head) for head in SERVICES if head.endswith(last)]
+    return rf"{re.escape(last)}(?=[\w.+/-]{{16}})(?:{'|'.join(f'(?<={head})' for head in heads)})"
+
+
+@cache
+def service_shapes() -> tuple[Shape, ...]:
+    """Keys with a known beginning, and random signs with digits after it."""
+    either = "|".join(map(re.escape, SERVICES))
+    pattern = re.compile(rf"{EDGE}(?:{either})(?P<body>\w+(?:[.+/-]+\w+)*+)", re.ASCII)
+    return (Shape("service-key", SERVICES, pattern, always, is_random_body, wider=True),)
 
 
 @cache
@@ -367,25 +504,16 @@ def dot_shapes() -> tuple[Shape, ...]:
 
 @cache
 def capitals_shapes() -> tuple[Shape, ...]:
-    """Keys whose prefix is of capitals."""
+    """Keys whose prefix has no sign at its end."""
     return (
+        common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
+        common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
         common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
         wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
+        common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"\dQ~", WORD_EDGE),
         common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
         common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
     )
-
-
-@cache
-def twilio_shapes() -> tuple[Shape, ...]:
-    """Keys of Twilio."""
-    return (common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),)
-
-
-@cache
-def databricks_shapes() -> tuple[Shape, ...]:
-    """Tokens of Databricks."""
-    return (common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),)
 
 
 @cache
@@ -407,6 +535,13 @@ def webhook_shapes() -> tuple[Shape, ...]:
             has_random_body,
         ),
         wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
+        Shape(
+            "azure-signature",
+            ("sig=",),
+            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
+            always,
+            has_random_body,
+        ),
     )
 
 
@@ -423,20 +558,6 @@ def aws_secret_shapes() -> tuple[Shape, ...]:
             always,
             has_random_body,
             folded=True,
-        ),
-    )
-
-
-@cache
-def signature_shapes() -> tuple[Shape, ...]:
-    """Signatures in the addresses of Azure."""
-    return (
-        Shape(
-            "azure-signature",
-            ("sig=",),
-            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
-            always,
-            has_random_body,
         ),
     )
 
