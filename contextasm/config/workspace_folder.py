@@ -32,7 +32,8 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
     if folder := nearest_workspace(options, process):
         return folder
     hint = "name one with -w DIR, or make one with `ctxasm init`"
-    raise ContextasmError(str(process.folder), "no workspace here or above (no ctxasm.yaml, no agents/)", hint)
+    signs = "no ctxasm.yaml, no agents/, and no SOUL.md, AGENTS.md, CLAUDE.md or other file that a host reads"
+    raise ContextasmError(str(process.folder), f"no workspace here or above ({signs})", hint)
 
 
 def named_workspace(options: Options, process: ProcessEnvironment) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import HookRule, Host, host_names, load_host
 from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.values import require_known
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
@@ -84,9 +85,11 @@ def hook_call(
     Raises `ContextasmError` for an unknown host, a bad limit or a bad part.
     """
     names = host_names(with_hook=True)
-    if host is not None and host not in names:
-        what = f"{host} has no hook that takes a context" if host in host_names() else f"unknown host {one_line(host)}"
+    if host is not None and host in host_names() and host not in names:
+        what = f"{host} has no hook that takes a context"
         raise ContextasmError(where, what, f"choose one of: {', '.join(names)}")
+    if host is not None:
+        require_known(one_line(host), names, where, "host")
     hosts = tuple(load_host(name, where) for name in ([host] if host is not None else names))
     if limit is not None and limit < LEAST_LIMIT:
         raise ContextasmError("--limit", f"{limit} is too small", f"give {LEAST_LIMIT} units or more")

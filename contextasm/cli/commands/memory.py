@@ -35,7 +35,8 @@ def memory(
         action_argument(ACTIONS, "Approve a draft, deprecate what no longer holds, or complete what is done."),
     ],
     names: Annotated[
-        tuple[str, ...], typer.Argument(metavar="ID...", help="The ids of the memories (see ctxasm explain).")
+        tuple[str, ...],
+        typer.Argument(metavar="ID...", help="The ids of the memories (see ctxasm memory list; the first letters do)."),
     ],
     *,
     receipt: Receipt,
