@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "feedback": "Say what was useful, wrong or missing in a recorded build.",
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
-        "memory": "Approve, deprecate or complete memories.",
+        "memory": "List, approve, deprecate or complete memories.",
         "store": "Share memories in a database: init, status, pull, import, export, migrate.",
         "log": "Append an entry to the log of the day.",
         "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "lock": "Approve the files that instruct an agent, in ctxasm.lock.",
         "diff": "Compare the contexts of two records, days, budgets or git revisions.",
         "replay": "Build a record again: the same bytes, or the inputs that changed.",
+        "records": "List the records of builds.",
     },
     "With your agent": {
         "hook": "Answer an event of Claude Code, Codex or Gemini CLI with a context.",
@@ -112,6 +113,15 @@ class _Command(TyperCommand):
         if not context.params.get("quiet"):
             _warn_of_variables()
         return rest
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        from contextasm.cli.help import write_options
+
+        write_options(self, context, formatter)
+
+    def collect_usage_pieces(self, context: Any) -> list[str]:
+        # Typer puts braces around an argument that is required, as if it were a choice.
+        return [piece if "|" in piece else piece.strip("{}") for piece in super().collect_usage_pieces(context)]
 
     def _options(self) -> list[str]:
         return [name for each in self.params if each.param_type_name == "option" for name in each.opts]
@@ -316,11 +326,14 @@ def _report(message: str, code: int) -> int:
 
 
 def _usage_message(error: TyperException, words: Sequence[str]) -> str:
+    from contextasm.cli.help import examples
+
     context = getattr(error, "ctx", None)
     name = next((word for word in words if not word.startswith("-")), "")
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
-    return f"{command}: {what}: see `{command} --help`"
+    such = [f"such as `{line}`" for line in examples(name) if what.startswith("Missing argument")][:1]
+    return f"{command}: {what}: {'; '.join([*such, f'see `{command} --help`'])}"
 
 
 def _report_bug(error: BaseException) -> int:

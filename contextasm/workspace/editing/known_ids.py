@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
 from contextasm.retrieval.pool import MANY
-from contextasm.text.memories.parser import id_root, parse_memories, unique_ids
+from contextasm.text.memories.parser import distinct_memories, id_root, parse_memories, unique_ids
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
@@ -42,6 +42,10 @@ class FolderIds:
     def names(self) -> list[str]:
         """The ids of all memories, in the order of paths."""
         return unique_ids(name for file in self._known().values() for name in file.ids)
+
+    def all(self) -> Sequence[Memory]:
+        """Every memory under its id, in path order."""
+        return distinct_memories(memory for path in self._paths for memory in self._memories(path))[0]
 
     def find(self, name: str) -> Memory | None:
         """The memory with an id, under that id; None if no memory has it."""
@@ -94,6 +98,10 @@ class WorkspaceIds:
             FolderIds(paths, self._memories, stored_ids(folder) if stored_ids else None)
             for folder, paths in folders.items()
         ]
+
+    def all(self) -> list[Memory]:
+        """Every memory under its id, in path order."""
+        return [memory for folder in self._folders for memory in folder.all()]
 
     def find(self, name: str) -> list[Memory]:
         """The memories with an id, or with the only one that begins so, in path order: one of each owner.
