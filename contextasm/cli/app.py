@@ -107,7 +107,8 @@ class _Command(TyperCommand):
                 raise self._unknown_option(context, option) from error
             raise
         if extra and not {"-h", "--help"} & {*args}:
-            raise ContextasmError(context.command_path, f"unexpected {' '.join(extra)}", self._hint_on_words(extra))
+            what = f"unexpected {' '.join(extra)}"
+            raise ContextasmError(context.command_path, what, self._hint_on_words(args, extra))
         rest = super().parse_args(context, args)
         self._refuse_empty_values(context)
         if not context.params.get("quiet"):
@@ -130,20 +131,22 @@ class _Command(TyperCommand):
         """The error of an option that the command does not take, with the one that is meant or the commands that do."""
         from contextasm.config.input.values import suggestion
 
-        hint = suggestion(option, self._options(), "option", 0.7)
+        hint = suggestion(option, self._options(), "option", 0.85)
         if not hint:
             others = [name for name in COMMANDS if option in _options_of(context, name)]
-            hint = f"`ctxasm {others[0]}` takes it" if others else f"see `{context.command_path} --help`"
+            near = suggestion(option, self._options(), "option", 0.7)
+            hint = f"`ctxasm {others[0]}` takes it" if others else near or f"see `{context.command_path} --help`"
         return ContextasmError(context.command_path, f"unknown option {option}", hint)
 
-    def _hint_on_words(self, extra: Sequence[str]) -> str:
+    def _hint_on_words(self, typed: Sequence[str], extra: Sequence[str]) -> str:
         """Advice on words that no argument takes: a text without quotes, a folder, or names without their options."""
         options, arguments = self._options(), [each for each in self.params if each.param_type_name == "argument"]
-        if any(each.metavar == "TEXT" for each in arguments):
+        if "--topic" in typed or any(each.metavar == "TEXT" for each in arguments):
             return "put the text in quotes"
         if "--workspace" in options and os.path.isdir(extra[0]):
             return f"name the workspace with -w {extra[0]}"
-        if not {"--agent", "--team"} <= {*options}:
+        are_names = len(extra) < 3 and all(word.replace("-", "_").isidentifier() for word in extra)
+        if not are_names or not {"--agent", "--team"} <= {*options} or {"-a", "--agent"} & {*typed}:
             return f"see `ctxasm {self.name} --help`"
         team = f", the team with -t {extra[1]}" if extra[1:] else ""
         return f"name the agent with -a {extra[0]}{team}"

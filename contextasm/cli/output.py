@@ -189,30 +189,27 @@ _LONG_CELL = 20
 
 
 def _blocks(rows: Sequence[Sequence[str]], right: Sequence[int], width: int) -> str:
-    """Rows for a narrow terminal: in one line if it fits, else with the long cells below it, none of them broken."""
+    """Rows for a narrow terminal: in one line if it fits, else with the long cells below it, no word broken."""
     from rich.cells import cell_len
 
     widths = [max(cell_len(row[number]) for row in rows) for number in range(len(rows[0]))]
     short = [number for number, size in enumerate(widths) if size <= _LONG_CELL]
     lines: list[str] = []
     for row in rows:
-        cells = [row[n].rjust(widths[n]) if n in right else row[n].ljust(widths[n]) for n in short]
+        padding = [" " * (size - cell_len(cell)) for cell, size in zip(row, widths, strict=True)]
+        cells = [padding[n] + row[n] if n in right else row[n] + padding[n] for n in short]
         first, *rest = [row[n] for n in range(len(row)) if n not in short] or [""]
         head = [*cells, first] if 0 in short else [first, *cells]
-        text = "  ".join(filter(None, rest))
         if cell_len("  ".join([*head, *rest])) <= width:
-            head, text = [*head, *rest], ""
+            head, rest = [*head, *rest], []
         elif cell_len("  ".join(head)) > width:
-            head, text = cells, f"{first}  {text}"
+            head, rest = (cells, [first, *rest]) if cell_len("  ".join(cells)) <= width else ([], [*row])
         lines.append("  ".join(map(_painted, head)).rstrip())
-        below = ""
-        for word in text.split():
-            if below and cell_len(f"{below} {word}") > width:
-                lines.append(below)
-                below = ""
-            below = f"{below} {word}" if below else f"    {word}"
-        lines += [below] if below else []
-    return "".join(f"{line}\n" for line in lines)
+        for word in "  ".join(rest).split():
+            if not lines[-1].startswith("    ") or cell_len(f"{lines[-1]} {word}") > width:
+                lines.append("   ")
+            lines[-1] += f" {word}"
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
@@ -236,8 +233,6 @@ def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int
 
     wanted = [max(map(cell_len, cells)) for cells in columns]
     widths = [max(cell_len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
-    while sum(widths) > total and max(widths) > 1:
-        widths[widths.index(max(widths))] -= 1
     while sum(widths) < total and (narrow := [n for n, width in enumerate(widths) if width < wanted[n]]):
         widths[min(narrow, key=lambda number: widths[number])] += 1
     return widths

@@ -32,7 +32,7 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
     if folder := nearest_workspace(options, process):
         return folder
     hint = "name one with -w DIR, or make one with `ctxasm init`"
-    signs = "no ctxasm.yaml, no agents/, and no SOUL.md, AGENTS.md, CLAUDE.md or other file that a host reads"
+    signs = "no ctxasm.yaml, agents/, SOUL.md, AGENTS.md, CLAUDE.md or the like"
     raise ContextasmError(str(process.folder), f"no workspace here or above ({signs})", hint)
 
 

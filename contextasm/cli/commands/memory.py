@@ -57,7 +57,7 @@ def memory(
     """
     require_known(action, ACTIONS, "memory", "action")
     if (action == "list") == bool(names):
-        what, hint = ("takes no ids", "leave them out") if names else ("names no memory", "give its id")
+        what, hint = ("takes no ids", "name an owner with -a or -t") if names else ("names no memory", "give its id")
         raise ContextasmError(f"memory {action}", what, f"{hint}; `ctxasm memory list` shows the ids")
     receipt.require_stdout()
     process = process_environment()

@@ -206,7 +206,7 @@ def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
     if allowed is None or key in (known := [*allowed]):
         return key
     hint = values.suggestion(key, known, "layer", 0.6) or f"choose one of: {', '.join(known)}"
-    more = "" if where.startswith("--") else "; a new layer belongs into a profile with `extends:`"
+    more = "" if where.startswith("--") else " (a new layer belongs into a profile with `extends:`)"
     raise ContextasmError(where, f"unknown layer {key}", hint + more)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, system_errors
 from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.markdown.literals import open_literal
 from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
@@ -184,9 +185,13 @@ def append_log(workspace: Folder, path: str, text: str) -> bool:
     """Add a text of LF lines to the end of a log; True if the log is new. Raises `ContextasmError`.
 
     A text that begins with `---` is put below a blank line: as the first lines of a file it would be front matter.
+    A log that ends inside a block of code or HTML is refused: the text would be a part of that.
     """
     with locked(workspace):
         old = open_file(workspace, path)
+        if left_open := open_literal(old.text.replace("\r\n", "\n")):
+            what = f"ends inside what line {left_open.first + 1} opens, such as code, a comment or HTML"
+            raise ContextasmError(path, what, "close it, and log the entry again")
         is_rule_first = not old.text.strip() and text.startswith("---")
         separator = _missing_line_ends(old.text) + ("\n" if is_rule_first else "")
         save_file(workspace, path, old.data + old.encoded(f"{separator}{text}\n"))
