@@ -13,7 +13,7 @@ from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
-from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
+from contextasm.text.names.places import AGENT_FILES, LOG_FOLDERS, any_owner_pattern
 from contextasm.text.names.templates import is_pattern
 
 PROGRAM_PATTERNS = (FILE, "rules/*.yaml")
@@ -28,6 +28,9 @@ OTHER_ENDINGS: Mapping[str, Sequence[str]] = {
     ".jsonl": (".ndjson",),
 }
 """Endings that mean the same to people as the one that is read."""
+
+LOG_WORDS = {"logs", "log", "journal", "journals", "diary", "days"}
+"""Names that people give to a folder of logs."""
 
 SET_ASIDE = {"archive", "archived", "attic", "backup", "draft", "drafts", "old", "templates", "trash"}
 """Folders whose files nobody expects to be read."""
@@ -87,7 +90,8 @@ def _near_name(parts: Sequence[str], names: Sequence[str], read_paths: set[str])
         folder = "/".join((*parts[:at], names[at]))
         is_taken = meant in read_paths or any(other.startswith(f"{folder}/") for other in read_paths)
         is_near = nearest(parts[at], [names[at]], NEAR_FILE if is_file else NEAR_FOLDER)
-        if is_taken or not (is_near or (is_file and _differs_in_ending(parts[at], names[at]))):
+        is_other_word = not is_file and parts[at].casefold() in LOG_WORDS and "/".join(names[: at + 1]) in LOG_FOLDERS
+        if not is_other_word and (is_taken or not (is_near or (is_file and _differs_in_ending(parts[at], names[at])))):
             return None
         place = path if is_file else "/".join(parts[: at + 1])
         return place, f"nothing reads {parts[at]}", meant if is_file else f"{folder}/"

@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "feedback": "Say what was useful, wrong or missing in a recorded build.",
         "show": "Print a memory with its place and fields.",
         "edit": "Open a memory in your editor.",
-        "memory": "Approve, deprecate or complete memories.",
+        "memory": "List, approve, deprecate or complete memories.",
         "store": "Share memories in a database: init, status, pull, import, export, migrate.",
         "log": "Append an entry to the log of the day.",
         "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "lock": "Approve the files that instruct an agent, in ctxasm.lock.",
         "diff": "Compare the contexts of two records, days, budgets or git revisions.",
         "replay": "Build a record again: the same bytes, or the inputs that changed.",
+        "records": "List the records of builds.",
     },
     "With your agent": {
         "hook": "Answer an event of Claude Code, Codex or Gemini CLI with a context.",
@@ -78,6 +79,10 @@ MAX_HELP_COLUMNS = 80
 """Help is not wider, even if the terminal is."""
 
 
+VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "TRUST", "DEBUG")}
+"""Variables of the environment that are read, without those of settings."""
+
+
 class _Terminated(BaseException):
     """The process received SIGTERM."""
 
@@ -87,24 +92,64 @@ MAY_BE_EMPTY = ("team", "if_none_match")
 
 
 class _Command(TyperCommand):
-    """A command that refuses empty names and paths, and a second value of an option that takes one.
+    """A command that says what is meant by words and options that it does not take, and refuses empty names and paths.
 
-    The first value would be lost, and an empty one, such as that of a variable that is not set, was taken for none.
+    An empty one, such as that of a variable that is not set, was taken for none.
     """
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        if not context.resilient_parsing:
-            *_, order = self.make_parser(context).parse_args([*args])
-            typed = [option for option in order if takes_one_value(option)]
-            for option in typed:
-                if typed.count(option) > 1:
-                    raise ContextasmError(
-                        option.opts[0], "is given more than once, and takes one value", "give it once"
-                    )
+        if context.resilient_parsing:
+            return super().parse_args(context, args)
+        try:
+            _, extra, _ = self.make_parser(context).parse_args([*args])
+        except TyperException as error:
+            if option := getattr(error, "option_name", "") if hasattr(error, "possibilities") else "":
+                raise self._unknown_option(context, option) from error
+            raise
+        if extra and not {"-h", "--help"} & {*args}:
+            what = f"unexpected {' '.join(extra)}"
+            raise ContextasmError(context.command_path, what, self._hint_on_words(args, extra))
         rest = super().parse_args(context, args)
-        if not context.resilient_parsing:
-            self._refuse_empty_values(context)
+        self._refuse_empty_values(context)
+        if not context.params.get("quiet"):
+            _warn_of_variables()
         return rest
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        from contextasm.cli.help import write_options
+
+        write_options(self, context, formatter)
+
+    def collect_usage_pieces(self, context: Any) -> list[str]:
+        # Typer puts braces around an argument that is required, as if it were a choice.
+        return [piece if "|" in piece else piece.strip("{}") for piece in super().collect_usage_pieces(context)]
+
+    def _options(self) -> list[str]:
+        return [name for each in self.params if each.param_type_name == "option" for name in each.opts]
+
+    def _unknown_option(self, context: Any, option: str) -> ContextasmError:
+        """The error of an option that the command does not take, with the one that is meant or the commands that do."""
+        from contextasm.config.input.values import suggestion
+
+        hint = suggestion(option, self._options(), "option", 0.85)
+        if not hint:
+            others = [name for name in COMMANDS if option in _options_of(context, name)]
+            near = suggestion(option, self._options(), "option", 0.7)
+            hint = f"`ctxasm {others[0]}` takes it" if others else near or f"see `{context.command_path} --help`"
+        return ContextasmError(context.command_path, f"unknown option {option}", hint)
+
+    def _hint_on_words(self, typed: Sequence[str], extra: Sequence[str]) -> str:
+        """Advice on words that no argument takes: a text without quotes, a folder, or names without their options."""
+        options, arguments = self._options(), [each for each in self.params if each.param_type_name == "argument"]
+        if "--topic" in typed or any(each.metavar == "TEXT" for each in arguments):
+            return "put the text in quotes"
+        if "--workspace" in options and os.path.isdir(extra[0]):
+            return f"name the workspace with -w {extra[0]}"
+        are_names = len(extra) < 3 and all(word.replace("-", "_").isidentifier() for word in extra)
+        if not are_names or not {"--agent", "--team"} <= {*options} or {"-a", "--agent"} & {*typed}:
+            return f"see `ctxasm {self.name} --help`"
+        team = f", the team with -t {extra[1]}" if extra[1:] else ""
+        return f"name the agent with -a {extra[0]}{team}"
 
     def _refuse_empty_values(self, context: Any) -> None:
         for parameter in self.params:
@@ -124,9 +169,24 @@ def _argument_name(argument: Any, metavar: str) -> str:
     return str(argument.name).upper() if "|" in metavar else metavar
 
 
-def takes_one_value(parameter: Any) -> bool:
-    """Whether a parameter of typer is an option of which a second value would replace the first."""
-    return parameter.param_type_name == "option" and not (parameter.is_flag or parameter.multiple or parameter.count)
+def _warn_of_variables() -> None:
+    """Warn of variables that have the prefix of this program and that it does not know."""
+    names = [name for name in os.environ if name.startswith("CTXASM_") and name not in VARIABLES]
+    if not names:
+        return
+    from contextasm.cli.output import write_stderr
+    from contextasm.config.input.settings import SETTINGS
+    from contextasm.text.names.matching import nearest
+
+    known = {*VARIABLES, *(f"CTXASM_{key.upper()}" for key in SETTINGS)}
+    for name in (name for name in names if name not in known):
+        hint = f"did you mean {near}?" if (near := nearest(name, known, 0.8)) else "unset it"
+        write_stderr(f"ctxasm: warning: {name}: unknown variable: {hint}")
+
+
+def _options_of(context: Any, name: str) -> list[str]:
+    """The options of another command."""
+    return [option for each in context.parent.command.get_command(context, name).params for option in each.opts]
 
 
 class _Commands(TyperGroup):
@@ -269,11 +329,14 @@ def _report(message: str, code: int) -> int:
 
 
 def _usage_message(error: TyperException, words: Sequence[str]) -> str:
+    from contextasm.cli.help import examples
+
     context = getattr(error, "ctx", None)
     name = next((word for word in words if not word.startswith("-")), "")
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
-    return f"{command}: {what}: see `{command} --help`"
+    such = [f"such as `{line}`" for line in examples(name) if what.startswith("Missing argument")][:1]
+    return f"{command}: {what}: {'; '.join([*such, f'see `{command} --help`'])}"
 
 
 def _report_bug(error: BaseException) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import threading
 import time
@@ -78,7 +79,10 @@ def write_receipt(text: str) -> None:
 
 def write_stderr(message: str) -> None:
     """Write a message to standard error, in one line; it is lost if standard error can't be written."""
-    _emit_stderr(shown_line(message))
+    line = shown_line(message)
+    if sys.stderr and sys.stderr.isatty() and not is_plain_terminal():
+        line = re.sub(r"(?<=^ctxasm: )\w+(?=: )", lambda kind: _painted(kind[0]), line)
+    _emit_stderr(line)
 
 
 def write_stderr_lines(text: str) -> None:
@@ -111,8 +115,12 @@ _DUMB = {None, "dumb"}
 
 def is_rich_terminal() -> bool:
     """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in _DUMB
-    return bool(sys.stdout and sys.stdout.isatty() and not is_plain)
+    return bool(sys.stdout and sys.stdout.isatty() and not is_plain_terminal())
+
+
+def is_plain_terminal() -> bool:
+    """Whether terminals get no colour: they take none, or the person has switched it off."""
+    return bool(os.environ.get("NO_COLOR") or os.environ.get("TERM") in _DUMB)
 
 
 def has_live_line() -> bool:
@@ -148,14 +156,60 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     console = Console()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     columns = [[row[number] for row in (header, *rows)] for number in range(len(header))]
-    widths = _column_widths(columns, console.width - 2 * len(header))
+    total = console.width - 2 * len(header)
+    if sum(max(len(word) for cell in cells for word in cell.split(" ")) for cells in columns) > total:
+        return without_ci_commands(_blocks([header, *rows], right, console.width))
+    widths = _column_widths(columns, total)
     for number, (title, width) in enumerate(zip(header, widths, strict=True)):
         table.add_column(title, justify="right" if number in right else "left", width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text.from_ansi(_painted(cell)) for cell in row))
     out = StringIO()
     Console(file=out, width=console.width, force_terminal=True).print(table)
     return without_ci_commands(out.getvalue())
+
+
+_COLOURS = {
+    **dict.fromkeys(("included", "active", "approved"), 32),
+    **dict.fromkeys(("shortened", "truncated", "draft", "warning"), 33),
+    **dict.fromkeys(("dropped", "merged", "error"), 31),
+    **dict.fromkeys(("excluded", "note"), 90),
+}
+"""Colours, as terminals number them, of outcomes of fragments, states of memories, and kinds of messages."""
+
+
+def _painted(word: str) -> str:
+    """A word, with blanks after it or without, in its colour."""
+    colour = _COLOURS.get(word.rstrip())
+    return f"\x1b[{colour}m{word}\x1b[0m" if colour else word
+
+
+_LONG_CELL = 20
+"""Letters of a cell that a narrow terminal may show in a line of its own."""
+
+
+def _blocks(rows: Sequence[Sequence[str]], right: Sequence[int], width: int) -> str:
+    """Rows for a narrow terminal: in one line if it fits, else with the long cells below it, no word broken."""
+    from rich.cells import cell_len
+
+    widths = [max(cell_len(row[number]) for row in rows) for number in range(len(rows[0]))]
+    short = [number for number, size in enumerate(widths) if size <= _LONG_CELL]
+    lines: list[str] = []
+    for row in rows:
+        padding = [" " * (size - cell_len(cell)) for cell, size in zip(row, widths, strict=True)]
+        cells = [padding[n] + row[n] if n in right else row[n] + padding[n] for n in short]
+        first, *rest = [row[n] for n in range(len(row)) if n not in short] or [""]
+        head = [*cells, first] if 0 in short else [first, *cells]
+        if cell_len("  ".join([*head, *rest])) <= width:
+            head, rest = [*head, *rest], []
+        elif cell_len("  ".join(head)) > width:
+            head, rest = (cells, [first, *rest]) if cell_len("  ".join(cells)) <= width else ([], [*row])
+        lines.append("  ".join(map(_painted, head)).rstrip())
+        for word in "  ".join(rest).split():
+            if not lines[-1].startswith("    ") or cell_len(f"{lines[-1]} {word}") > width:
+                lines.append("   ")
+            lines[-1] += f" {word}"
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
@@ -179,8 +233,6 @@ def _column_widths(columns: Sequence[Sequence[str]], total: int) -> Sequence[int
 
     wanted = [max(map(cell_len, cells)) for cells in columns]
     widths = [max(cell_len(word) for cell in cells for word in cell.split(" ")) for cells in columns]
-    while sum(widths) > total and max(widths) > 1:
-        widths[widths.index(max(widths))] -= 1
     while sum(widths) < total and (narrow := [n for n, width in enumerate(widths) if width < wanted[n]]):
         widths[min(narrow, key=lambda number: widths[number])] += 1
     return widths

@@ -27,7 +27,9 @@ READ_OWNER = (*OWNER, "offline")
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
-MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm explain).")]
+MemoryId = Annotated[
+    str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm memory list; the first letters do).")
+]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:

@@ -42,6 +42,9 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
     for path in (fill_template(template, {"agent": agent}) for template in AGENT_FILES):
         if workspace.read(path) is None:
             hint = f"write it, or run `ctxasm init --agent {agent}`, which does not change existing files"
+            here = workspace.list(f"{path.rpartition('/')[0]}/*")
+            if alike := next((name for name in here if name.casefold() == path.casefold()), ""):
+                hint = f"rename {alike}, which has other letters"
             raise ContextasmError(path, "is missing", hint)
     return setting
 

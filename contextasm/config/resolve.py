@@ -6,7 +6,7 @@ Nothing is left open in it: neither a default nor the clock.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from contextasm.model import (
     Document,
     Filters,
     Parse,
+    Problem,
     Profile,
     Request,
     Rule,
@@ -51,6 +52,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data
+from contextasm.text.names.matching import nearest
 from contextasm.workspace.cache import TokenCountCache, index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import changed_files
@@ -103,7 +105,7 @@ def prepare_build(
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(workspace, recording, process),
         parse_yaml=load_yaml,
-        problems=(*store_problems, *unused_variables(options, rules)),
+        problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = _request_options(options, request)
@@ -143,10 +145,21 @@ def _settle(
 
     `whole` is the profile before options leave out or limit layers. Raises `ContextasmError`.
     """
-    settings.setdefault("budget", Setting(profile.budget, f"profile {profile.name}"))
+    # The budget of a profile that is named for this build beats that of the settings' file.
+    is_named = settings["profile"].origin.startswith(("--", "CTXASM_"))
+    if "budget" not in settings or (is_named and settings["budget"].origin.startswith(FILE)):
+        settings["budget"] = Setting(profile.budget, f"profile {profile.name}")
     settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole, folder)
     check_team(settings["team"], profile, workspace, whole)
     settings["date"] = resolve_date(settings, process)
+
+
+def _missing_files(paths: Sequence[str], workspace: Folder) -> Iterator[Problem]:
+    """The problem of each file of `--open` that does not exist."""
+    for path in paths:
+        if not workspace.is_file(path):
+            near = nearest(path, workspace.list(f"{path.rpartition('/')[0]}/*".lstrip("/")), 0.8)
+            yield Problem("no-effect", f"--open {path}", 0, "no such file", f"did you mean {near}?" if near else "")
 
 
 def _request_options(options: Options, request: Request) -> Options:

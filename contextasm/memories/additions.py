@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.config.input.values import require_known
-from contextasm.model import ContextasmError, Problem
+from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memories.parser import CONFIDENCE
+from contextasm.text.memories.parser import CONFIDENCE, parse_memories
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
+from contextasm.text.names.matching import nearest
+from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import NewMemory
 
 _KEYS = ("text", "type", "confidence", "importance", "tags", "key")
 """The keys of a memory in JSON."""
+
+
+USUAL_TYPES = ("note", "fact", "decision", "task", "preference", "rule", "learning", "insight", "question", "goal")
+"""Types of memories that need no other memory to have them."""
+
+
+def type_problems(workspace: Folder, folder: str, kind: str) -> Iterator[Problem]:
+    """The problem of a type that no memory of a folder has, if it is nearly one that some have."""
+    documents = (workspace.read(path) for path in workspace.list(f"{folder}/*.md") if kind not in USUAL_TYPES)
+    memories = (parse_memories(each)[0] for each in documents if isinstance(each, Document))
+    known = {*USUAL_TYPES, *(memory.type for found in memories for memory in found)}
+    if kind not in known and (near := nearest(kind, known, 0.8)):
+        hint = f"did you mean {near}? `ctxasm edit ID` changes it"
+        yield Problem("type", "--type", 0, f"no memory has the type {kind}", hint)
 
 
 class NewMemoryReader:

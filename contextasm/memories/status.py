@@ -60,7 +60,7 @@ def change_status(
     step = STEPS[action]
     with locked(workspace):
         ids = WorkspaceIds(workspace, owner, stored_ids, files)
-        memories = [_only_memory(ids, name) for name in dict.fromkeys(names)]
+        memories = [*dict.fromkeys(_only_memory(ids, name) for name in names)]
 
         def change(memory: Memory) -> Memory:
             _refuse_other_status(memory, step)

@@ -42,9 +42,9 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
     ("words", "parts"),
     [
         pytest.param(("bild",), ("unknown command bild", "did you mean build?"), id="command"),
-        pytest.param(("build", "--agnt", "luna"), ("--agnt", "--agent", "ctxasm build --help"), id="option"),
+        pytest.param(("build", "--agnt", "luna"), ("unknown option --agnt", "did you mean --agent?"), id="option"),
         pytest.param(("build", "-a"), ("-a", "requires an argument"), id="option without its value"),
-        pytest.param(("build", "luna"), ("unexpected extra argument", "luna"), id="argument too many"),
+        pytest.param(("build", "luna"), ("unexpected luna", "-a luna"), id="argument too many"),
         pytest.param(("build", "-a", "lnua"), ("--agent", "unknown agent lnua", "mean luna?", "kenji"), id="agent"),
         pytest.param(("build", "-t", "platfrom"), ("--team", "platfrom", "did you mean platform?", "q1"), id="team"),
         pytest.param(("build", "-p", "defalt"), ("--profile", "defalt", "did you mean default?"), id="profile"),
@@ -64,7 +64,9 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
         pytest.param(("build", "-b", "9" * 400), ("--budget", "is too large"), id="budget beyond any number"),
         pytest.param(("build", "-b", ""), ("--budget", "is empty"), id="empty budget"),
         pytest.param(("build", "-b", "٣"), ("--budget", "not a number"), id="budget in other digits"),
-        pytest.param(("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "YYYY-MM-DD"), id="date of no day"),
+        pytest.param(
+            ("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "February 2025 has 28"), id="date of no day"
+        ),
         pytest.param(
             ("build", "--date", "14.3.2025"), ("--date", "14.3.2025", "YYYY-MM-DD"), id="date of another form"
         ),
@@ -294,7 +296,7 @@ def test_log_whose_name_is_no_date_is_a_problem(tmp_path: Path, name: str) -> No
         pytest.param("budget: true\n", ("ctxasm.yaml:1", "budget", "4000 or 4k"), id="truth for a number"),
         pytest.param("agent: [a]\n", ("ctxasm.yaml:1", "agent"), id="list for a name"),
         pytest.param("profile: 7\n", ("ctxasm.yaml:1", "profile"), id="number for a name"),
-        pytest.param("date: 2025-02-30\n", ("ctxasm.yaml:1", "date", "YYYY-MM-DD"), id="date"),
+        pytest.param("date: 2025-02-30\n", ("ctxasm.yaml:1", "date", "has 28 days"), id="date"),
         pytest.param("profile: ../x.yaml\n", ("ctxasm.yaml:1", "inside the workspace"), id="profile outside"),
         pytest.param("layers:\n  - id: L8\n    top: 1\n", ("ctxasm.yaml:2", "unknown layer L8"), id="unknown layer"),
         pytest.param("layers:\n  - id: L3\n    tpo: 1\n", ("ctxasm.yaml:3", "tpo", "mean top?"), id="key of a layer"),

@@ -3,7 +3,8 @@
 A case is a heading. It begins with the smallest workspace (`tests/command.py`) and with what its file does before its
 first case. `$` begins a line: `write` makes a file of the lines of input after it, which begin with `<`; `ctxasm` is
 the command; all else is for a shell. A line of output that begins with `!` is of standard error, `[2]` is the exit
-code, and `[wrote FILE]` a change in the workspace outside of `.ctxasm` and `.tidy`. `UPDATE_CASES=1 pytest
+code, and `[wrote FILE]` a change in the workspace outside of `.ctxasm` and `.tidy`. In `typed.md`, of a long
+output only the beginning and the end are held. `UPDATE_CASES=1 pytest
 tests/cli/test_transcripts.py` writes what is printed now.
 """
 
@@ -26,6 +27,9 @@ STEP = re.compile(
 COMMAND = re.compile(r"(?:cd (?P<folder>\S+) && )?(?P<env>(?:[A-Z_]+=\S* )*)ctxasm(?: (?P<words>.*))?")
 G = ("g", r"\u{67}")
 """The first letter of a token, and how the files have it: so that nothing that looks for secrets takes them for one."""
+MOST_LINES = 6
+"""Lines of an output that are held whole in `typed.md`."""
+
 FILES = [*(CASES / "commands").glob("*.md")]
 TITLES = [(file, title) for file in FILES for title in re.findall(r"(?m)^## (.*)\n", file.read_text())]
 
@@ -61,15 +65,24 @@ def shown(folder: Path, line: str, stdin: str | None) -> Sequence[str]:
         fill(folder, {line.removeprefix("write "): stdin or ""}, base={})
         return []
     done = subprocess.run(
-        ["sh", "-ec", line], cwd=folder, env=clean(), input=stdin, capture_output=True, text=True, check=True
+        ["sh", "-ec", line],
+        cwd=folder,
+        env=clean({"SAMPLE": str(SAMPLE)}),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.splitlines()
 
 
-def answered(folder: Path, step: re.Match[str]) -> str:
+def answered(folder: Path, step: re.Match[str], *, brief: bool = False) -> str:
     """A step with what it shows now."""
     given = "".join(f"{line[5:].removeprefix(' ')}\n" for line in step["input"].replace(G[1], G[0]).splitlines())
     lines = shown(folder, step["line"].replace(G[1], G[0]), given if step["input"] else None)
+    if brief and len(lines) > MOST_LINES:
+        told = [line for line in lines[:-1] if line.startswith(("! ", "["))][-MOST_LINES:]
+        lines = [lines[0], f"[{len(lines) - len(told) - 2} lines]", *told, lines[-1]]
     text = "\n".join(lines).rstrip("\n").replace(str(folder), "$DIR").replace(str(folder.parent), "$DIR/..")
     text = re.sub(f"{G[0]}(?=hp_[A-Za-z0-9]{{8}})", lambda _: G[1], text)
     output = "".join(f"    {line}".rstrip(" ") + "\n" for line in text.split("\n")) if text else ""
@@ -84,7 +97,7 @@ def test_commands_print_and_write_what_the_case_shows(tmp_path: Path, file: Path
     folder = fill(tmp_path / "ws", {})
     for step in STEP.finditer(introduction):
         answered(folder, step)
-    now = STEP.sub(lambda step: answered(folder, step), case)
+    now = STEP.sub(lambda step: answered(folder, step, brief=file.stem == "typed"), case)
     if os.environ.get("UPDATE_CASES"):
         file.write_text(text.replace(case, now))
     else:

@@ -31,7 +31,8 @@ def config(
     if json:
         write_stdout(format_json(ConfigDocument, {"settings": rows}))
     elif origin:
-        write_stdout(format_table(("setting", "value", "from"), rows))
+        # The longest column is the last one, so that it pads no other.
+        write_stdout(format_table(("setting", "from", "value"), [(row.key, row.origin, row.value) for row in rows]))
     else:
         write_stdout(format_table(("setting", "value"), [row[:2] for row in rows]))
     return 0

@@ -34,7 +34,7 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 def diff(
     options: Options,
-    a: Annotated[str, record_argument("A", f"{_SIDE}.")],
+    a: Annotated[str, record_argument("[A]", f"{_SIDE}.")] = "HEAD",
     b: Annotated[str | None, record_argument("B", "The same choice (default: the workspace as it is).")] = None,
     *,
     text: Annotated[bool, Flag("", "", "Print the lines that differ between the two texts.")] = False,

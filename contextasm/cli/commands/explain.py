@@ -253,7 +253,7 @@ def _only_fragment(context: Context, fragment: str) -> Context:
     """A context with only the decisions on one fragment. Raises `ContextasmError` if it has none."""
     decisions = tuple(decision for decision in context.decisions if fragment in {decision.fragment, decision.path})
     if not decisions:
-        near = nearest(fragment, [decision.fragment for decision in context.decisions])
+        near = nearest(fragment, [decision.fragment for decision in context.decisions], 0.8)
         hint = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
         raise ContextasmError("--id", f"no fragment {fragment}", hint)
     return context._replace(decisions=decisions)

@@ -60,7 +60,7 @@ def lock(
     with locked(workspace):
         approved = load_approved(workspace)
         paths, detected = instructing_files(workspace, options, process)
-        show_taken(detected)
+        show_taken("" if receipt.quiet else detected)
         documents = _documents(workspace, paths)
         if _show_hidden_characters(documents) and not force:
             return _refuse_hidden_characters()

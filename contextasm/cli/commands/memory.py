@@ -1,19 +1,23 @@
-"""`ctxasm memory`: approve, deprecate or complete memories."""
+"""`ctxasm memory`: list, approve, deprecate or complete memories."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 import typer
 
+from contextasm.cli.commands.show import MemoriesDocument
 from contextasm.cli.options import Receipt, action_argument, takes_options
-from contextasm.cli.output import show_problems
+from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner, ids_of_folders
 from contextasm.memories.status import StatusChange, change_status
+from contextasm.model import ContextasmError, Memory
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 
 class MemoryStatusDocument(TypedDict):
@@ -24,31 +28,43 @@ class MemoryStatusDocument(TypedDict):
     """Every memory that was named."""
 
 
-ACTIONS = ("approve", "deprecate", "complete")
-"""What can be done with a memory."""
+ACTIONS = ("list", "approve", "deprecate", "complete")
+"""What can be done with memories."""
 
 
 def memory(
     options: Options,
     action: Annotated[
         str,
-        action_argument(ACTIONS, "Approve a draft, deprecate what no longer holds, or complete what is done."),
+        action_argument(
+            ACTIONS,
+            "List memories with their ids, approve a draft, deprecate what no longer holds, or complete what is done.",
+        ),
     ],
     names: Annotated[
-        tuple[str, ...], typer.Argument(metavar="ID...", help="The ids of the memories (see ctxasm explain).")
-    ],
+        tuple[str, ...],
+        typer.Argument(
+            metavar="[ID...]", help="The ids of the memories (see ctxasm memory list; the first letters do)."
+        ),
+    ] = (),
     *,
     receipt: Receipt,
 ) -> int:
-    """Set the status of memories: a draft becomes approved, and an approved or active memory deprecated or completed.
+    """List memories, drafts too, or set their status.
 
-    Only active and approved memories are shown. All memories change, or none; the rest of their files stays as it is.
+    A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
+    memories get into a context. All memories change, or none; the rest of their files stays as it is.
     """
     require_known(action, ACTIONS, "memory", "action")
+    if (action == "list") == bool(names):
+        what, hint = ("takes no ids", "name an owner with -a or -t") if names else ("names no memory", "give its id")
+        raise ContextasmError(f"memory {action}", what, f"{hint}; `ctxasm memory list` shows the ids")
     receipt.require_stdout()
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
+    if action == "list":
+        return _list_memories(WorkspaceIds(owner.workspace, owner.path).all(), receipt)
     recover_first(owner.workspace)
     stored_ids = ids_of_folders(owner, process)
     changes = change_status(owner.workspace, names, action, owner.path, stored_ids, owner.memory_files)
@@ -57,6 +73,18 @@ def memory(
 
 
 run = takes_options(memory, OWNER)
+
+
+def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
+    """Write a row for each memory, or all of them as JSON; returns the exit code."""
+    if receipt.json:
+        write_stdout(format_json(MemoriesDocument, {"memories": memories}))
+    elif memories:
+        rows = [(each.id, each.status, each.type, f"{each.path}:{each.line}", each.text) for each in memories]
+        write_stdout(shown(format_table(("id", "status", "type", "where", "text"), rows)))
+    else:
+        write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
+    return 0
 
 
 def _change_line(change: StatusChange) -> str:

@@ -12,7 +12,7 @@ from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
-from contextasm.memories.additions import NewMemoryReader
+from contextasm.memories.additions import NewMemoryReader, type_problems
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.rendering.json_codec import Positive, Share
@@ -85,6 +85,7 @@ def add_memories(
     owner = find_owner(options, process, needed=file is None)
     recover_first(owner.workspace)
     place = place_for_memories(owner, file, process)
+    show_problems([*type_problems(owner.workspace, place.folder, kind)])
     outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)
     receipt.write(RememberedDocument, {"memories": [*map(_outcome_data, outcomes)]}, map(_outcome_line, outcomes))
     return 0

@@ -69,7 +69,7 @@ class Setting(NamedTuple):
     def words(self) -> str:
         """The value as a person would write it."""
         if isinstance(self.value, tuple):
-            return ", ".join(map(str, self.value))
+            return ", ".join(" ".join(map(str, each)) if isinstance(each, tuple) else str(each) for each in self.value)
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import date
-from typing import TypeGuard
+from functools import cache
+from pathlib import Path
+from typing import TypeGuard, cast
 
 from contextasm.model import SCORE_PARTS, ContextasmError
 from contextasm.text.cleaning.clean import shown_name
-from contextasm.text.names.dates import parse_date
+from contextasm.text.json_reader import load_json
+from contextasm.text.names.dates import is_date_form, parse_date
+from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
+from contextasm.workspace.reading import file_bytes
 
 ParseValue = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
@@ -189,12 +194,30 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
     """A name that is known; the message for any other gives the nearest one, or a list of them."""
     if name in known:
         return name
-    near = nearest(name, known)
     names = list_names(known)
     hint = f"choose one of: {names}" if known else "leave it out: no names are known"
-    if near:
-        hint = f"did you mean {near}?{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
+    if meant := suggestion(name, known, kind):
+        hint = f"{meant}{f' (there are: {names})' if len(known) <= _FEW_NAMES else ''}"
     raise ContextasmError(where, f"unknown {kind} {name}", hint)
+
+
+@cache
+def _other_words() -> Mapping[str, Mapping[str, str]]:
+    """For each kind of names: patterns of what people type for them, with blanks between, and the name or advice."""
+    data = file_bytes(str(Path(__file__).with_name("other_words.json")))
+    assert isinstance(data, bytes)
+    return cast("Mapping[str, Mapping[str, str]]", load_json(data.decode(), "other_words.json"))
+
+
+def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.5) -> str:
+    """Advice on an unknown name: what people mean by it (`_other_words`), else the nearest; empty for neither."""
+    for patterns, meant in _other_words().get(kind, {}).items():
+        is_name = " " not in meant or meant.startswith("-")
+        is_meant = any(wildcard_matches(pattern, name.casefold()) for pattern in patterns.split())
+        if is_meant and (not is_name or meant.split()[0] in known):
+            return f"did you mean {meant}?" if is_name else meant
+    near = nearest(name, known, least)
+    return f"did you mean {near}?" if near else ""
 
 
 NAME_HINT = "a name has letters, digits, `.`, `_`, `-` and does not begin with `.`"
@@ -223,8 +246,20 @@ def parse_day(value: object, where: str) -> date:
     """A date, YYYY-MM-DD."""
     day = parse_date(value) if isinstance(value, str) else None
     if day is None:
-        raise ContextasmError(where, f"{value} is not a date", "give it as YYYY-MM-DD")
+        hint = "give it as YYYY-MM-DD, such as 2025-03-14"
+        if isinstance(value, str) and is_date_form(value):
+            hint = _missing_day_words(int(value[:4]), int(value[5:7]))
+        raise ContextasmError(where, f"{value} is not a date", hint)
     return day
+
+
+def _missing_day_words(year: int, month: int) -> str:
+    """Why the calendar has no day of this form."""
+    import calendar  # here: only for mistakes
+
+    if not (1 <= month <= 12 and year):
+        return "the months are 01 to 12" if year else "the first year is 0001"
+    return f"{calendar.month_name[month]} {year} has {calendar.monthrange(year, month)[1]} days"
 
 
 LONGEST_PATH = 1000

@@ -204,7 +204,11 @@ def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
         raise ContextasmError(where, RESERVED[key], "take another id")
     if not key:
         raise ContextasmError(where, "is missing", "give the layer an id, such as L3")
-    return key if allowed is None else values.require_known(key, list(allowed), where, "layer")
+    if allowed is None or key in (known := [*allowed]):
+        return key
+    hint = values.suggestion(key, known, "layer", 0.6) or f"choose one of: {', '.join(known)}"
+    more = "" if where.startswith("--") else " (a new layer belongs into a profile with `extends:`)"
+    raise ContextasmError(where, f"unknown layer {key}", hint + more)
 
 
 def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
@@ -222,7 +226,12 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     has_no_path = not any(source.reads_files for source in layer.query.traits)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):
-            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`")
+            such = (
+                f" such as {next(iter(SOURCE_TRAITS))} (there are: {', '.join(SOURCE_TRAITS)})"
+                if key == "source"
+                else ""
+            )
+            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`{such}")
     if len(layer.heading) not in {1, len(layer.query.paths) or 1}:
         what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.query.paths)} paths"
         raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")

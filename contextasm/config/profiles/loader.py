@@ -161,6 +161,9 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 def _profile_path(name: str, where: str, folder: Path) -> Path:
     if is_profile_path(name):
         return Path(os.path.realpath(folder / name))
+    for own in (f"{name}.yaml", f"profiles/{name}.yaml"):
+        if name not in shipped() and (folder / own).is_file():
+            raise ContextasmError(where, f"unknown profile {name}", f"did you mean the file {own}?")
     return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 

@@ -9,13 +9,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
 from contextasm.retrieval.pool import MANY
-from contextasm.text.memories.parser import id_root, parse_memories, unique_ids
-from contextasm.text.names.matching import nearest
+from contextasm.text.memories.parser import distinct_memories, id_root, parse_memories, unique_ids
+from contextasm.text.names.matching import list_names, nearest
 from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
 FolderOfIds = Callable[[str], StoredFacts[FileIds] | None]
 """Gives the stored ids of a folder; None if nothing may be stored."""
+
+
+SHORTEST = 4
+"""Characters of an id that may stand for the whole."""
 
 
 class FolderIds:
@@ -38,6 +42,10 @@ class FolderIds:
     def names(self) -> list[str]:
         """The ids of all memories, in the order of paths."""
         return unique_ids(name for file in self._known().values() for name in file.ids)
+
+    def all(self) -> Sequence[Memory]:
+        """Every memory under its id, in path order."""
+        return distinct_memories(memory for path in self._paths for memory in self._memories(path))[0]
 
     def find(self, name: str) -> Memory | None:
         """The memory with an id, under that id; None if no memory has it."""
@@ -94,14 +102,21 @@ class WorkspaceIds:
         ]
         self._folders += [FolderIds([path], self._memories, None) for path in files]
 
+    def all(self) -> list[Memory]:
+        """Every memory under its id, in path order."""
+        return [memory for folder in self._folders for memory in folder.all()]
+
     def find(self, name: str) -> list[Memory]:
-        """The memories with an id, in path order: one for each owner that has one.
+        """The memories with an id, or with the only one that begins so, in path order: one of each owner.
 
         Raises `ContextasmError`, with the nearest id, if no memory has it.
         """
         found = [memory for folder in self._folders if (memory := folder.find(name))]
         if not found:
-            raise unknown_id(name, [other for folder in self._folders for other in folder.names()], "id")
+            ids = {other for folder in self._folders for other in folder.names()}
+            if len(longer := _ids_from(name, ids)) != 1:
+                raise unknown_id(name, ids, "id")
+            found = [memory for folder in self._folders if (memory := folder.find(longer[0]))]
         return found
 
     def _memories(self, path: str) -> Sequence[Memory]:
@@ -111,8 +126,18 @@ class WorkspaceIds:
         return self._parsed[path]
 
 
+def _ids_from(beginning: str, ids: Collection[str]) -> Sequence[str]:
+    """The ids with a beginning, which is as long as git wants that of a commit, or none."""
+    return sorted({each for each in ids if each.startswith(beginning)}) if len(beginning) >= SHORTEST else ()
+
+
 def unknown_id(name: str, ids: Collection[str], where: str) -> ContextasmError:
-    """The error of an id that no memory has, with the nearest one that a memory has."""
-    near = nearest(name, ids)
-    hint = f"did you mean {near}?" if near else "`ctxasm explain` lists the ids of an agent and a team"
+    """The error of an id that no memory has, with the ids that begin so, or the nearest one."""
+    longer = _ids_from(name, ids)
+    if longer[1:]:
+        hint = f"give more of it: {list_names(longer, 5)}"
+        return ContextasmError(where, f"{name} is the beginning of {len(longer):,} ids", hint)
+    # Digits are no words: an id that shares some of them is not meant.
+    near = longer[0] if longer else nearest(name, ids, 0.9 if name.startswith("m-") else 0.6)
+    hint = f"did you mean {near}?" if near else "`ctxasm memory list` shows the ids"
     return ContextasmError(where, f"no memory has the id {name}", hint)

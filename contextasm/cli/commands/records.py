@@ -1,0 +1,58 @@
+"""`ctxasm records`: list the records of builds, the newest first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+from contextasm.cli.options import JsonOption, takes_options
+from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.config.input.options import Options
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
+from contextasm.model import Context, ContextasmError, Problem
+from contextasm.records.replay import load_record, record_paths
+from contextasm.rendering.documents import RequestData, context_data
+
+
+class RecordsDocument(TypedDict):
+    """The requests of recorded builds, as `ctxasm records --json` prints them."""
+
+    schema: Literal["ctxasm.records/1"]
+    records: dict[str, RequestData]
+    """The request of each record by its id, the newest first."""
+
+
+def list_records(options: Options, *, json: JsonOption = False) -> int:
+    """List the records of builds, the newest first: id, day, agent, team, profile, tokens and topic.
+
+    `explain`, `replay`, `diff` and `feedback` take the first digits of an id.
+    """
+    paths = record_paths(Path(open_workspace(options, process_environment()).root))
+    contexts: dict[str, Context] = {}
+    for path in sorted(paths, key=lambda path: (-os.stat(path).st_mtime_ns, path)):
+        try:
+            contexts[path.stem] = load_record(path).context
+        except ContextasmError as error:
+            show_problems([Problem("record", error.where, 0, error.what, "delete it, or restore it")])
+    if json:
+        requests = {name: context_data(context)["request"] for name, context in contexts.items()}
+        write_stdout(format_json(RecordsDocument, {"records": requests}))
+    elif contexts:
+        header = ("id", "day", "agent", "team", "profile", "tokens", "topic")
+        write_stdout(format_table(header, [(name, *_cells(context)) for name, context in contexts.items()]))
+    else:
+        write_stderr("ctxasm: no records here: `ctxasm build --record` writes one")
+    return 0
+
+
+def _cells(context: Context) -> Sequence[str]:
+    request = context.request
+    size = f"{context.tokens:,} of {request.budget:,}"
+    names = (request.agent or "-", request.team or "-", context.profile)
+    return (request.date.isoformat(), *names, size, request.topic or "-")
+
+
+run = takes_options(list_records, ("workspace",))

@@ -1,0 +1,46 @@
+"""Help of a command: its options in groups, and two examples; what belongs to which is data, in `help.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from contextasm.text.json_reader import load_json
+from contextasm.workspace.reading import file_bytes
+
+FEW_OPTIONS = 12
+"""Options that need no groups."""
+
+
+@cache
+def _table(name: str) -> Mapping[str, Sequence[str]]:
+    """`groups`: the names of the parameters of each heading, or `examples`: the lines of each command."""
+    data = file_bytes(str(Path(__file__).with_name("help.json")))
+    assert isinstance(data, bytes)
+    return cast("Mapping[str, Mapping[str, Sequence[str]]]", load_json(data.decode(), "help.json"))[name]
+
+
+def examples(command: str) -> Sequence[str]:
+    """Lines that people may type for a command; empty for an unknown one."""
+    return _table("examples").get(command, ())
+
+
+def write_options(command: Any, context: Any, formatter: Any) -> None:
+    """Write the arguments of a command of typer, its options under their headings, and its examples."""
+    parameters = command.get_params(context)
+    options = [each for each in parameters if each.param_type_name == "option"]
+    groups = _table("groups") if len(options) > FEW_OPTIONS else {}
+    titles = {name: title for title, names in groups.items() for name in names}
+    parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
+    for each in parameters:
+        title = titles.get(each.name, "Options") if each in options else "Arguments"
+        parts[title] += filter(None, [each.get_help_record(context)])
+    for title, records in parts.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
+    with formatter.section("Examples"):
+        for line in examples(command.name):
+            formatter.write(f"{'':{formatter.current_indent}}{line}\n")
