@@ -39,7 +39,7 @@ from contextasm.records.record import (
 from contextasm.rendering.formats import format_context
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.workspace.atomic import STATE_FOLDER, state_folder, write
+from contextasm.workspace.atomic import STATE_FOLDER, remove_empty_folder, state_folder, write
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import ChangedInput, Read, changed_inputs, drift
@@ -94,6 +94,7 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
     path = state_folder(root, subfolder) / name
     if os.path.islink(path):
         raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
+    remove_empty_folder(path)
     write(path, data)
     return path
 

@@ -218,11 +218,16 @@ def write_private(path: Path, data: bytes) -> bool:
     with suppress(FileNotFoundError):
         mode = os.lstat(path).st_mode
         if stat.S_ISDIR(mode):
-            with suppress(OSError):
-                os.rmdir(path)
+            remove_empty_folder(path)
         elif not stat.S_ISREG(mode) or not _close_to_others(path):
             os.unlink(path)
     return write(path, data, new_mode=0o600)
+
+
+def remove_empty_folder(path: Path) -> None:
+    """Take an empty folder out of the place of a file of the state; whatever else is there stays."""
+    with suppress(OSError):
+        os.rmdir(path)
 
 
 def _close_to_others(path: Path) -> bool:

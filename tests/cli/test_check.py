@@ -99,7 +99,7 @@ def test_only_what_a_named_path_concerns_is_built(tmp_path: Path, monkeypatch: p
         built.append((build.request.agent, build.request.team))
         return assemble(build)
 
-    monkeypatch.setattr("contextasm.checks.inspection.run", run)
+    monkeypatch.setattr(PreparedBuild, "run", run)
     whole = inside("check", "-w", root).out.split("\n")[0]
     assert len(built) == 9
     built.clear()

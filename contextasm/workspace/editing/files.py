@@ -16,7 +16,7 @@ from pathlib import Path
 from contextasm.model import ContextasmError, Document, system_errors
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.literals import open_literal
-from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, write
+from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, remove_empty_folder, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
@@ -90,8 +90,7 @@ def _open_lock_file(path: Path, *, needed: bool) -> int | None:
     """The lock file, open; None if it is not `needed` and can't be made in a workspace that is read-only."""
     try:
         make_state_folder(path.parent.parent)
-        with suppress(OSError):  # an empty folder in its place
-            path.rmdir()
+        remove_empty_folder(path)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         if error.errno in _READ_ONLY:
