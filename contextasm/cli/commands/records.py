@@ -49,10 +49,9 @@ def list_records(options: Options, *, json: JsonOption = False) -> int:
 
 
 def _cells(context: Context) -> Sequence[str]:
-    request = context.request
-    size = f"{context.tokens:,} of {request.budget:,}"
-    names = (request.agent or "-", request.team or "-", context.profile)
-    return (request.date.isoformat(), *names, size, request.topic or "-")
+    request, size = context.request, f"{context.tokens:,} of {context.request.budget:,}"
+    cells = (request.date.isoformat(), request.agent, request.team, context.profile, size, request.topic)
+    return [cell or "-" for cell in cells]
 
 
 run = takes_options(list_records, ("workspace",))

@@ -26,18 +26,10 @@ class Options(NamedTuple):
     agent: Annotated[str | None, Flag("-a", "NAME", "The agent (default: the only one).")] = None
     team: Annotated[str | None, Flag("-t", "NAME", "The team (default: none; so is an empty name).")] = None
     topic: Annotated[str | None, Flag("", "TEXT", "The topic of the conversation; - reads standard input.")] = None
-    profile: Annotated[str | None, Flag("-p", "NAME|FILE", "The profile (see ctxasm profiles; default: default).")] = (
-        None
-    )
-    budget: Annotated[
-        str | None, Flag("-b", "N", "Token budget of the whole document, such as 8k (default: the profile's).")
-    ] = None
-    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (see ctxasm tokenizers; default: estimate).")] = (
-        None
-    )
-    date: Annotated[
-        str | None, Flag("", "YYYY-MM-DD", "The date to use as today (default: `today`, the current date).")
-    ] = None
+    profile: Annotated[str | None, Flag("-p", "NAME|FILE", "The profile (default: by the files here).")] = None
+    budget: Annotated[str | None, Flag("-b", "N", "Tokens of the document, such as 8k (default: by profile).")] = None
+    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (default: estimate).")] = None
+    date: Annotated[str | None, Flag("", "YYYY-MM-DD", "The day that counts as today (default: today).")] = None
     tz: Annotated[str | None, Flag("", "ZONE", "The time zone of the current date, such as Europe/Berlin.")] = None
     layers: Annotated[tuple[str, ...], Flag("--layer", "ID=N", "Limit a layer to N tokens; repeatable.")] = ()
     strategy: Annotated[str | None, Flag("", "NAME", "A named variant of the profile, such as coding.")] = None
@@ -54,16 +46,9 @@ class Options(NamedTuple):
     deadline: Annotated[str | None, Flag("", "MS", "Leave out what is not found within MS milliseconds.")] = None
     additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
     variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
-    format: Annotated[str | None, Flag("-f", "NAME", "Output format: markdown (default), xml, json or messages.")] = (
-        None
-    )
-    privacy: Annotated[
-        str | None,
-        Flag("", "MODE", "Secrets in texts: mask them (default), drop what holds one, or off, which shows them."),
-    ] = None
-    audience: Annotated[
-        str | None, Flag("", "NAME", "The readers: personal (default), or shared, which leaves out what is private.")
-    ] = None
+    format: Annotated[str | None, Flag("-f", "NAME", "markdown (default), xml, json or messages.")] = None
+    privacy: Annotated[str | None, Flag("", "MODE", "Secrets: mask (default), drop what holds one, or off.")] = None
+    audience: Annotated[str | None, Flag("", "NAME", "personal, or shared, which leaves out what is private.")] = None
     offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 
