@@ -102,7 +102,8 @@ def fixed_limits(demand: Demand, total: int, *, growing: bool = False) -> list[A
     if limits.max_tokens is not None:
         own.append(Allowance(limits.max_tokens * demand.counter.units_per_token, "max_tokens"))
     if limits.share is not None:
-        own.append(Allowance(int(total * limits.share / 100), "share"))
+        tokens = int(total * limits.share / 100) // demand.counter.units_per_token
+        own.append(Allowance(tokens * demand.counter.units_per_token, "share"))
     if own and limits.grow:
         passed = own.pop()
         is_passed = demand.grown > passed.units

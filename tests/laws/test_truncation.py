@@ -157,6 +157,6 @@ def test_cut_of_a_long_line_looks_at_no_beginning_of_it_for_structure(monkeypatc
         return False
 
     monkeypatch.setattr("contextasm.selection.truncate.is_structural", look)
-    _, text = cut_to(fragments_of(["\u65e5\u672c\u8a9e" * 5_000], "start"), 9_000, "plain")
+    _, text = cut_to(fragments_of(["\u65e5\u672c\u8a9e" * 5_000], "start"), 9_000 * ESTIMATE.units_per_token, "plain")
     assert len(text) > 8_000
     assert not looked

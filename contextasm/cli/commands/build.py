@@ -82,10 +82,10 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     started = perf_counter()
     job = prepare_context(options, files.targets, locked=flags.locked)
     files.refuse_inputs(job)
-    if held := [] if files.uses_stdout else held_files(job, files.targets):
-        job = prepare_context(options._replace(exclude=(*options.exclude, *held)), files.targets, locked=flags.locked)
     if flags.takes_lock:
         _recover(job, flags)
+    if held := [] if files.uses_stdout else held_files(job, files.targets):
+        job = prepare_context(options._replace(exclude=(*options.exclude, *held)), files.targets, locked=flags.locked)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:

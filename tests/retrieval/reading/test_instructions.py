@@ -155,7 +155,7 @@ def test_no_import_leads_out(folder: str, written: str) -> None:
 
 
 def test_an_open_file_below_nested_instructions_is_of_use(tmp_path: Path) -> None:
-    make(tmp_path, {"AGENTS.md": "Top.\n", "s/AGENTS.md": "Nested.\n"})
+    make(tmp_path, {"AGENTS.md": "Top.\n", "s/AGENTS.md": "Nested.\n", "s/x.py": "x = 1\n"})
     result = inside("build", "-w", tmp_path, "--open", "s/x.py", "--strict")
     assert (result.code, "Nested." in result.out, "warning" in result.err) == (0, True, False)
 
