@@ -123,10 +123,16 @@ _USEFUL_CHARACTER = "|".join(
     )
 )
 
+_SIGNS_OF_TWO_FORMS = (
+    r"\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2934\u2935"
+    r"\u3030\u303D\u3297\u3299"
+)
+"""The signs that Unicode lists with a form of text and one of an emoji, but for those of `_EMOJI`."""
+
 _USEFUL_SELECTOR = "|".join(
     (
         # The form of an emoji, of a sign that has both forms, and of a key such as 1 in a box.
-        rf"(?<=[{_EMOJI}\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u3030\u303D\u3297\u3299])[\uFE0E\uFE0F]",
+        rf"(?<=[{_EMOJI}{_SIGNS_OF_TWO_FORMS}])[\uFE0E\uFE0F]",
         r"(?<=[0-9#*])[\uFE0E\uFE0F]",
         # The form of an ideograph, of punctuation next to it, of a sign of mathematics, of some letters of Asia.
         rf"(?<=[{_IDEOGRAPH}])[\uFE00-\uFE02\U000E0100-\U000E01EF]",

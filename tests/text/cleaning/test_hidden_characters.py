@@ -40,6 +40,9 @@ def only(text: str) -> Hidden:
         pytest.param("na\u00efve \u4f60\u597d \u041f\u0440\u0438\u0432\u0435\u0442", id="other scripts"),
         pytest.param("hyphen\u00adation is al\u00adlowed", id="soft hyphens"),
         pytest.param("\u2764\ufe0f and \u00a9\ufe0e", id="one variation selector"),
+        pytest.param(
+            "\u25aa\ufe0f\u25b6\ufe0f\u25c0\ufe0f\u25fe\ufe0f\u2935\ufe0f", id="squares, triangles and arrows"
+        ),
         pytest.param("1\ufe0f\u20e3 first", id="keycap"),
         pytest.param("\U0001f468\u200d\U0001f469\u200d\U0001f467", id="family"),
         pytest.param("\U0001f3f3\ufe0f\u200d\U0001f308", id="rainbow flag"),
