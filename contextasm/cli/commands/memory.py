@@ -64,7 +64,7 @@ def memory(
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     if action == "list":
-        return _list_memories(WorkspaceIds(owner.workspace, owner.path).all(), receipt)
+        return _list_memories(WorkspaceIds(owner.workspace, owner.path, files=owner.memory_files).all(), receipt)
     recover_first(owner.workspace)
     stored_ids = ids_of_folders(owner, process)
     changes = change_status(owner.workspace, names, action, owner.path, stored_ids, owner.memory_files)
