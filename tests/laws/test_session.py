@@ -28,7 +28,8 @@ class Session(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.root = fill(Path(tempfile.mkdtemp()), {PAGE: "Page number 0.\n"})
+        settings_file = "layers:\n  - {id: L5, top: 50}\n"  # more memories than the steps can make
+        self.root = fill(Path(tempfile.mkdtemp()), {PAGE: "Page number 0.\n", "ctxasm.yaml": settings_file})
         self.texts: dict[str, list[str]] = {LOG: [], MEMORIES: [], "tasks.yaml": []}
         self.page = "Page number 0."
         self.number = 0
