@@ -157,9 +157,9 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     columns = [[row[number] for row in (header, *rows)] for number in range(len(header))]
     total = console.width - 2 * len(header)
-    if sum(max(len(word) for cell in cells for word in cell.split(" ")) for cells in columns) > total:
-        return without_ci_commands(_blocks([header, *rows], right, console.width))
     widths = _column_widths(columns, total)
+    if sum(widths) > total:
+        return without_ci_commands(_blocks([header, *rows], right, console.width))
     for number, (title, width) in enumerate(zip(header, widths, strict=True)):
         table.add_column(title, justify="right" if number in right else "left", width=width, overflow="fold")
     for row in rows:

@@ -55,7 +55,6 @@ from contextasm.text.cleaning.clean import clean_value, parse_data
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.cache import TokenCountCache, index_database
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git.commands import changed_files
 from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
@@ -192,6 +191,15 @@ def _load_counter_once(
     return counters[tokenizer]
 
 
+def _changed_files(profile: Profile, workspace: Folder, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The files that git calls changed, if a layer of the profile reads them."""
+    if not uses_placeholder(profile, "changed"):
+        return ()
+    from contextasm.workspace.git.commands import changed_files  # here: few profiles read changed files
+
+    return changed_files(workspace.root, environment)
+
+
 def _resolve_request(
     options: Options,
     settings: Mapping[str, Setting],
@@ -215,7 +223,7 @@ def _resolve_request(
         format=str(settings["format"].value),
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
-        changed=changed_files(workspace.root, environment) if uses_placeholder(profile, "changed") else (),
+        changed=_changed_files(profile, workspace, environment),
         additional=options.additional or "",
         filters=Filters(since, options.event_types, options.entity_types, exclude),
         privacy=str(settings["privacy"].value),

@@ -105,9 +105,8 @@ def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
 
 
 def kept_around(text: str, taken: Sequence[Run], cut: Cut, lead: str = "") -> Sequence[Run]:
-    """What `kept_runs` keeps of a text without the parts that the host takes out first, as parts of the whole text."""
-    edges = [0, *(position for run in taken for position in run), len(text)]
-    rest = [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start < stop]
+    """The parts that `kept_runs` keeps of a text without those that the host takes out first, in the whole text."""
+    rest = _runs_between(text, taken)
     return _in_whole(rest, kept_runs("".join(text[start:stop] for start, stop in rest), cut, lead))
 
 
@@ -146,9 +145,13 @@ def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
 
 def lost_runs(text: str, kept: Sequence[Run]) -> Sequence[Run]:
     """The parts between and after the kept ones that are not blank."""
-    edges = [0, *(position for run in kept for position in run), len(text)]
-    pairs = zip(edges[::2], edges[1::2], strict=True)
-    return [(start, stop) for start, stop in pairs if text[start:stop].strip()]
+    return [(start, stop) for start, stop in _runs_between(text, kept) if text[start:stop].strip()]
+
+
+def _runs_between(text: str, runs: Sequence[Run]) -> Sequence[Run]:
+    """The parts of a text before, between and after some others; none of them is empty."""
+    edges = [0, *(position for run in runs for position in run), len(text)]
+    return [(start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True) if start < stop]
 
 
 def common_runs(first: Sequence[Run], second: Sequence[Run]) -> Sequence[Run]:

@@ -299,7 +299,7 @@ STATUSES = sorted(ACTIVE_STATUSES | INACTIVE_STATUSES)
 
 
 def unknown_status(status: str) -> tuple[str, str] | None:
-    """What is wrong with a status that is in neither list, and what to do; None for one that is."""
+    """The fault of a status that is in neither list, and advice; None for a status that is in one."""
     if status in STATUSES:
         return None
     near = nearest(status, STATUSES, 0.7)

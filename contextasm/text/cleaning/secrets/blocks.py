@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from contextasm.text.cleaning.secrets.shapes import SecretSpan, is_stand_in
+from contextasm.text.cleaning.secrets.shapes import SecretSpan
+from contextasm.text.cleaning.secrets.values import is_stand_in
 
 
 def block_spans(text: str) -> Iterator[SecretSpan]:
