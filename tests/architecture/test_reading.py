@@ -42,7 +42,7 @@ def test_json_and_yaml_of_others_have_one_reader_each() -> None:
         "retrieval.embeddings.local_model",
         "retrieval.embeddings.http_embedder",
         "retrieval.embeddings.request",
-        "text.cleaning.secrets.shapes",
+        "text.cleaning.secrets.values",
     }
     users = {
         (module, ast.unparse(node.func))
