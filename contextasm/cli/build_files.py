@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from contextasm.cli.output import format_json, progress_line, write_stderr, write_stderr_lines
 from contextasm.config.build import PreparedBuild
-from contextasm.model import Context, ContextasmError
+from contextasm.model import Context, ContextasmError, Document
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.folder import Folder, is_below
 from contextasm.workspace.outputs import (
@@ -124,6 +124,9 @@ def held_files(job: PreparedBuild, targets: Sequence[OutputFile]) -> Sequence[st
     texts = [target for target in targets if target.kind not in REPORTS]
     root = job.workspace.root
     if [target.managed for target in texts] != [True] or not is_below(texts[0].real, os.path.realpath(root)):
+        return ()
+    read = job.workspace.read(os.path.relpath(texts[0].real, os.path.realpath(root)))
+    if not isinstance(read, Document) or not read.text.strip():  # only our block is in it, or nothing
         return ()
     context = job.run()
     required = {layer.id for layer in job.build.profile.layers if layer.limits.required}

@@ -220,7 +220,6 @@ def format_plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], rig
 
 
 def _clean_rows(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-
     return [[one_line(clean_text(cell).text) for cell in row] for row in rows]
 
 

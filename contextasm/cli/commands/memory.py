@@ -9,7 +9,7 @@ import typer
 
 from contextasm.cli.commands.show import MemoriesDocument
 from contextasm.cli.options import Receipt, action_argument, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
+from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
@@ -81,7 +81,7 @@ def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
         write_stdout(format_json(MemoriesDocument, {"memories": memories}))
     elif memories:
         rows = [(each.id, each.status, each.type, f"{each.path}:{each.line}", each.text) for each in memories]
-        write_stdout(shown(format_table(("id", "status", "type", "where", "text"), rows)))
+        write_stdout(format_table(("id", "status", "type", "where", "text"), rows))
     else:
         write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
     return 0
