@@ -10,18 +10,16 @@ import sys
 def main() -> None:
     """Run the command line and end the process with its exit code.
 
-    A build lives a tenth of a second: it collects no garbage, it does not import what only a library names (`UNUSED`,
-    a twentieth of that), and it ends without taking the interpreter apart, an eighth (measured; benchmarks/run.py).
+    A build lives a tenth of a second: it collects no garbage, and it ends without taking the interpreter apart, which
+    would take an eighth of that (benchmarks/run.py).
     """
     _fill_gaps()
     if sys.argv[1:] == ["--version"]:
         os._exit(_version())
     gc.disable()
     try:
-        from contextasm.cli.deferred_imports import UNUSED, deferred_imports
+        from contextasm.cli.app import run
 
-        with deferred_imports(UNUSED):
-            from contextasm.cli.app import run
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from contextasm.cli.app import group
+from contextasm.cli.typer_commands import group
 
 PAGE = Path(__file__).resolve().parent.parent / "man" / "ctxasm.1"
 BEGIN, END = '.\\" options begin\n', '.\\" options end\n'

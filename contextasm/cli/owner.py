@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from contextasm.cli.output import show_problems, write_stderr
+from contextasm.cli.parameters import Argument
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner, ids_of_folders
@@ -27,9 +26,7 @@ READ_OWNER = (*OWNER, "offline")
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
-MemoryId = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm memory list; the first letters do).")
-]
+MemoryId = Annotated[str, Argument("ID", "The id of the memory (see ctxasm memory list; the first letters do).")]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:

@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from contextasm import __version__
-from contextasm.cli.app import COMMANDS, group, run
+from contextasm.cli.app import run
+from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.typer_commands import group
 from contextasm.config.input.settings import FILE_KEYS, SETTINGS
 from contextasm.config.keys.embedder import COMMON, KINDS
 from contextasm.config.profiles.layers import LAYER_KEYS

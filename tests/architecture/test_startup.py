@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli.deferred_imports import UNUSED
 from tests.command import COMMAND, LUNA, fill, inside, python
 
 HEAVY = (
@@ -80,67 +79,20 @@ def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     others = {name for name in modules if name.startswith("contextasm.cli.commands.")} - {
         "contextasm.cli.commands.build"
     }
-    unneeded = {"json", "tempfile", "unittest", "urllib.request", "http.client", "ssl", "socket", "zoneinfo"}
+    unneeded = {
+        "typer",
+        "inspect",
+        "json",
+        "tempfile",
+        "unittest",
+        "urllib.request",
+        "http.client",
+        "ssl",
+        "socket",
+        "zoneinfo",
+    }
     assert others == set()
     assert modules & unneeded == set()
-    assert modules & set(UNUSED) == set()
-
-
-def test_deferred_module_is_there_when_a_library_uses_it() -> None:
-    script = (
-        "import sys\n"
-        "from contextasm.cli.deferred_imports import UNUSED, deferred_imports\n"
-        "with deferred_imports(UNUSED):\n"
-        "    import typer.main\n"
-        "held = typer.main.subprocess\n"
-        "print('subprocess' in sys.modules)\n"
-        "print(held.run([sys.executable, '-c', ''], check=True).returncode)\n"
-        "import subprocess\n"
-        "print(held is subprocess, held.run is subprocess.run, hasattr(held, 'nothing'))\n"
-    )
-    assert python(script).out.split("\n") == ["False", "0", "False True False", ""]
-
-
-def test_library_may_ask_a_deferred_module_for_anything() -> None:
-    script = (
-        "import sys\n"
-        "from contextasm.cli.deferred_imports import deferred_imports\n"
-        "with deferred_imports(['textwrap', 'bisect', 'linecache', 'wsgiref', 'colorsys']):\n"
-        "    import textwrap, bisect, linecache, wsgiref.util, colorsys\n"
-        "    print(hasattr(textwrap, 'dedent'), hasattr(textwrap, 'nothing'))\n"
-        "    print(getattr(bisect, 'nothing', 'default'), getattr(bisect, 'insort', None) is not None)\n"
-        "    print(wsgiref.util.guess_scheme({}))\n"
-        "    colorsys.own = 1\n"
-        "held = colorsys\n"
-        "print('linecache' in sys.modules, 'colorsys' in sys.modules)\n"
-        "import colorsys\n"
-        "print(held.own, hasattr(colorsys, 'own'), held.rgb_to_hls is colorsys.rgb_to_hls)\n"
-    )
-    assert python(script).out.splitlines() == [
-        "True False",
-        "default True",
-        "http",
-        "False False",
-        "1 False True",
-    ]
-
-
-def test_module_that_is_loaded_or_asked_for_is_not_deferred() -> None:
-    script = (
-        "import sys, textwrap\n"
-        "from contextasm.cli.deferred_imports import deferred_imports\n"
-        "before = textwrap\n"
-        "with deferred_imports(['textwrap', 'bisect', 'no_such_module']):\n"
-        "    import textwrap, no_such_module\n"
-        "    from bisect import insort\n"
-        "import bisect\n"
-        "print(textwrap is before, insort is bisect.insort, 'no_such_module' in sys.modules)\n"
-        "try:\n"
-        "    no_such_module.anything\n"
-        "except ImportError as error:\n"
-        "    print(error)\n"
-    )
-    assert python(script).out == "True True False\nNo module named 'no_such_module'\n"
 
 
 def test_build_with_a_topic_loads_no_embedder_where_none_is_configured(tmp_path: Path) -> None:
@@ -165,7 +117,7 @@ def test_build_with_a_topic_loads_no_more_of_a_library_than_it_uses(tmp_path: Pa
 def test_version_loads_nothing_of_ours_but_the_version(tmp_path: Path) -> None:
     modules = loaded(tmp_path, "--version")
     assert {name for name in modules if name.split(".")[0] == "contextasm"} == {"contextasm", "contextasm.__main__"}
-    assert modules & {"typer", "click", "yaml", *HEAVY} == set()
+    assert modules & {"typer", "yaml", *HEAVY} == set()
 
 
 def test_importing_the_package_loads_nothing_else() -> None:

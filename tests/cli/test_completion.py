@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli.app import COMMANDS, group
+from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.typer_commands import group
 from tests.command import TIMEOUT, clean, fill, inside
 
 SHELLS = ("bash", "zsh", "fish")

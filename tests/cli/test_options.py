@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import contextasm
-from contextasm.cli.app import group
+from contextasm.cli.typer_commands import group
 from contextasm.config.input.options import UNUSED_IN_SEARCH
 from tests.command import SAMPLE, inside
 

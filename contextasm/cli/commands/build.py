@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from contextasm.cli.build_files import Reports, RequestedFiles, held_files, manifest_text, metrics_text, write_files
-from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
+from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
 from contextasm.cli.output import (
     progress_line,
     show_problems,
@@ -17,6 +17,7 @@ from contextasm.cli.output import (
     write_stderr_lines,
     write_stdout,
 )
+from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document
@@ -109,7 +110,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     return code
 
 
-run = takes_options(write_context)
+run = Command(write_context)
 
 
 def _refuse_contradictions(flags: BuildFlags) -> None:

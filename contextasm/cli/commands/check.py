@@ -10,8 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-import typer
-
 from contextasm import __version__
 from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
 from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
@@ -19,8 +17,9 @@ from contextasm.checks.hosts.report import check_host
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
-from contextasm.cli.options import all_but, refuse_given, takes_options
+from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
@@ -59,9 +58,7 @@ class CheckFlags(NamedTuple):
 
 def check(
     options: Options,
-    paths: Annotated[
-        tuple[str, ...], typer.Argument(metavar="PATH", help="Show only findings in these files and folders.")
-    ] = (),
+    paths: Annotated[tuple[str, ...], Argument("PATH", "Show only findings in these files and folders.")] = (),
     *,
     flags: CheckFlags,
 ) -> int:
@@ -83,7 +80,7 @@ def check(
     return int(any(finding.severity == "error" for finding in findings))
 
 
-run = takes_options(check, all_but("format"))
+run = Command(check, all_but("format"))
 
 
 def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str]) -> int:

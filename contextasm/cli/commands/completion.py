@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-import typer
-
 from contextasm.cli.output import write_stdout
+from contextasm.cli.parameters import Argument, Command
 
 if TYPE_CHECKING:
     from contextasm.text.names.places import OwnerKind
 
 
-def run(
-    shell: Annotated[
-        Literal["bash", "zsh", "fish"], typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.")
-    ],
+def print_script(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Argument("bash|zsh|fish", "The shell to complete in.")],
 ) -> int:
     """Print a completion script for bash, zsh or fish.
 
@@ -30,6 +27,9 @@ def run(
 
     write_stdout(get_completion_script(prog_name="ctxasm", complete_var="_CTXASM_COMPLETE", shell=shell) + "\n")
     return 0
+
+
+run = Command(print_script)
 
 
 def complete(group: Any) -> int:

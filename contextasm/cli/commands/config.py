@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from contextasm.cli.options import JsonOption, all_but, prepare_request, takes_options
+from contextasm.cli.options import JsonOption, all_but, prepare_request
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.records.record import Chosen
 
@@ -38,4 +39,4 @@ def config(
     return 0
 
 
-run = takes_options(config, all_but("format"))
+run = Command(config, all_but("format"))

@@ -6,9 +6,10 @@ from difflib import unified_diff
 from typing import Annotated
 
 from contextasm.cli.commands.replay import BuildOptions, OpenedRecord, find_opened_record, with_options_of
-from contextasm.cli.options import record_argument, takes_options
+from contextasm.cli.options import record_argument
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
+from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.values import parse_day, parse_tokens
@@ -74,7 +75,7 @@ def diff(
     return 0
 
 
-run = takes_options(diff)
+run = Command(diff)
 
 
 def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:

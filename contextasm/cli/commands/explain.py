@@ -15,7 +15,6 @@ from contextasm.cli.options import (
     record_argument,
     refuse_given,
     run_build,
-    takes_options,
     typed_flags,
 )
 from contextasm.cli.output import (
@@ -29,6 +28,7 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
+from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file
@@ -118,7 +118,7 @@ def show_decisions(
     return 0
 
 
-run = takes_options(show_decisions)
+run = Command(show_decisions)
 
 
 def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:

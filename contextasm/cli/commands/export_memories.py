@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
-from contextasm.cli.options import QuietOption, takes_options
+from contextasm.cli.options import QuietOption
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import READ_OWNER
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import one_of
 from contextasm.config.inputs import build_inputs
@@ -30,7 +29,7 @@ def export_memories(
     *,
     form: Annotated[
         Literal["jsonl", "okf"],
-        typer.Option("--format", "-f", metavar="jsonl|okf", help="JSON lines, which `import jsonl` takes, or OKF."),
+        Flag("--format -f", "jsonl|okf", "JSON lines, which `import jsonl` takes, or OKF."),
     ] = "jsonl",
     output: Annotated[str | None, Flag("-o", "PATH", "Write to this file; for okf, a new or empty folder.")] = None,
     quiet: QuietOption = False,
@@ -54,7 +53,7 @@ def export_memories(
     return 0
 
 
-run = takes_options(export_memories, (*READ_OWNER, "audience", "profile"))
+run = Command(export_memories, (*READ_OWNER, "audience", "profile"))
 
 
 def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], output: str | None) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.commands.replay import OpenedRecord, open_record
-from contextasm.cli.options import Receipt, record_argument, takes_options
+from contextasm.cli.options import Receipt, record_argument
 from contextasm.cli.owner import recover_first, typed_text
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner
@@ -67,7 +68,7 @@ def add_feedback(
     return 0
 
 
-run = takes_options(add_feedback, ("workspace", "date", "tz"))
+run = Command(add_feedback, ("workspace", "date", "tz"))
 
 
 def _workspace_of(opened: OpenedRecord) -> str:

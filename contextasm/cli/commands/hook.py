@@ -7,8 +7,8 @@ import sys
 import time
 from typing import Annotated
 
-from contextasm.cli.options import takes_options
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
+from contextasm.cli.parameters import Command
 from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 
@@ -60,4 +60,4 @@ def _process() -> ProcessEnvironment:
         return ProcessEnvironment(os.environ, Path(), time.time)
 
 
-run = takes_options(hook, ("agent", "team", "profile", "date", "audience", "offline", "workspace"))
+run = Command(hook, ("agent", "team", "profile", "date", "audience", "offline", "workspace"))

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt
 from contextasm.cli.output import read_stdin, show_problems, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
@@ -67,11 +66,9 @@ def import_memories(
     options: Options,
     source: Annotated[
         str,
-        typer.Argument(metavar="FROM", help=f"The format: {list_names(IMPORT_FORMATS)}."),
+        Argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}."),
     ],
-    path: Annotated[
-        str, typer.Argument(metavar="PATH", help="The file, or the folder of memories; - reads standard input.")
-    ],
+    path: Annotated[str, Argument("PATH", "The file, or the folder of memories; - reads standard input.")],
     *,
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/imported-FROM.md of the owner).")
@@ -105,7 +102,7 @@ def import_memories(
     return 0
 
 
-run = takes_options(import_memories, OWNER)
+run = Command(import_memories, OWNER)
 
 
 def _show_first_problems(problems: Sequence[Problem]) -> None:

@@ -8,11 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import format_json, shown, write_stderr, write_stdout
-from contextasm.config.input.options import Options
+from contextasm.cli.parameters import Argument, Command
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
 from contextasm.config.owners import uses_placeholder
@@ -46,21 +45,15 @@ class InitDocument(TypedDict):
 FIRST_AGENT = "assistant"
 
 
-def run(
+def init(
     folder: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[DIR]", help="The workspace (default: this folder; with -a or -t, the nearest one upwards)."
-        ),
+        Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards)."),
     ] = None,
-    agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", metavar="NAME", help="Create this agent; repeatable.")
-    ] = None,
-    team: Annotated[
-        list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Create this team; repeatable.")
-    ] = None,
+    agent: Annotated[tuple[str, ...], Flag("--agent -a", "NAME", "Create this agent; repeatable.")] = (),
+    team: Annotated[tuple[str, ...], Flag("--team -t", "NAME", "Create this team; repeatable.")] = (),
     force: Annotated[
-        bool, typer.Option("--force", help="Make agents or teams although files of another program are read here.")
+        bool, Flag("", "", "Make agents or teams although files of another program are read here.")
     ] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -81,6 +74,9 @@ def run(
     return 0
 
 
+run = Command(init)
+
+
 def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
     """Make the files that are missing, and say what was made, also if one of them can't be."""
     made: list[dict[str, object]] = []
@@ -96,8 +92,8 @@ def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) 
             write_stdout(shown("".join(lines)))
 
 
-def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
-    return [parse_name(name, flag) for name in names or ()]
+def _valid_names(names: Sequence[str], flag: str) -> Sequence[str]:
+    return [parse_name(name, flag) for name in names]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:

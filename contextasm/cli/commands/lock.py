@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt
 from contextasm.cli.output import show_taken, write_stderr
 from contextasm.cli.owner import recover_first
+from contextasm.cli.parameters import Command
 from contextasm.config.approval import instructing_files, load_approved
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import LOCK_FILE
@@ -74,7 +75,7 @@ def lock(
     return 0
 
 
-run = takes_options(lock, ("profile", "workspace"))
+run = Command(lock, ("profile", "workspace"))
 
 
 def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:

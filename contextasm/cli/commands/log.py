@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt
 from contextasm.cli.output import read_stdin
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner
@@ -27,7 +26,7 @@ class LogDocument(TypedDict):
 
 def append_entry(
     options: Options,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; - reads standard input.")],
+    text: Annotated[str, Argument("TEXT", "The entry; - reads standard input.")],
     *,
     receipt: Receipt,
 ) -> int:
@@ -42,4 +41,4 @@ def append_entry(
     return 0
 
 
-run = takes_options(append_entry, OWNER_AND_DAY)
+run = Command(append_entry, OWNER_AND_DAY)

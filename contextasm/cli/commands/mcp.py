@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from contextasm.cli.options import takes_options
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.values import one_of
@@ -46,7 +46,7 @@ def mcp(
     return 0
 
 
-run = takes_options(mcp, ("agent", "team", "profile", "audience", "workspace"))
+run = Command(mcp, ("agent", "team", "profile", "audience", "workspace"))
 
 
 def _refuse_bad_names(options: Options) -> Folder:

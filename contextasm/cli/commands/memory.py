@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.commands.show import MemoriesDocument
-from contextasm.cli.options import Receipt, action_argument, takes_options
+from contextasm.cli.options import Receipt, action_argument
 from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import OWNER, recover_first
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment
@@ -43,9 +42,7 @@ def memory(
     ],
     names: Annotated[
         tuple[str, ...],
-        typer.Argument(
-            metavar="[ID...]", help="The ids of the memories (see ctxasm memory list; the first letters do)."
-        ),
+        Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do)."),
     ] = (),
     *,
     receipt: Receipt,
@@ -72,7 +69,7 @@ def memory(
     return 0
 
 
-run = takes_options(memory, OWNER)
+run = Command(memory, OWNER)
 
 
 def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:

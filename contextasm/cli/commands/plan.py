@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Annotated
 
-import typer
-
-from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
+from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build
 from contextasm.cli.output import format_json, format_table, is_rich_terminal, show_problems, show_taken, write_stdout
-from contextasm.config.input.options import Options
+from contextasm.cli.parameters import Command
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import parse_budgets
 from contextasm.model import Context
 from contextasm.rendering.documents import PlanDocument, budget_plan
@@ -20,7 +19,7 @@ from contextasm.rendering.tables import plan_table
 def plan(
     options: Options,
     *,
-    budgets: Annotated[str, typer.Option(metavar="N,N,...", help="The budgets to compare.")] = "4k,8k,16k,32k",
+    budgets: Annotated[str, Flag("", "N,N,...", "The budgets to compare.")] = "4k,8k,16k,32k",
     locked: LockedOption = False,
     json: JsonOption = False,
 ) -> int:
@@ -40,7 +39,7 @@ def plan(
     return 0
 
 
-run = takes_options(plan, all_but("format", "budget"))
+run = Command(plan, all_but("format", "budget"))
 
 
 COLOURS = ("blue", "yellow", "red", "cyan", "green", "magenta", "bright_blue", "bright_yellow", "bright_red", "white")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, completer
+from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.values import require_known
 from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
 from contextasm.model import ContextasmError
@@ -34,10 +33,10 @@ class ProfilesDocument(TypedDict):
     """Every profile, by name."""
 
 
-def run(
+def show_profiles(
     name: Annotated[
         str | None,
-        typer.Argument(help="Print the file of this profile.", autocompletion=completer("profile")),
+        Argument("[NAME]", "Print the file of this profile.", "profile"),
     ] = None,
     json: JsonOption = False,
 ) -> int:
@@ -55,3 +54,6 @@ def run(
         rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
         write_stdout(format_table(("profile", "budget", "what it is for"), rows, (1,)))
     return 0
+
+
+run = Command(show_profiles)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from contextasm.cli.options import JsonOption, takes_options
+from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
@@ -54,4 +55,4 @@ def _cells(context: Context) -> Sequence[str]:
     return [cell or "-" for cell in cells]
 
 
-run = takes_options(list_records, ("workspace",))
+run = Command(list_records, ("workspace",))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt
 from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.additions import NewMemoryReader, type_problems
@@ -51,14 +50,10 @@ def add_memories(
     options: Options,
     text: Annotated[
         str,
-        typer.Argument(
-            metavar="TEXT", help="The memory; - reads standard input, a text or a JSON object in each line."
-        ),
+        Argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line."),
     ],
     *,
-    kind: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)
-    ] = "note",
+    kind: Annotated[str | None, Flag("--type", "TYPE", "The type (default: note).")] = None,
     importance: Annotated[
         str | None, Flag("", "X", "0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).")
     ] = None,
@@ -78,20 +73,20 @@ def add_memories(
     each memory.
     """
     receipt.require_stdout()
-    reader = NewMemoryReader(_shared_fields(kind, importance, tag, key, supersedes))
+    reader = NewMemoryReader(_shared_fields(kind or "note", importance, tag, key, supersedes))
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)
     process = process_environment()
     owner = find_owner(options, process, needed=file is None)
     recover_first(owner.workspace)
     place = place_for_memories(owner, file, process)
-    show_problems([*type_problems(owner.workspace, place.folder, kind)])
+    show_problems([*type_problems(owner.workspace, place.folder, kind or "note")])
     outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)
     receipt.write(RememberedDocument, {"memories": [*map(_outcome_data, outcomes)]}, map(_outcome_line, outcomes))
     return 0
 
 
-run = takes_options(add_memories, OWNER_AND_DAY)
+run = Command(add_memories, OWNER_AND_DAY)
 
 
 def _outcome_line(outcome: RememberOutcome) -> str:

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
-import typer
-
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
 from contextasm.cli.output import format_json, write_stderr, write_stdout
+from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild, load_counter
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import prepare_build, process_environment
@@ -58,12 +57,12 @@ class ReplayDocument(TypedDict):
     """What else differs, in words."""
 
 
-def run(
+def show_replay(
     record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
     *,
     workspace: Annotated[
         str | None,
-        typer.Option("--workspace", "-w", metavar="DIR", help="The workspace (default: that of the record)."),
+        Flag("--workspace -w", "DIR", "The workspace (default: that of the record)."),
     ] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -89,6 +88,9 @@ def run(
     if not json:
         write_stdout(format_context(result.context))
     return 0
+
+
+run = Command(show_replay)
 
 
 def _replay_data(opened: OpenedRecord, result: Replay) -> dict[str, object]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-from contextasm.cli.options import JsonOption, action_argument, all_but, prepare_request, takes_options
+from contextasm.cli.options import JsonOption, action_argument, all_but, prepare_request
 from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import open_rules, process_environment
@@ -91,7 +92,7 @@ def rules(
     return 0
 
 
-run = takes_options(rules, all_but("format"))
+run = Command(rules, all_but("format"))
 
 
 def _rule_list(options: Options, *, as_json: bool) -> str:

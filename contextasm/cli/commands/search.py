@@ -8,9 +8,7 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, all_but, flag_names, takes_options
+from contextasm.cli.options import JsonOption, all_but
 from contextasm.cli.output import (
     build_progress,
     format_json,
@@ -22,6 +20,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
+from contextasm.cli.parameters import Argument, Command, flag_names
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment
@@ -57,13 +56,13 @@ class ArchiveSearchDocument(TypedDict):
 
 def show_hits(
     options: Options,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for; - reads standard input.")],
+    text: Annotated[str, Argument("TEXT", "The text to search for; - reads standard input.")],
     *,
     everywhere: Annotated[
         bool, Flag("--all", "", "Search the memories of every agent, every team and the project.")
     ] = False,
     archive: Annotated[bool, Flag("", "", "Search what `tidy` archived: lines of logs, and memories.")] = False,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N hits.")] = 5,
+    top: Annotated[int, Flag("", "N", "Show at most N hits.", least=1)] = 5,
     json: JsonOption = False,
 ) -> int:
     """Find memories for a topic, with the parts of their scores.
@@ -86,7 +85,7 @@ def show_hits(
     return _show_search(found.hits, found.searched, found.problems, found.noun, f"no {one} to search was found")
 
 
-run = takes_options(show_hits, all_but(*UNUSED_IN_SEARCH))
+run = Command(show_hits, all_but(*UNUSED_IN_SEARCH))
 
 Hit = tuple["Memory", "Score"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from contextasm.cli.options import JsonOption, takes_options
+from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, shown, write_stdout
 from contextasm.cli.owner import READ_OWNER, MemoryId, memories_of_id
+from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.model import Memory
 
@@ -34,7 +35,7 @@ def show(
     return 0
 
 
-run = takes_options(show, READ_OWNER)
+run = Command(show, READ_OWNER)
 
 
 def _memory_text(memory: Memory) -> str:

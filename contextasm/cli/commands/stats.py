@@ -11,9 +11,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated
 
-import typer
-
-from contextasm.cli.options import JsonOption, all_but, run_build, takes_options
+from contextasm.cli.options import JsonOption, all_but, run_build
 from contextasm.cli.output import (
     format_json,
     format_plain_table,
@@ -25,8 +23,9 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
+from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild, load_counter
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.resolve import prepare_build, process_environment, resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
@@ -52,10 +51,8 @@ MOST_WEEKS = 520
 def stats(
     options: Options,
     *,
-    weeks: Annotated[
-        int, typer.Option(metavar="N", min=1, max=MOST_WEEKS, help="Show the growth of the last N weeks.")
-    ] = 12,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most N of each kind of contributor.")] = 10,
+    weeks: Annotated[int, Flag("", "N", "Show the growth of the last N weeks.", least=1, most=MOST_WEEKS)] = 12,
+    top: Annotated[int, Flag("", "N", "Show at most N of each kind of contributor.", least=1)] = 10,
     json: JsonOption = False,
 ) -> int:
     """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what each layer needs.
@@ -91,7 +88,7 @@ def stats(
     return 0
 
 
-run = takes_options(stats, all_but("format"))
+run = Command(stats, all_but("format"))
 
 
 def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild | None, str]:

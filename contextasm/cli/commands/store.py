@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, action_argument, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, action_argument
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -18,6 +16,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.values import require_known
@@ -248,9 +247,7 @@ def store(
             "Make the store, show its state, update the replica, store files, write files, or update the schema.",
         ),
     ] = "status",
-    owner: Annotated[
-        str | None, typer.Argument(metavar="[OWNER]", help="Import or export only this owner, such as teams/q1.")
-    ] = None,
+    owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
     *,
     flags: _StoreFlags,
 ) -> int:
@@ -276,4 +273,4 @@ def store(
     return code
 
 
-run = takes_options(store, ("offline", "workspace"))
+run = Command(store, ("offline", "workspace"))

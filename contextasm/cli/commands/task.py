@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, action_argument, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, action_argument
 from contextasm.cli.output import (
     format_json,
     require_stdout,
@@ -18,6 +16,7 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.cli.owner import recover_first, typed_text
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
@@ -81,9 +80,9 @@ def task(
     ] = "show",
     text: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[TEXT]",
-            help="The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task.",
+        Argument(
+            "[TEXT]",
+            "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task.",
         ),
     ] = None,
     *,
@@ -109,7 +108,7 @@ def task(
     return 0
 
 
-run = takes_options(task, ("workspace",))
+run = Command(task, ("workspace",))
 
 
 def _resulting_stack(options: Options, action: str, text: str | None) -> TaskStack:

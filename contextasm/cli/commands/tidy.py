@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, Receipt, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, Receipt
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -17,6 +15,7 @@ from contextasm.cli.output import (
     write_stdout,
 )
 from contextasm.cli.owner import recover_first, require_recovered
+from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names
@@ -61,9 +60,7 @@ class TidyFlags(NamedTuple):
 
 def tidy(
     options: Options,
-    ids: Annotated[
-        tuple[str, ...], typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
-    ] = (),
+    ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.")] = (),
     *,
     flags: TidyFlags,
 ) -> int:
@@ -85,7 +82,7 @@ def tidy(
     return _show_plan(upkeep, ids, flags, target)
 
 
-run = takes_options(tidy, ("workspace", "date", "tz"))
+run = Command(tidy, ("workspace", "date", "tz"))
 
 
 def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:

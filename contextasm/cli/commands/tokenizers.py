@@ -6,6 +6,7 @@ from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.parameters import Command
 from contextasm.selection.tokens import TOKENIZERS
 
 
@@ -26,7 +27,7 @@ class TokenizersDocument(TypedDict):
     """Every tokenizer."""
 
 
-def run(json: JsonOption = False) -> int:
+def list_tokenizers(json: JsonOption = False) -> int:
     """List the tokenizers. All of them work without a network."""
     if json:
         data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
@@ -34,3 +35,6 @@ def run(json: JsonOption = False) -> int:
     else:
         write_stdout(format_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()]))
     return 0
+
+
+run = Command(list_tokenizers)

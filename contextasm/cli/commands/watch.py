@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
 
 from contextasm.cli.build_files import held_files, metrics_text
-from contextasm.cli.options import LockedOption, QuietOption, takes_options
+from contextasm.cli.options import LockedOption, QuietOption
 from contextasm.cli.output import (
     format_json,
     has_live_line,
@@ -21,6 +21,7 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
+from contextasm.cli.parameters import Command
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -70,7 +71,7 @@ def watch(
         return watch_workspace(spec, messages, command or "", poll)
 
 
-run = takes_options(watch)
+run = Command(watch)
 
 
 def _output_files(

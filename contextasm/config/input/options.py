@@ -18,17 +18,27 @@ class Flag(NamedTuple):
     """Further names besides `--NAME`, or, with a long name among them, all names; separated by blanks."""
     metavar: str
     help: str
+    least: int | None = None
+    """The least number that it takes; None for no limit."""
+    most: int | None = None
+    """The greatest one."""
+    completed: bool = False
+    """Whether a shell completes its values (`cli/commands/completion.py`)."""
 
 
 class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 
-    agent: Annotated[str | None, Flag("-a", "NAME", "The agent (default: the only one).")] = None
-    team: Annotated[str | None, Flag("-t", "NAME", "The team (default: none; so is an empty name).")] = None
+    agent: Annotated[str | None, Flag("-a", "NAME", "The agent (default: the only one).", completed=True)] = None
+    team: Annotated[
+        str | None, Flag("-t", "NAME", "The team (default: none; so is an empty name).", completed=True)
+    ] = None
     topic: Annotated[str | None, Flag("", "TEXT", "The topic of the conversation; - reads standard input.")] = None
-    profile: Annotated[str | None, Flag("-p", "NAME|FILE", "The profile (default: by the files here).")] = None
+    profile: Annotated[
+        str | None, Flag("-p", "NAME|FILE", "The profile (default: by the files here).", completed=True)
+    ] = None
     budget: Annotated[str | None, Flag("-b", "N", "Tokens of the document, such as 8k (default: by profile).")] = None
-    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (default: estimate).")] = None
+    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (default: estimate).", completed=True)] = None
     date: Annotated[str | None, Flag("", "YYYY-MM-DD", "The day that counts as today (default: today).")] = None
     tz: Annotated[str | None, Flag("", "ZONE", "The time zone of the current date, such as Europe/Berlin.")] = None
     layers: Annotated[tuple[str, ...], Flag("--layer", "ID=N", "Limit a layer to N tokens; repeatable.")] = ()
@@ -46,9 +56,13 @@ class Options(NamedTuple):
     deadline: Annotated[str | None, Flag("", "MS", "Leave out what is not found within MS milliseconds.")] = None
     additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
     variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
-    format: Annotated[str | None, Flag("-f", "NAME", "markdown (default), xml, json or messages.")] = None
+    format: Annotated[str | None, Flag("-f", "NAME", "markdown (default), xml, json or messages.", completed=True)] = (
+        None
+    )
     privacy: Annotated[str | None, Flag("", "MODE", "Secrets: mask (default), drop what holds one, or off.")] = None
-    audience: Annotated[str | None, Flag("", "NAME", "personal, or shared, which leaves out what is private.")] = None
+    audience: Annotated[
+        str | None, Flag("", "NAME", "personal, or shared, which leaves out what is private.", completed=True)
+    ] = None
     offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
 

@@ -1,0 +1,239 @@
+"""The commands as typer's: their help, completion and messages, and every line that `parameters` does not read."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from shutil import get_terminal_size
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
+from typer.main import get_command
+
+from contextasm.cli.command_table import COMMANDS, GROUPS, load_command, run_command
+from contextasm.cli.parameters import Argument, Command, Parameter
+from contextasm.model import ContextasmError
+
+MAX_HELP_COLUMNS = 80
+"""Help is not wider, even if the terminal is."""
+
+
+MAY_BE_EMPTY = ("team", "if_none_match")
+"""Parameters whose empty value says something, as that of free texts does: no team, and no etag yet."""
+
+
+class _Command(TyperCommand):
+    """A command that says what is meant by words and options that it does not take, and refuses empty names and paths.
+
+    An empty one, such as that of a variable that is not set, was taken for none.
+    """
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        if context.resilient_parsing:
+            return super().parse_args(context, args)
+        try:
+            _, extra, _ = self.make_parser(context).parse_args([*args])
+        except TyperException as error:
+            if option := getattr(error, "option_name", "") if hasattr(error, "possibilities") else "":
+                raise self._unknown_option(context, option) from error
+            raise
+        if extra and not {"-h", "--help"} & {*args}:
+            what = f"unexpected {' '.join(extra)}"
+            raise ContextasmError(context.command_path, what, self._hint_on_words(args, extra))
+        rest = super().parse_args(context, args)
+        self._refuse_empty_values(context)
+        return rest
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        from contextasm.cli.help import write_options
+
+        write_options(self, context, formatter)
+
+    def collect_usage_pieces(self, context: Any) -> list[str]:
+        # Typer puts braces around an argument that is required, as if it were a choice.
+        return [piece if "|" in piece else piece.strip("{}") for piece in super().collect_usage_pieces(context)]
+
+    def _options(self) -> list[str]:
+        return [name for each in self.params if each.param_type_name == "option" for name in each.opts]
+
+    def _unknown_option(self, context: Any, option: str) -> ContextasmError:
+        """The error of an option that the command does not take, with the one that is meant or the commands that do."""
+        from contextasm.config.input.values import suggestion
+
+        hint = suggestion(option, self._options(), "option", 0.85)
+        if not hint:
+            others = [name for name in COMMANDS if option in _options_of(context, name)]
+            near = suggestion(option, self._options(), "option", 0.7)
+            hint = f"`ctxasm {others[0]}` takes it" if others else near or f"see `{context.command_path} --help`"
+        return ContextasmError(context.command_path, f"unknown option {option}", hint)
+
+    def _hint_on_words(self, typed: Sequence[str], extra: Sequence[str]) -> str:
+        """Advice on words that no argument takes: a text without quotes, a folder, or names without their options."""
+        options, arguments = self._options(), [each for each in self.params if each.param_type_name == "argument"]
+        if "--topic" in typed or any(each.metavar == "TEXT" for each in arguments):
+            return "put the text in quotes"
+        if "--workspace" in options and os.path.isdir(extra[0]):
+            return f"name the workspace with -w {extra[0]}"
+        are_names = len(extra) < 3 and all(word.replace("-", "_").isidentifier() for word in extra)
+        if not are_names or not {"--agent", "--team"} <= {*options} or {"-a", "--agent"} & {*typed}:
+            return f"see `ctxasm {self.name} --help`"
+        team = f", the team with -t {extra[1]}" if extra[1:] else ""
+        return f"name the agent with -a {extra[0]}{team}"
+
+    def _refuse_empty_values(self, context: Any) -> None:
+        for parameter in self.params:
+            value = context.params.get(parameter.name)
+            is_given_empty = "" in value if isinstance(value, list | tuple) else value == ""
+            metavar = (parameter.metavar or str(parameter.name).upper()).strip("[].")
+            is_allowed = metavar == "TEXT" or (parameter.name in MAY_BE_EMPTY and value == "")
+            if is_given_empty and not is_allowed:
+                name = (
+                    parameter.opts[0] if parameter.param_type_name == "option" else _argument_name(parameter, metavar)
+                )
+                hint = "give a value" if parameter.required else "give a value, or leave it out"
+                raise ContextasmError(name, "is empty", hint)
+
+
+def _argument_name(argument: Any, metavar: str) -> str:
+    return str(argument.name).upper() if "|" in metavar else metavar
+
+
+def _options_of(context: Any, name: str) -> list[str]:
+    """The options of another command."""
+    return [option for each in context.parent.command.get_command(context, name).params for option in each.opts]
+
+
+class _Commands(TyperGroup):
+    """The commands, each imported at its first use."""
+
+    def list_commands(self, _context: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: Any, name: str) -> Any:
+        if name not in COMMANDS:
+            return None
+        command = load_command(name)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        about, settings = command.function.__doc__, _help_settings()
+        decorate = app.command(name, cls=_Command, help=about, short_help=COMMANDS[name], context_settings=settings)
+        decorate(_typer_function(command))
+        return get_command(app)
+
+    def format_commands(self, _context: Any, formatter: Any) -> None:
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([*commands.items()])
+
+    def resolve_command(self, context: Any, words: list[str]) -> Any:
+        from contextasm.config.input.values import require_known
+
+        if words and not words[0].startswith("-") and not context.resilient_parsing:
+            require_known(words[0], COMMANDS, "ctxasm", "command")
+        return super().resolve_command(context, words)
+
+
+def _help_settings() -> dict[str, Any]:
+    columns = min(get_terminal_size().columns, MAX_HELP_COLUMNS)
+    return {"help_option_names": ["-h", "--help"], "terminal_width": columns - 2}
+
+
+def group() -> Any:
+    """The whole command line as one command group of typer."""
+    app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, context_settings=_help_settings())
+
+    @app.callback()
+    def ctxasm(
+        _version: bool = typer.Option(
+            False, "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ) -> None:
+        """Assemble the context that an LLM agent starts from: layered, inside a hard token budget, with a receipt."""
+
+    return get_command(app)
+
+
+def _print_version(flag: bool) -> None:
+    if flag:
+        from contextasm import __version__
+
+        typer.echo(f"ctxasm {__version__}")
+        raise typer.Exit
+
+
+def run_typer(words: Sequence[str]) -> int:
+    """Run a command line; returns the exit code. Raises `ContextasmError` for one that typer does not take."""
+    if not words or words[0] == "help":
+        words = [*words[1:2], "--help"]
+    if "--help" in words and sys.stdout is None:
+        raise ContextasmError("standard output", "is closed", "leave it open, or redirect it to a file")
+    try:
+        code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
+    except TyperException as error:
+        raise _usage_error(error, words) from error
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    return code if isinstance(code, int) else 0
+
+
+def _usage_error(error: TyperException, words: Sequence[str]) -> ContextasmError:
+    from contextasm.cli.help import examples
+
+    context = getattr(error, "ctx", None)
+    name = next((word for word in words if not word.startswith("-")), "")
+    command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
+    what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
+    such = [f"such as `{line}`" for line in examples(name) if what.startswith("Missing argument")][:1]
+    return ContextasmError(command, what, "; ".join([*such, f"see `{command} --help`"]))
+
+
+def _typer_function(command: Command) -> Callable[..., int]:
+    """A function with the command's parameters as typer takes them."""
+
+    def function(**typed: Any) -> int:
+        given = {name: value for name, value in typed.items() if value is not None}
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        return run_command(command, values)
+
+    function.__name__ = command.function.__name__
+    parameters = [*map(_typer_parameter, command.parameters)]
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
+    kind, default, about = parameter.kind, parameter.default, parameter.about
+    if kind is tuple:
+        kind, default = list[str] | None, default or None
+    elif default is None:
+        kind |= None
+    if isinstance(about, Argument):
+        completer = _completer(about.completed)
+        shown = typer.Argument(default, metavar=about.metavar, help=about.help, autocompletion=completer)
+    else:
+        shown = typer.Option(
+            default,
+            *parameter.names,
+            metavar=about.metavar or None,
+            help=about.help,
+            min=about.least,
+            max=about.most,
+            autocompletion=_completer(parameter.name if about.completed else ()),
+        )
+    return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
+
+
+def _completer(completed: str | Sequence[str]) -> Callable[[typer.Context], Sequence[str]] | None:
+    """A callback of typer that lists values; the workspace of those of a field is the one typed on the same line."""
+
+    def complete(context: typer.Context) -> Sequence[str]:
+        from contextasm.cli.commands.completion import known_values
+
+        if isinstance(completed, str):
+            return known_values(completed, context.params.get("workspace"))
+        return completed
+
+    return complete if completed else None
