@@ -29,7 +29,7 @@ from contextasm.model import (
     memory_score,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import query_paths, receipt
+from contextasm.retrieval.reading.files import query_paths, read_files, receipt
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
@@ -159,14 +159,11 @@ def read_pool_up_to(
     documents: list[Document] = []
     problems: list[Problem] = []
     for path in paths:
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            file_entries, file_problems = kind.parse(read)
+        for document in read_files(workspace, [path], problems):
+            documents.append(document)
+            file_entries, file_problems = kind.parse(document)
             entries += file_entries
             problems += file_problems
-        elif read:
-            problems.append(read)
         if most is not None and len(entries) > most:
             return None
     return ReadPool(kind, entries, documents, problems)
