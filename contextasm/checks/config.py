@@ -24,7 +24,7 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
     # A file that is missing or unreadable has a check of its own.
     if inspection.error and not inspection.error.where.endswith(".md"):
         errors.append(inspection.error)
-    yield from dict.fromkeys(as_finding(error, inspection.workspace.folder.root) for error in errors)
+    yield from dict.fromkeys(as_finding(error, inspection.folder.root) for error in errors)
 
 
 def as_finding(error: ContextasmError, root: str) -> Finding:

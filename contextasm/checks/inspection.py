@@ -37,13 +37,16 @@ from contextasm.text.names.places import (
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import InputFiles, InputPattern
-from contextasm.workspace.recording import InspectedWorkspace
+from contextasm.workspace.recording import RecordingWorkspace
 
 
 class Inspection(NamedTuple):
     """Everything that checks look at."""
 
-    workspace: InspectedWorkspace
+    folder: Folder
+    """The folder of the workspace, or git's index."""
+    workspace: RecordingWorkspace
+    """The same; it reads each file once."""
     documents: Mapping[str, Document]
     """Every file that could be read, by path."""
     problems: tuple[Problem, ...]
@@ -96,12 +99,13 @@ def inspect(
     workspace that is open already. Raises `ContextasmError` if no workspace is found, and for options that can't be
     used.
     """
-    workspace = InspectedWorkspace(folder or open_workspace(options, process))
+    folder = folder or open_workspace(options, process)
+    workspace = RecordingWorkspace(folder)
     agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
     complete_agents = _complete_agents(workspace, (options.agent,) if options.agent else agents)
-    prepared, error = _prepare(options, process, workspace.folder, complete_agents)
-    outputs = _usable_outputs(workspace.folder)
-    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder, outputs))
+    prepared, error = _prepare(options, process, folder, complete_agents)
+    outputs = _usable_outputs(folder)
+    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(folder, outputs))
     named_teams = teams if options.team is None else (options.team,)
     owners = [_selected_owners(complete_agents, "agents", selected), _selected_owners(named_teams, "teams", selected)]
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
@@ -109,6 +113,7 @@ def inspect(
     results = {path: workspace.read(path) for path in sorted(paths)}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
     return Inspection(
+        folder=folder,
         workspace=workspace,
         documents=documents,
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
@@ -248,7 +253,7 @@ def inspected_files(inspection: Inspection) -> InputFiles:
     files = (
         build_inputs(inspection.prepared, inspection.process.folder)
         if inspection.prepared
-        else InputFiles(Folder(Path(inspection.workspace.folder.root)), (), (), ())
+        else InputFiles(Folder(Path(inspection.folder.root)), (), (), ())
     )
     checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))
