@@ -96,11 +96,9 @@ def inspect(
     """Read everything and build it; `extra_paths` are read wherever they are in the workspace.
 
     If all `selected` paths are in folders of agents, or all in folders of teams, only these are built. `folder` is a
-    workspace that is open already. Raises `ContextasmError` if no workspace is found, and for options that can't be
-    used.
+    workspace that is open already. Raises `ContextasmError` for options that can't be used, or if no folder is found.
     """
-    folder = folder or open_workspace(options, process)
-    workspace = RecordingWorkspace(folder)
+    workspace = RecordingWorkspace(folder := folder or open_workspace(options, process))
     agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
     complete_agents = _complete_agents(workspace, (options.agent,) if options.agent else agents)
     prepared, error = _prepare(options, process, folder, complete_agents)

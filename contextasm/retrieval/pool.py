@@ -100,16 +100,7 @@ class ReadPool(Generic[EntryT]):
         self.documents = tuple(documents)
         self.problems = (*problems, *duplicates)
         self.excluded = count_reasons(self.exclusions)
-
-    @property
-    def rows(self) -> int:
-        """Number of active entries."""
-        return len(self.active)
-
-    @property
-    def size(self) -> int:
-        """Number of entries, excluded ones included."""
-        return len(self.all_entries)
+        self.rows, self.size = len(self.active), len(self.all_entries)
 
     def later(self, today: date) -> Collection[int]:
         """Rows of the active entries of days after `today`."""
