@@ -106,7 +106,7 @@ def inspect(
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(folder, outputs))
     named_teams = teams if options.team is None else (options.team,)
     owners = [_selected_owners(complete_agents, "agents", selected), _selected_owners(named_teams, "teams", selected)]
-    contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners)) if prepared else ()
     paths = {*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)}
     results = {path: workspace.read(path) for path in sorted(paths)}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
@@ -217,15 +217,12 @@ def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str])
 
 
 def _contexts_of_owners(
-    workspace: Workspace,
-    prepared: PreparedBuild,
-    process: ProcessEnvironment,
-    agents: Sequence[str],
-    teams: Sequence[str],
+    workspace: Workspace, prepared: PreparedBuild, process: ProcessEnvironment, owners: Sequence[Sequence[str]]
 ) -> Iterable[Context]:
+    """One for each of the agents with each of the teams, which are the `owners`."""
     profile, request = prepared.build.profile, prepared.build.request
-    agents = agents if uses_placeholder(profile, "agent") else ("",)
-    teams = (teams or ("",)) if uses_placeholder(profile, "team") else ("",)
+    agents = owners[0] if uses_placeholder(profile, "agent") else ("",)
+    teams = (owners[1] or ("",)) if uses_placeholder(profile, "team") else ("",)
     rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
         build = prepared.in_full._replace(

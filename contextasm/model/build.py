@@ -90,13 +90,10 @@ class EntryPool(Protocol[EntryT_co]):
     Each active entry has a row, a number from 0 on.
     """
 
-    @property
-    def size(self) -> int:
-        """Number of entries, inactive ones included."""
-
-    @property
-    def rows(self) -> int:
-        """Number of active entries."""
+    size: int
+    """Number of entries, inactive ones included."""
+    rows: int
+    """Number of active entries."""
 
     @property
     def excluded(self) -> Sequence[Reason]:
