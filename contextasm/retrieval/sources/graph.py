@@ -119,9 +119,7 @@ def relations(query: SourceQuery) -> RetrievalResult:
         repeated = Reason.of("repeated", line=first_of[edge].location.line)
         reason = not_reached if first_of[edge] is relation else repeated
         fragments.append(fragment._replace(text="", score=()).exclude(reason))
-    fragments.sort(
-        key=lambda fragment: (fragment.verdict.excluded is not None, -dict(fragment.score).get("weight", 0.0))
-    )
+    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("weight", 0.0)))
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 

@@ -43,7 +43,6 @@ class InstructionFile(NamedTuple):
     """A file that instructs an agent, as read."""
 
     document: Document
-    is_imported: bool
     excluded: Reason | None
     """The reason why it does not apply; None for a file that is for every file, or for an open one."""
 
@@ -131,9 +130,7 @@ class _Reading:
             if isinstance(read, Problem):
                 self._problems.setdefault(read, read)
             if isinstance(read, Document):
-                is_imported = bool(importing)
-                excluded = self._exclusion(read, is_imported=is_imported)
-                self._files[path] = InstructionFile(read, is_imported, excluded)
+                self._files[path] = InstructionFile(read, self._exclusion(read, is_imported=bool(importing)))
         if (file := self._files.get(path)) and not file.excluded:
             self._follow_imports(file.document, importing)
         return self._paths[path]
