@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import category, normalize
 
@@ -100,13 +101,10 @@ def polarity(folded: str) -> tuple[str, ...]:
 
     In "A is used, and B is not used" and "A is not used, and B is used" the same word negates other words.
     """
-    words = re.findall(_WORD, folded)
     marks = []
-    for number, word in enumerate(words):
+    for word, following in pairwise([*re.findall(_WORD, folded), ""]):
         if negation := _negation(word):
-            marks.append(
-                " ".join([negation, *(following[:_STEM_LENGTH] for following in words[number + 1 : number + 2])])
-            )
+            marks.append(f"{negation} {following[:_STEM_LENGTH]}".rstrip())
         elif mark := _opposite(word):
             marks.append(mark)
     signs = (match[0] + folded[match.end() : match.end() + 1] for match in re.finditer(_NEGATION_SIGNS, folded))

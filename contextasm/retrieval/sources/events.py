@@ -65,9 +65,8 @@ def events(query: SourceQuery) -> RetrievalResult:
     current = next((session for session in sessions if session.id == named), None)
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
-        problems.append(
-            Problem("no-session", where, 0, f"no session is called {named}; the others show their highlights")
-        )
+        message = f"no session is called {named}; the others show their highlights"
+        problems.append(Problem("no-session", where, 0, message))
     if not named and sessions:
         current = sessions[0]
     fragments = _session_fragments(current, query) if current else []

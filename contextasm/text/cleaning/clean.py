@@ -234,9 +234,8 @@ def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
     front = front_matter(lines)
     head = "".join(f"{line}\n" for line in lines[: front.lines])
     if len(head) > MAX_FRONT_MATTER:
-        return Problem(
-            "too-large", path, 1, f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
-        )
+        what = f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
+        return Problem("too-large", path, 1, what)
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
 
 

@@ -192,9 +192,8 @@ def _share(value: object, where: str, meaning: str, words: Mapping[str, float]) 
     is_written = isinstance(value, str | int | float) and not isinstance(value, bool)
     number = parse_share(str(value), words) if is_written else None
     if number is None:
-        raise ContextasmError(
-            where, f"{quoted_value(value)} is not {meaning}", f"give 0 to 1, or one of {', '.join(words)}"
-        )
+        hint = f"give 0 to 1, or one of {', '.join(words)}"
+        raise ContextasmError(where, f"{quoted_value(value)} is not {meaning}", hint)
     return number
 
 
@@ -209,9 +208,8 @@ def parse_type(word: str, where: str) -> str:
     """The type of a memory, a word that can be written in brackets."""
     _refuse_long(word, where)
     if not is_type(word):
-        raise ContextasmError(
-            where, f"{quoted_value(word)} can't be a type", "give a word such as fact, without brackets"
-        )
+        hint = "give a word such as fact, without brackets"
+        raise ContextasmError(where, f"{quoted_value(word)} can't be a type", hint)
     return word
 
 

@@ -239,9 +239,8 @@ def _hook_index(root: str, environment: Mapping[str, str], folder: Path) -> str:
     named = environment.get("GIT_INDEX_FILE", "")
     if not named:
         return ""
-    top, git_folder = _git_output(root, environment, "rev-parse", "--show-toplevel", "--absolute-git-dir").split(b"\n")[
-        :2
-    ]
+    output = _git_output(root, environment, "rev-parse", "--show-toplevel", "--absolute-git-dir")
+    top, git_folder = output.split(b"\n")[:2]
     for start in (str(folder), os.fsdecode(top)):
         path = os.path.realpath(os.path.join(start, named))
         if os.path.dirname(path) == os.path.realpath(os.fsdecode(git_folder)):
