@@ -137,10 +137,9 @@ def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[st
 
 
 def _usable_outputs(folder: Folder) -> Sequence[Output]:
-    try:
+    with suppress(ContextasmError):  # The check `config` reports it.
         return parse_outputs(load_settings_file(folder))
-    except ContextasmError:  # The check `config` reports it.
-        return ()
+    return ()
 
 
 def _layers_of_outputs(folder: Folder, outputs: Sequence[Output]) -> Iterator[Layer]:

@@ -51,7 +51,7 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
 def _missing_target(
     rule: Rule, effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]
 ) -> Iterator[Finding]:
-    """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is no slip."""
+    """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is not a slip."""
     what = f"rule {rule.name}: {effect.action} {effect.target}"
     if path := _unread_file(effect, inspection):
         hint = "leave it if the rule serves another profile"

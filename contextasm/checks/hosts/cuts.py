@@ -163,7 +163,7 @@ def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
     sections: list[LostSection] = []
     for first, start, end, words in _sections(text):
         for lost_start, lost_stop in lost:
-            # The end of a line whose words are kept is no lost line.
+            # The end of a line whose words are kept is not lost.
             is_line_end = text[lost_start] == "\n" and lost_start > 0 and text[lost_start - 1] != "\n"
             begin, stop = max(start, lost_start + is_line_end), min(end, lost_stop)
             part = text[begin:stop]
