@@ -14,13 +14,7 @@ from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.front_matter import attributes
-from contextasm.text.memories.parser import (
-    ACTIVE_STATUSES,
-    distinct_memories,
-    memory_id,
-    superseded_by,
-    unknown_status,
-)
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by, unknown_status
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.upkeep.archive import archived_memory_ids

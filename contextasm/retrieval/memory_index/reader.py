@@ -13,13 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs
-from contextasm.retrieval.memory_index.database import (
-    DamagedIndex,
-    IndexConnection,
-    Numbers,
-    from_json,
-    select_among,
-)
+from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
 from contextasm.retrieval.memory_index.numbers import load_columns, read_postings
 from contextasm.retrieval.pool import EntryKind, is_later
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns

@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, time
 from typing import NamedTuple
 
-from contextasm.model import (
-    Document,
-    Fragment,
-    Labels,
-    Location,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-)
+from contextasm.model import Document, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_documents, receipt
 from contextasm.retrieval.reading.query_signals import half_life
 from contextasm.text.data.events import Event, event_text, parse_events

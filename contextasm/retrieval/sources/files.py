@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import re
 
-from contextasm.model import (
-    Document,
-    Fragment,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-    Verdict,
-)
+from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery, Verdict
 from contextasm.retrieval.reading.files import layer_display, query_paths
 from contextasm.text.markdown.blocks import passage
 from contextasm.text.names.matching import mentions

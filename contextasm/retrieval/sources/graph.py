@@ -7,16 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from contextasm.model import (
-    Data,
-    Fragment,
-    Labels,
-    Location,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-)
+from contextasm.model import Data, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.rows import Row, parse_rows
 from contextasm.text.names.matching import mentions
