@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
 from functools import partial
 from shutil import get_terminal_size
 from textwrap import fill
@@ -25,13 +24,12 @@ from contextasm.cli.output import (
     write_stderr,
     write_stdout,
 )
-from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import load_settings_file, resolve_settings
-from contextasm.config.resolve import prepare_build, process_environment, resolve_date
+from contextasm.config.input.settings import load_settings_file
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.memories.export import audience_files
-from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter, Workspace
+from contextasm.model import Context, ContextasmError, Document, Problem
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
@@ -68,15 +66,15 @@ def stats(
     overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
     store_problems = overlay.refresh() if overlay else ()
     job, advice = _prepare(options, process, workspace)
-    context = run_build(job, job.build) if job else None
-    day, counter = _day_and_counter(options, process, workspace, job)
-    documents, file_problems = _read_files(_visible_files(options, process, workspace, job), job)
+    context = None if advice else run_build(job, job.build)
+    documents, file_problems = _read_files(job)
     problems = [*store_problems, *file_problems]
+    day, counter = job.build.request.date, job.build.counter
     figures = WorkspaceStats(documents, counter)
     growth = figures.growth(day, weeks)
-    if job and job.counts:
+    if job.counts:
         job.counts.save()
-    show_taken(job.taken if job else "")
+    show_taken("" if advice else job.taken)
     if json:
         data = stats_data(figures, growth, context, problems, top) | {"date": str(day), "tokenizer": counter.name}
         write_stdout(format_json(StatsDocument, data))
@@ -94,44 +92,21 @@ def stats(
 run = takes_options(stats, all_but("format"))
 
 
-def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild | None, str]:
-    """The build whose layers are shown; None, with what to do, if it is not said for which agent."""
+def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild, str]:
+    """The build whose layers are shown; one without layers, with what to do, if it is not said for which agent."""
     try:
         return prepare_build(options, process, workspace), ""
     except ContextasmError as error:
         if error.where != "agent":
             raise
-        return None, f"the layers are left out: {error.hint}"
+        job = prepare_build(options, process, workspace, restrict_profile=lambda whole: whole._replace(layers=()))
+        return job, f"the layers are left out: {error.hint}"
 
 
-def _day_and_counter(
-    options: Options, process: ProcessEnvironment, workspace: Folder, job: PreparedBuild | None
-) -> tuple[date, TokenCounter]:
-    """The day that counts as today, and the counter of tokens."""
-    if job:
-        return job.build.request.date, job.build.counter
-
-    flags = {"date": options.date, "tz": options.tz, "tokenizer": options.tokenizer}
-    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
-    day = resolve_date(settings, process).value
-    assert isinstance(day, date)
-    return day, load_counter(str(settings["tokenizer"].value), process.environment)[0]
-
-
-def _visible_files(
-    options: Options, process: ProcessEnvironment, workspace: Folder, job: PreparedBuild | None
-) -> Workspace:
-    """The workspace as the audience may see it."""
-    if job:
-        return for_audience(job.build).workspace
-    flags = {"audience": options.audience}
-    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
-    return audience_files(workspace, options, process, str(settings["audience"].value))
-
-
-def _read_files(workspace: Workspace, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
-    """The files of the workspace in path order, and the problems of files that can't be read."""
-    templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
+def _read_files(job: PreparedBuild) -> tuple[Sequence[Document], Sequence[Problem]]:
+    """The files that the audience may see, in path order, and the problems of files that can't be read."""
+    workspace = for_audience(job.build).workspace
+    templates = [path for layer in job.build.profile.layers for path in layer.query.paths]
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])
     paths = sorted({path for pattern in patterns for path in workspace.list(pattern)})
     reads = [workspace.read(path) for path in paths]
