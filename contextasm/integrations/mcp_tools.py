@@ -18,15 +18,7 @@ from pydantic import Field, Strict
 
 from contextasm import api
 from contextasm.config.input.values import LONGEST_NAME
-from contextasm.integrations.mcp_answers import (
-    Explanation,
-    Hit,
-    Hits,
-    Logged,
-    Remembered,
-    ServedWorkspace,
-    problem_words,
-)
+from contextasm.integrations import mcp_answers as answers
 from contextasm.model import Context, ContextasmError, Memory
 from contextasm.rendering.documents import decision_data, hit_data
 from contextasm.rendering.wording import receipt
@@ -60,7 +52,7 @@ Budget = Annotated[
 class ServedTools:
     """The functions of tools, resources and the prompt. One runs at a time: they share caches and indexes."""
 
-    def __init__(self, served: ServedWorkspace) -> None:
+    def __init__(self, served: answers.ServedWorkspace) -> None:
         self.served = served
         self._lock = Lock()
 
@@ -108,7 +100,7 @@ class ServedTools:
         """
         context = self.build(agent, team, topic, budget)
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
-        problems = problem_words(context.problems)
+        problems = answers.problem_words(context.problems)
         texts = [context.text, "\n".join([*problems, receipt(context)])]
         return CallToolResult(
             content=[TextContent(type="text", text=text) for text in texts],
@@ -128,7 +120,7 @@ class ServedTools:
                 max_length=LONGEST_TEXT,
             ),
         ] = "",
-    ) -> Explanation:
+    ) -> answers.Explanation:
         """The fragments that a context shows and leaves out: a decision with its reason for each."""
         with self._lock:
             context = api.explain(**self.served.request(agent, team, topic, budget))
@@ -136,11 +128,11 @@ class ServedTools:
         if place and not decisions:
             hint = "call explain_context without a place"
             raise ContextasmError("place", f"no fragment of the context is at {shown_name(place)}", hint)
-        return Explanation(
+        return answers.Explanation(
             receipt=receipt(context),
             decisions=decisions[:MOST_DECISIONS],
             left_out=max(0, len(decisions) - MOST_DECISIONS),
-            problems=problem_words(context.problems),
+            problems=answers.problem_words(context.problems),
         )
 
     def search_memories(
@@ -149,12 +141,12 @@ class ServedTools:
         agent: Agent = "",
         team: Team = "",
         top: Annotated[int, Field(description="Most hits.", ge=1, le=MOST_HITS)] = 5,
-    ) -> Hits:
+    ) -> answers.Hits:
         """The memories that match a query best, with the parts of their scores."""
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team))
-        hits = [cast("Hit", hit_data(*hit)) for hit in result.hits]
-        return Hits(hits=hits, searched=result.searched, problems=problem_words(result.problems))
+        hits = [cast("answers.Hit", hit_data(*hit)) for hit in result.hits]
+        return answers.Hits(hits=hits, searched=result.searched, problems=answers.problem_words(result.problems))
 
     def remember(
         self,
@@ -175,7 +167,7 @@ class ServedTools:
         team: Annotated[
             str, Field(description="Name of the team, to remember for the team instead.", max_length=LONGEST_NAME)
         ] = "",
-    ) -> Remembered:
+    ) -> answers.Remembered:
         """Store a memory, or reinforce the one that says the same."""
         agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
@@ -192,8 +184,10 @@ class ServedTools:
                 agent=agent_name,
                 team=team_name,
             )
-        memory, problems = outcome.memory, problem_words(outcome.problems)
-        return Remembered(outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems)
+        memory, problems = outcome.memory, answers.problem_words(outcome.problems)
+        return answers.Remembered(
+            outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems
+        )
 
     def log(
         self,
@@ -202,12 +196,12 @@ class ServedTools:
         team: Annotated[
             str, Field(description="Name of the team, to write into the team's log instead.", max_length=LONGEST_NAME)
         ] = "",
-    ) -> Logged:
+    ) -> answers.Logged:
         """Append an entry to the log of the day."""
         agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
             outcome = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
-        return Logged(path=outcome.path, problems=problem_words(outcome.problems))
+        return answers.Logged(path=outcome.path, problems=answers.problem_words(outcome.problems))
 
 
 def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]:

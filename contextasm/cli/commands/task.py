@@ -25,27 +25,17 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError, Data, Document, Problem
 from contextasm.text.cleaning.clean import parse_data
-from contextasm.text.data.task_stack import (
-    Task,
-    TaskStack,
-    block,
-    list_tasks,
-    park,
-    parse_task_stack,
-    pop,
-    push,
-    resume,
-    task_line,
-)
+from contextasm.text.data import task_stack
+from contextasm.text.data.task_stack import Task, TaskStack
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
 _CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
-    "push": push,
-    "pop": pop,
-    "block": block,
-    "park": park,
-    "resume": resume,
+    "push": task_stack.push,
+    "pop": task_stack.pop,
+    "block": task_stack.block,
+    "park": task_stack.park,
+    "resume": task_stack.resume,
 }
 """The changes of a stack by the name of their action."""
 
@@ -139,7 +129,7 @@ def _task_stack(data: object) -> TaskStack:
     if not isinstance(data, Data):
         return TaskStack()
     problems: list[Problem] = []
-    stack = parse_task_stack(data, problems)
+    stack = task_stack.parse_task_stack(data, problems)
     show_problems(problems)
     return stack
 
@@ -149,8 +139,8 @@ def _stack_text(stack: TaskStack) -> str:
     marks = {"active": "-", "complete": "x", "blocked": "!"}
     chain = {frame.id for frame in stack.path()}
     lines = []
-    for depth, frame in list_tasks(stack):
+    for depth, frame in task_stack.list_tasks(stack):
         mark = ">" if frame.id == stack.current else marks[frame.status]
         is_parked = frame.id not in chain and frame.status != "complete"
-        lines.append(f"{'  ' * depth}{mark} {one_line(task_line(frame))}{f' [{frame.id}]' * is_parked}")
+        lines.append(f"{'  ' * depth}{mark} {one_line(task_stack.task_line(frame))}{f' [{frame.id}]' * is_parked}")
     return "".join(f"{line}\n" for line in lines) or "no task\n"
