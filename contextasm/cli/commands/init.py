@@ -16,7 +16,7 @@ from contextasm.config.input.options import Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
 from contextasm.config.owners import uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, named_files, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader, named_files
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import find_workspace, is_native, open_workspace
 from contextasm.model import ContextasmError, Profile
@@ -122,8 +122,9 @@ def _profile_there(root: Path) -> tuple[str, Profile | None]:
     workspace = Folder(root)
     with suppress(ContextasmError):  # a build reports settings that can't be used
         settings_file = load_settings_file(workspace)
-        settings, taken = with_detected_profile(resolve_settings({}, {}, settings_file), settings_file, workspace)
-        profile = ProfileReader(settings_file, workspace, process_environment()).with_all_layers(settings)
+        reader = ProfileReader(settings_file, workspace, process_environment())
+        settings, taken = reader.with_detected(resolve_settings({}, {}, settings_file))
+        profile = reader.with_all_layers(settings)
         return taken, None if uses_placeholder(profile, "agent") else profile
     return "", None
 

@@ -34,23 +34,6 @@ from contextasm.text.names.templates import is_pattern, placeholders
 from contextasm.workspace.folder import Folder
 
 
-def with_detected_profile(
-    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder
-) -> tuple[dict[str, Setting], str]:
-    """The settings with the profile for a folder that names none and is not native, and the words that report it."""
-    if settings["profile"].origin != "default" or settings_file or is_native(workspace):
-        return settings, ""
-    from contextasm.config.profiles.detection import (  # here: most workspaces have settings or agents
-        detect,
-        detection_words,
-    )
-
-    if not (kinds := detect(workspace)):
-        return settings, ""
-    profile, sign = kinds[0]
-    return settings | {"profile": Setting(profile, f"found: {sign}")}, detection_words(kinds)
-
-
 def named_files(profile: Profile) -> Sequence[str]:
     """The files that a profile reads by name, whatever the request; layers that are switched off read nothing."""
     layers = [layer for layer in profile.layers if layer.id not in profile.disabled]
@@ -91,11 +74,22 @@ class ProfileReader:
     """
 
     def __init__(self, settings_file: YamlMapping, workspace: Folder, process: ProcessEnvironment) -> None:
-        self._settings_file = settings_file
-        self._workspace = workspace
-        self._folder = process.folder
+        self.settings_file = settings_file
+        self.workspace = workspace
+        self.process = process
         self.digests: dict[str, str] = {}
         """SHA-256 of each file that was read, by path: relative to the workspace, or absolute outside of it."""
+
+    def with_detected(self, settings: dict[str, Setting]) -> tuple[dict[str, Setting], str]:
+        """The settings, with the profile of a folder that names none and is not native, and the words that report it."""
+        if settings["profile"].origin != "default" or self.settings_file or is_native(self.workspace):
+            return settings, ""
+        from contextasm.config.profiles import detection  # here: most workspaces have settings or agents
+
+        if not (kinds := detection.detect(self.workspace)):
+            return settings, ""
+        profile, sign = kinds[0]
+        return settings | {"profile": Setting(profile, f"found: {sign}")}, detection.detection_words(kinds)
 
     def resolve(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, without the layers that are switched off.
@@ -113,12 +107,12 @@ class ProfileReader:
 
     def with_all_layers(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, with the layers that are switched off."""
-        setting, strategy, workspace = settings["profile"], settings["strategy"], self._workspace
-        is_from_file = setting.origin.startswith(self._settings_file.path)
+        setting, strategy, workspace = settings["profile"], settings["strategy"], self.workspace
+        is_from_file = setting.origin.startswith(self.settings_file.path)
         name = str(setting.value)
         if is_from_file and is_profile_path(name):
             values.parse_inner_paths(name, setting.origin)
-        folder = Path(workspace.root) if is_from_file else self._folder
+        folder = Path(workspace.root) if is_from_file else self.process.folder
         read = self._noting_digests(workspace_reader(workspace) if is_from_file else read_file)
         profile = load_profile(name, setting.origin, folder, read=read)
         if strategy.value:
@@ -127,8 +121,8 @@ class ProfileReader:
             from contextasm.config.profiles.app_settings import with_app_settings  # here: few profiles need it
 
             profile = with_app_settings(profile, workspace, self.digests)
-        where = f"{self._settings_file.where('layers')}: layers"
-        return with_layer_changes(profile, self._settings_file.get("layers"), where, new=False)
+        where = f"{self.settings_file.where('layers')}: layers"
+        return with_layer_changes(profile, self.settings_file.get("layers"), where, new=False)
 
     def all_named(self, typed: Mapping[str, Setting]) -> Iterator[Profile]:
         """The profiles of the `typed` settings, of `ctxasm.yaml` and of its `outputs:`, each once, with no strategy.
@@ -137,10 +131,10 @@ class ProfileReader:
         """
         from contextasm.config.keys.outputs import parse_outputs  # here: a build needs no list of outputs
 
-        settings, _ = with_detected_profile({**typed}, self._settings_file, self._workspace)
-        outputs = [(dict(output.words), output.line) for output in parse_outputs(self._settings_file)]
+        settings, _ = self.with_detected({**typed})
+        outputs = [(dict(output.words), output.line) for output in parse_outputs(self.settings_file)]
         listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
-        named_in_file = resolve_settings({}, {}, self._settings_file)["profile"]
+        named_in_file = resolve_settings({}, {}, self.settings_file)["profile"]
         for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
             profile = self.resolve({**settings, "profile": setting, "strategy": Setting("", "default")})
             yield profile
@@ -151,7 +145,7 @@ class ProfileReader:
         def read_and_note(path: Path, where: str) -> bytes:
             data = read(path, where)
             if path.parent != SHIPPED:
-                root = self._workspace.root
+                root = self.workspace.root
                 name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
                 self.digests[name] = sha256(data).hexdigest()
             return data
