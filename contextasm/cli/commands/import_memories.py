@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt, argument, takes_options
 from contextasm.cli.output import read_stdin, show_problems, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Flag, Options
@@ -65,13 +63,8 @@ class ImportedDocument(TypedDict):
 
 def import_memories(
     options: Options,
-    source: Annotated[
-        str,
-        typer.Argument(metavar="FROM", help=f"The format: {list_names(IMPORT_FORMATS)}."),
-    ],
-    path: Annotated[
-        str, typer.Argument(metavar="PATH", help="The file, or the folder of memories; - reads standard input.")
-    ],
+    source: Annotated[str, argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}.")],
+    path: Annotated[str, argument("PATH", "The file, or the folder of memories; - reads standard input.")],
     *,
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/imported-FROM.md of the owner).")

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, QuietOption
+from contextasm.cli.options import JsonOption, QuietOption, argument
 from contextasm.cli.output import format_json, shown, write_stderr, write_stdout
 from contextasm.config.input.options import Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
@@ -48,10 +48,7 @@ FIRST_AGENT = "assistant"
 
 def run(
     folder: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DIR]", help="The workspace (default: this folder; with -a or -t, the nearest one upwards)."
-        ),
+        str | None, argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
     agent: Annotated[
         list[str] | None, typer.Option("--agent", "-a", metavar="NAME", help="Create this agent; repeatable.")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.commands.show import MemoriesDocument
-from contextasm.cli.options import Receipt, action_argument, takes_options
+from contextasm.cli.options import Receipt, action_argument, argument, takes_options
 from contextasm.cli.output import format_json, format_table, show_problems, shown, write_stderr, write_stdout
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
@@ -42,10 +40,7 @@ def memory(
         ),
     ],
     names: Annotated[
-        tuple[str, ...],
-        typer.Argument(
-            metavar="[ID...]", help="The ids of the memories (see ctxasm memory list; the first letters do)."
-        ),
+        tuple[str, ...], argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).")
     ] = (),
     *,
     receipt: Receipt,

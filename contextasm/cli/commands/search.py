@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import JsonOption, all_but, flag_names, takes_options
+from contextasm.cli.options import JsonOption, all_but, argument, flag_names, takes_options
 from contextasm.cli.output import (
     build_progress,
     format_json,
@@ -57,7 +57,7 @@ class ArchiveSearchDocument(TypedDict):
 
 def show_hits(
     options: Options,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for; - reads standard input.")],
+    text: Annotated[str, argument("TEXT", "The text to search for; - reads standard input.")],
     *,
     everywhere: Annotated[
         bool, Flag("--all", "", "Search the memories of every agent, every team and the project.")

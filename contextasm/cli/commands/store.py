@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, action_argument, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, action_argument, argument, takes_options
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -248,9 +246,7 @@ def store(
             "Make the store, show its state, update the replica, store files, write files, or update the schema.",
         ),
     ] = "status",
-    owner: Annotated[
-        str | None, typer.Argument(metavar="[OWNER]", help="Import or export only this owner, such as teams/q1.")
-    ] = None,
+    owner: Annotated[str | None, argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
     *,
     flags: _StoreFlags,
 ) -> int:

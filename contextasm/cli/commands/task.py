@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, action_argument, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, action_argument, argument, takes_options
 from contextasm.cli.output import (
     format_json,
     require_stdout,
@@ -71,9 +69,8 @@ def task(
     ] = "show",
     text: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[TEXT]",
-            help="The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task.",
+        argument(
+            "[TEXT]", "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task."
         ),
     ] = None,
     *,

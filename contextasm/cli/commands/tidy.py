@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, Receipt, takes_options
+from contextasm.cli.options import JsonOption, QuietOption, Receipt, argument, takes_options
 from contextasm.cli.output import (
     format_json,
     format_table,
@@ -61,9 +59,7 @@ class TidyFlags(NamedTuple):
 
 def tidy(
     options: Options,
-    ids: Annotated[
-        tuple[str, ...], typer.Argument(metavar="ID", help="Only these actions; a plan shows their ids.")
-    ] = (),
+    ids: Annotated[tuple[str, ...], argument("ID", "Only these actions; a plan shows their ids.")] = (),
     *,
     flags: TidyFlags,
 ) -> int:

@@ -81,7 +81,7 @@ class ProfileReader:
         """SHA-256 of each file that was read, by path: relative to the workspace, or absolute outside of it."""
 
     def with_detected(self, settings: dict[str, Setting]) -> tuple[dict[str, Setting], str]:
-        """The settings, with the profile of a folder that names none and is not native, and the words that report it."""
+        """The settings, with the profile for a folder that names none and is not native, and words that report it."""
         if settings["profile"].origin != "default" or self.settings_file or is_native(self.workspace):
             return settings, ""
         from contextasm.config.profiles import detection  # here: most workspaces have settings or agents
