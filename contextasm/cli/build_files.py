@@ -9,7 +9,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from contextasm.cli.output import format_json, progress_line, write_stderr, write_stderr_lines
+from contextasm.cli.output import progress_line, write_stderr, write_stderr_lines
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Context, ContextasmError
 from contextasm.workspace import outputs
@@ -155,13 +155,6 @@ def _write_file_diff(path: Path, old: bytes, new: bytes) -> None:
     name = shown_name(str(path))
     for line in unified_diff(before, after, f"{name} (current)", f"{name} (expected)"):
         write_stderr_lines(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
-
-
-def manifest_text(context: Context) -> str:
-    """The manifest of a context as JSON."""
-    from contextasm.rendering.documents import ManifestDocument, manifest_data
-
-    return format_json(ManifestDocument, manifest_data(context))
 
 
 def metrics_text(context: Context, times: BuildTimes, root: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
 from contextasm.retrieval.reading.files import layer_paths
+from contextasm.rules.apply import section
 from contextasm.text.markdown.blocks import heading
 
 GAP_CODES = {"block": "managed-block", "secret": "masked"}
@@ -69,11 +70,8 @@ def _shown_below(context: Context, document: Document, line: int, decisions: Seq
     title = heading(lines[line - document.line]) if line >= document.line else None
     if not title or not title[1]:
         return None
-    others = (
-        number for number in range(line + 1, document.line + len(lines)) if (lines[number - document.line])[:1] == "#"
-    )
-    levels = ((number, heading(lines[number - document.line])) for number in others)
-    end = next((number for number, other in levels if other and other[0] <= title[0]), document.line + len(lines))
+    span = section(lines[line - document.line :], title[1])
+    end = line + span[1] if span else line
     return next(
         (
             each

@@ -306,8 +306,7 @@ def _item(row: _Row, names: Sequence[str], texts: FragmentTexts, anchors: Mappin
 
 def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
     """The decisions, by context; once if all decided the same."""
-    first = row[0]
-    if all(_same(first, decision) for decision in row):
+    if len({_visible(decision) for decision in row}) == 1:
         names = [""]
     for name, decision in zip(names, row, strict=False):
         label = element("b", words(name), class_="name") if name else ""
@@ -318,11 +317,8 @@ def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
         yield element("li", f"{label} {outcome}: {words(decision_words(decision))}", class_=decision.outcome)
 
 
-def _same(one: Decision | None, other: Decision | None) -> bool:
-    def visible(decision: Decision | None) -> object:
-        return decision and (decision.reason, decision.tokens_before, decision.tokens_after, decision.stands_for)
-
-    return visible(one) == visible(other)
+def _visible(decision: Decision | None) -> object:
+    return decision and (decision.reason, decision.tokens_before, decision.tokens_after, decision.stands_for)
 
 
 def _token_words(decision: Decision) -> str:

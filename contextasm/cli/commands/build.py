@@ -7,9 +7,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from contextasm.cli.build_files import Reports, RequestedFiles, held_files, manifest_text, metrics_text, write_files
+from contextasm.cli.build_files import Reports, RequestedFiles, held_files, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import (
+    format_json,
     progress_line,
     show_problems,
     strict_failure,
@@ -182,10 +183,9 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
             for key, setting in job.settings.items()
             if "." not in key
         ]
-        table = format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
-        write_stderr_lines(table)
-        table = format_columns(("layer", "section", "tokens", ""), section_rows(context, job.build.counter), (2,))
-        write_stderr_lines(table)
+        write_stderr_lines(format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ()))
+        sections = section_rows(context, job.build.counter)
+        write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
         if any(trace.lost for trace in context.rule_traces):
             write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         write_stderr(f"etag: {context.etag}")
@@ -204,7 +204,9 @@ def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None, fla
     if timer:
         reports["metrics"] = metrics_text(context, timer.times(), job.workspace.root)
     if flags.manifest is not None:
-        reports["manifest"] = manifest_text(context)
+        from contextasm.rendering.documents import ManifestDocument, manifest_data
+
+        reports["manifest"] = format_json(ManifestDocument, manifest_data(context))
     return reports
 
 
