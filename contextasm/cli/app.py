@@ -251,8 +251,9 @@ def run(words: Sequence[str]) -> int:
     """Run a command line; returns the exit code (docs/architecture.md, Exit codes)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)
-        _flush_stdout()
+        code = _run_command(words)
+        if sys.stdout:
+            sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one boundary
         code = _exit_code(error, words)
         return _fail_open(error, code, words) if words[:1] == ["hook"] else code
@@ -260,6 +261,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run_command(words: Sequence[str]) -> int:
+    if "_CTXASM_COMPLETE" in os.environ:
+        from contextasm.cli.commands.completion import complete
+
+        return complete(group())
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
     if "--help" in words and sys.stdout is None:
@@ -268,34 +273,26 @@ def _run_command(words: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _complete() -> int:
-    from contextasm.cli.commands.completion import complete
-
-    return complete(group())
-
-
 def _exit_code(error: BaseException, words: Sequence[str]) -> int:
     """The exit code of an error, with a message on standard error where a person can act on it."""
     match error:
         case ContextasmError():
-            code = _report(failure_words(error), error.code)
+            return _report(failure_words(error), error.code)
         case TyperException():
-            code = _report(_usage_message(error, words), 2)
-        case KeyboardInterrupt() | typer.Abort():
-            code = 130
-        case _Terminated():
-            code = 143
+            return _report(_usage_message(error, words), 2)
+        case KeyboardInterrupt() | typer.Abort() | _Terminated():
+            return 143 if isinstance(error, _Terminated) else 130
         case BrokenPipeError() | SystemExit():  # typer exits with the second when the reader of a help text has gone
             _discard_stdout()
-            code = 141
-        case MemoryError():
-            code = _report(failure_words(error), 2)
-        case OSError():
+            return 141
+        case MemoryError() | OSError():
             _discard_stdout()
-            code = _report(failure_words(error), 2)
-        case _:
-            code = _report_bug(error)
-    return code
+            return _report(failure_words(error), 2)
+    if os.environ.get("CTXASM_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    return _report(failure_words(error), BUG)
 
 
 def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
@@ -312,11 +309,6 @@ def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
     with suppress(ContextasmError, OSError):
         write_stdout(failure_text(what))
     return 0
-
-
-def _flush_stdout() -> None:
-    if sys.stdout:
-        sys.stdout.flush()
 
 
 def _report(message: str, code: int) -> int:
@@ -337,14 +329,6 @@ def _usage_message(error: TyperException, words: Sequence[str]) -> str:
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
     such = [f"such as `{line}`" for line in examples(name) if what.startswith("Missing argument")][:1]
     return f"{command}: {what}: {'; '.join([*such, f'see `{command} --help`'])}"
-
-
-def _report_bug(error: BaseException) -> int:
-    if os.environ.get("CTXASM_DEBUG"):
-        import traceback
-
-        traceback.print_exception(error)
-    return _report(failure_words(error), BUG)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

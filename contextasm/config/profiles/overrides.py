@@ -10,6 +10,7 @@ from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, Setting, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.profiles import loader
 from contextasm.config.profiles.layers import (
     LAYER_KEYS,
     in_scope,
@@ -17,14 +18,6 @@ from contextasm.config.profiles.layers import (
     layer_value,
     with_freed_rooms,
     with_layer_changes,
-)
-from contextasm.config.profiles.loader import (
-    SHIPPED,
-    ReadProfile,
-    is_profile_path,
-    load_profile,
-    read_file,
-    with_strategy,
 )
 from contextasm.config.workspace_folder import is_native
 from contextasm.model import ContextasmError, Document, Layer, Profile
@@ -55,7 +48,7 @@ def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Ite
     read |= {path.removeprefix(f"{workspace.root}/") for path in written}
     words = []
     for name, _ in kinds:
-        named = named_files(load_profile(name, name, Path(workspace.root)))
+        named = named_files(loader.load_profile(name, name, Path(workspace.root)))
         unread = [path for path in named if path not in read and _has_text(workspace, path)]
         read |= {*unread}
         words += [f"{list_names(unread)} (-p {name})"] if unread else []
@@ -110,13 +103,13 @@ class ProfileReader:
         setting, strategy, workspace = settings["profile"], settings["strategy"], self.workspace
         is_from_file = setting.origin.startswith(self.settings_file.path)
         name = str(setting.value)
-        if is_from_file and is_profile_path(name):
+        if is_from_file and loader.is_profile_path(name):
             values.parse_inner_paths(name, setting.origin)
         folder = Path(workspace.root) if is_from_file else self.process.folder
-        read = self._noting_digests(workspace_reader(workspace) if is_from_file else read_file)
-        profile = load_profile(name, setting.origin, folder, read=read)
+        read = self._noting_digests(workspace_reader(workspace) if is_from_file else loader.read_file)
+        profile = loader.load_profile(name, setting.origin, folder, read=read)
         if strategy.value:
-            profile = with_strategy(profile, str(strategy.value), strategy.origin)
+            profile = loader.with_strategy(profile, str(strategy.value), strategy.origin)
         if any(layer.query.app for layer in profile.layers):
             from contextasm.config.profiles.app_settings import with_app_settings  # here: few profiles need it
 
@@ -141,10 +134,10 @@ class ProfileReader:
             if profile.agents:
                 yield of_agents(profile)
 
-    def _noting_digests(self, read: ReadProfile) -> ReadProfile:
+    def _noting_digests(self, read: loader.ReadProfile) -> loader.ReadProfile:
         def read_and_note(path: Path, where: str) -> bytes:
             data = read(path, where)
-            if path.parent != SHIPPED:
+            if path.parent != loader.SHIPPED:
                 root = self.workspace.root
                 name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
                 self.digests[name] = sha256(data).hexdigest()
@@ -169,20 +162,20 @@ def of_agents(profile: Profile) -> Profile:
     return profile._replace(layers=layers, remember=placed(profile.remember), log=placed(profile.log))
 
 
-def workspace_reader(workspace: Folder) -> ReadProfile:
+def workspace_reader(workspace: Folder) -> loader.ReadProfile:
     """The function that reads a file of a profile that the settings name; files of a git revision are read from it.
 
     It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
     """
 
     def read(path: Path, where: str) -> bytes:
-        if path.parent == SHIPPED:
-            return read_file(path, where)
+        if path.parent == loader.SHIPPED:
+            return loader.read_file(path, where)
         if not path.is_relative_to(workspace.root):
             hint = "put the profile into the workspace, or name it with --profile"
             raise ContextasmError(where, f"{path} is outside the workspace", hint)
         if workspace.is_on_disk:
-            return read_file(path, where)
+            return loader.read_file(path, where)
         name = path.relative_to(workspace.root).as_posix()
         document = workspace.read(name)
         if not isinstance(document, Document):
