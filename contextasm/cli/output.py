@@ -251,6 +251,16 @@ def format_json(document: type, values: object, indent: int | None = 2) -> str:
     return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"
 
 
+def write_json(document: type, values: object, indent: int | None = 2) -> None:
+    """Write a document to standard output, as `format_json` has it."""
+    write_stdout(format_json(document, values, indent))
+
+
+def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Write rows in columns to standard output, as `format_table` has them."""
+    write_stdout(format_table(header, rows, right))
+
+
 def strict_failure(context: Context) -> int:
     """Write the problems that prevent a strict build to standard error; returns the exit code."""
     show_problems(context.problems, "error")

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypedDict
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, argument
-from contextasm.cli.output import format_json, shown, write_stderr, write_stdout
+from contextasm.cli.output import shown, write_json, write_stderr, write_stdout
 from contextasm.config.input.options import Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
@@ -87,7 +87,7 @@ def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) 
             made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
         if json:
-            write_stdout(format_json(InitDocument, {"files": made}))
+            write_json(InitDocument, {"files": made})
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))

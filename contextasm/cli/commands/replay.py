@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
-from contextasm.cli.output import format_json, write_stderr, write_stdout
+from contextasm.cli.output import write_json, write_stderr, write_stdout
 from contextasm.config.build import PreparedBuild, load_counter
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
@@ -69,7 +69,7 @@ def run(
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
-        write_stdout(format_json(ReplayDocument, _replay_data(opened, result)))
+        write_json(ReplayDocument, _replay_data(opened, result))
     if not result.context or not result.same:
         return show_differences(opened, result)
     if not quiet:

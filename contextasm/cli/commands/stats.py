@@ -12,18 +12,8 @@ from typing import Annotated
 
 import typer
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, all_but, run_build, takes_options
-from contextasm.cli.output import (
-    format_json,
-    format_plain_table,
-    format_table,
-    is_rich_terminal,
-    show_problems,
-    show_taken,
-    shown,
-    write_stderr,
-    write_stdout,
-)
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file
@@ -74,18 +64,18 @@ def stats(
     growth = figures.growth(day, weeks)
     if job.counts:
         job.counts.save()
-    show_taken("" if advice else job.taken)
+    output.show_taken("" if advice else job.taken)
     if json:
         data = stats_data(figures, growth, context, problems, top) | {"date": str(day), "tokenizer": counter.name}
-        write_stdout(format_json(StatsDocument, data))
+        output.write_json(StatsDocument, data)
     else:
-        write_stdout(stats_text(figures, growth, context, top))
-        show_problems(problems)
+        output.write_stdout(stats_text(figures, growth, context, top))
+        output.show_problems(problems)
         if lacking := sum(document.lacks_private for document in documents):
             files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
-            write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
+            output.write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
         if advice:
-            write_stderr(f"ctxasm: {advice}")
+            output.write_stderr(f"ctxasm: {advice}")
     return 0
 
 
@@ -150,7 +140,7 @@ def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, t
 
 
 def _title(title: str) -> str:
-    line = shown(one_line(title))
+    line = output.shown(one_line(title))
     return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line
 
 
@@ -265,7 +255,7 @@ def _layer_table(context: Context, bars: _Bars) -> _Table:
 def _bars() -> _Bars:
     """Blocks on a terminal that takes them, else ASCII; none on a narrow terminal."""
     width = 0 if _is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
-    signs = ("█", "░") if is_rich_terminal() and _takes_utf8() else ("#", ".")
+    signs = ("█", "░") if output.is_rich_terminal() and _takes_utf8() else ("#", ".")
     return partial(_draw, width, *signs)
 
 
@@ -283,8 +273,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
     if not any(row[-1] for row in rows):  # no bars
         header, rows = header[:-1], [row[:-1] for row in rows]
-    if not _is_terminal() or (is_rich_terminal() and _takes_utf8()):
-        return format_table(header, rows, right)
+    if not _is_terminal() or (output.is_rich_terminal() and _takes_utf8()):
+        return output.format_table(header, rows, right)
     return _fitting(header, rows, right, get_terminal_size().columns)
 
 
@@ -298,7 +288,7 @@ def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
     while sum(widths) + 2 * (len(widths) - 1) > columns and max(widths) > 4:
         widths[widths.index(max(widths))] -= 1
     cut = [[_shortened(cell, width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]
-    lines = format_plain_table(cut[0], cut[1:], right).splitlines()
+    lines = output.format_plain_table(cut[0], cut[1:], right).splitlines()
     # Letters of some scripts take two columns.
     fit = (line if cell_len(line) <= columns else set_cell_size(line, columns).rstrip() for line in lines)
     return "".join(f"{line}\n" for line in fit)

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, QuietOption, action_argument, argument, takes_options
-from contextasm.cli.output import (
-    format_json,
-    require_stdout,
-    show_problems,
-    shown,
-    write_receipt,
-    write_stderr_lines,
-    write_stdout,
-)
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
@@ -84,15 +76,15 @@ def task(
     """
     require_known(action, ACTIONS, "task", "action")
     if json and action != "show":
-        require_stdout()
+        output.require_stdout()
     stack = _resulting_stack(options, action, text)
     if json:
-        write = write_stdout if action == "show" else write_receipt
-        write(format_json(TasksDocument, {"current": stack.current, "tasks": stack.frames}))
+        write = output.write_stdout if action == "show" else output.write_receipt
+        write(output.format_json(TasksDocument, {"current": stack.current, "tasks": stack.frames}))
     elif action == "show":
-        write_stdout(shown(_stack_text(stack)))
+        output.write_stdout(output.shown(_stack_text(stack)))
     elif not quiet:
-        write_stderr_lines(_stack_text(stack))
+        output.write_stderr_lines(_stack_text(stack))
     return 0
 
 
@@ -127,7 +119,7 @@ def _task_stack(data: object) -> TaskStack:
         return TaskStack()
     problems: list[Problem] = []
     stack = task_stack.parse_task_stack(data, problems)
-    show_problems(problems)
+    output.show_problems(problems)
     return stack
 
 

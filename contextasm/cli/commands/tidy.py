@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, QuietOption, Receipt, argument, takes_options
-from contextasm.cli.output import (
-    format_json,
-    format_table,
-    show_problems,
-    write_stderr,
-    write_stdout,
-)
 from contextasm.cli.owner import recover_first, require_recovered
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
@@ -115,13 +109,14 @@ def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, targ
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if flags.json:
         document = {"date": str(upkeep.today), "actions": actions}
-        write_stdout(format_json(TidyPlan, document))
+        output.write_json(TidyPlan, document)
     elif actions:
-        write_stdout(_plan_table(actions))
+        header = ("id", "do", "what", "why", "tokens", "bytes", "approval")
+        output.write_table(header, [*map(_row, actions)], (4, 5))
     _write_metrics(target, upkeep, actions)
-    show_problems(plan_problems(upkeep))
+    output.show_problems(plan_problems(upkeep))
     if not (flags.json or flags.quiet):
-        write_stderr(_advice(actions))
+        output.write_stderr(_advice(actions))
     return 0
 
 
@@ -139,12 +134,12 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
     document = {"date": str(upkeep.today), "applied": applied.actions, "left_out": left_out}
     flags.receipt.write(TidyApplication, document, map(_done, applied.actions))
     for action, why in applied.left_out:
-        write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
+        output.write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (flags.json or flags.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
         nothing = "nothing was applied" if applied.left_out else "nothing to do"
-        write_stderr(f"ctxasm: {done if count else nothing}")
+        output.write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
 
 
@@ -158,11 +153,6 @@ def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
     lines = (f"{verb} {path}" for path, verb in verbs.items())
     flags.receipt.write(TidyUndo, {"date": str(upkeep.today), "taken_back": files}, lines)
     return 0
-
-
-def _plan_table(actions: Sequence[Action]) -> str:
-    header = ("id", "do", "what", "why", "tokens", "bytes", "approval")
-    return format_table(header, [_row(action) for action in actions], (4, 5))
 
 
 def _row(action: Action) -> Sequence[str]:
