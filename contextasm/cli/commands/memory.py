@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.commands.show import MemoriesDocument
 from contextasm.cli.options import Receipt, action_argument, argument, takes_options
-from contextasm.cli.output import format_table, show_problems, shown, write_json, write_stderr, write_stdout
+from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
@@ -76,7 +76,7 @@ def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
         write_json(MemoriesDocument, {"memories": memories})
     elif memories:
         rows = [(each.id, each.status, each.type, f"{each.path}:{each.line}", each.text) for each in memories]
-        write_stdout(shown(format_table(("id", "status", "type", "where", "text"), rows)))
+        write_table(("id", "status", "type", "where", "text"), rows)
     else:
         write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
     return 0

@@ -207,12 +207,10 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) 
     else:
         access = "reachable" if reachable else "not available"
     lines = [
-        f"store   {overlay.config.address} ({access})",
-        f"replica {data['replica'] or 'none yet'}",
+        output.shown_line(f"store   {overlay.config.address} ({access})"),
+        output.shown_line(f"replica {data['replica'] or 'none yet'}"),
         "",
-        *output.format_table(
-            ("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]
-        ).splitlines(),
+        output.format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]),
     ]
     return data, lines, int(bool(failed))
 
@@ -259,7 +257,7 @@ def store(
     if flags.json:
         output.write_json(document, {"action": action, **data})
     elif action == "status":
-        output.write_stdout("".join(f"{output.shown_line(line)}\n" for line in lines))
+        output.write_stdout("\n".join(lines))
     elif not flags.quiet:
         for line in lines:
             output.write_stderr(f"ctxasm: {line}")
