@@ -302,7 +302,7 @@ def difference_page(difference: Difference, style: str) -> str:
         f"<section>{html.element('h2', 'Changes')}",
         *_shift_list(difference),
         f"</section>\n<section>{html.element('h2', 'Text')}",
-        *_text_runs(*(_clean_lines(side) for side in sides)),
+        *_text_runs(*(clean_text(side.context.text).text.split("\n")[:-1] for side in sides)),
         "</section>",
         "</main>",
     )
@@ -332,10 +332,6 @@ def _shift_item(shift: Shift, before: html.FragmentTexts, after: html.FragmentTe
     what = f"{html.element('b', shift.kind, class_='outcome')} in {html.words(layer_words(shift))}"
     change = f"{what}, {new - old:+,} tokens ({old:,} to {new:,}): {html.words(shift_reason(shift))}"
     return f'<li><div>{about}</div><ul class="decisions">{html.element("li", change, class_=css)}</ul></li>'
-
-
-def _clean_lines(side: Side) -> Sequence[str]:
-    return clean_text(side.context.text).text.split("\n")[:-1]
 
 
 def _text_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:

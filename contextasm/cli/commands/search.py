@@ -119,10 +119,8 @@ def _refuse_options_of_builds(options: Options) -> None:
 
 def _hit_table(hits: Sequence[Hit]) -> str:
     """The hits as a table; on a terminal one block for each hit, with its text wrapped between words."""
-    import sys
-
     header, rows, right = hit_rows(hits)
-    if not (sys.stdout and sys.stdout.isatty()):
+    if not output.is_terminal():
         return format_columns(header, rows, right)
     return "\n".join(_hit_block(header, row, get_terminal_size().columns) for row in rows)
 

@@ -141,7 +141,7 @@ def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, t
 
 def _title(title: str) -> str:
     line = output.shown(one_line(title))
-    return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line
+    return fill(line, max(get_terminal_size().columns, 1)) if output.is_terminal() else line
 
 
 _Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]
@@ -254,13 +254,9 @@ def _layer_table(context: Context, bars: _Bars) -> _Table:
 
 def _bars() -> _Bars:
     """Blocks on a terminal that takes them, else ASCII; none on a narrow terminal."""
-    width = 0 if _is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
+    width = 0 if output.is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
     signs = ("█", "░") if output.is_rich_terminal() and _takes_utf8() else ("#", ".")
     return partial(_draw, width, *signs)
-
-
-def _is_terminal() -> bool:
-    return bool(sys.stdout and sys.stdout.isatty())
 
 
 def _takes_utf8() -> bool:
@@ -273,7 +269,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
     if not any(row[-1] for row in rows):  # no bars
         header, rows = header[:-1], [row[:-1] for row in rows]
-    if not _is_terminal() or (output.is_rich_terminal() and _takes_utf8()):
+    if not output.is_terminal() or (output.is_rich_terminal() and _takes_utf8()):
         return output.format_table(header, rows, right)
     return _fitting(header, rows, right, get_terminal_size().columns)
 
