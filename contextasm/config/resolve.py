@@ -95,7 +95,7 @@ def prepare_build(
     build = Build(recording, profile, request, counter, rules)._replace(
         semantics=semantic_similarity(reader, settings, options.topic or ""),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
-        memory_index=_memory_indexes(workspace, recording, process),
+        memory_index=_memory_indexes(recording, reader),
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
@@ -155,23 +155,21 @@ def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Optio
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
-def _memory_indexes(
-    workspace: Folder, recording: RecordingWorkspace, process: ProcessEnvironment
-) -> MemoryIndexes | None:
+def _memory_indexes(recording: RecordingWorkspace, reader: ProfileReader) -> MemoryIndexes | None:
     """The indexes of a folder, which store nothing if nothing may be stored; None for a revision."""
-    if not workspace.is_on_disk:
+    if not reader.workspace.is_on_disk:
         return None
-    database = index_database(workspace.root, process.environment)
-    return MemoryIndexes(workspace, process.now, database, recording.unfit)
+    database = index_database(reader.workspace.root, reader.process.environment)
+    return MemoryIndexes(reader.workspace, reader.process.now, database, recording.unfit)
 
 
-def _changed_files(profile: Profile, workspace: Folder, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
     """The files that git calls changed, if a layer of the profile reads them."""
     if not uses_placeholder(profile, "changed"):
         return ()
     from contextasm.workspace.git.commands import changed_files  # here: few profiles read changed files
 
-    return changed_files(workspace.root, environment)
+    return changed_files(reader.workspace.root, reader.process.environment)
 
 
 def _resolve_request(
@@ -193,7 +191,7 @@ def _resolve_request(
         format=str(settings["format"].value),
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
-        changed=_changed_files(profile, workspace, reader.process.environment),
+        changed=_changed_files(profile, reader),
         additional=options.additional or "",
         filters=Filters(since, options.event_types, options.entity_types, exclude),
         privacy=str(settings["privacy"].value),

@@ -34,15 +34,15 @@ MOST_HITS = 50
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
-Agent = Annotated[
-    str,
-    Field(description="Name of the agent; empty for that of the settings, or the only one.", max_length=LONGEST_NAME),
-]
-Team = Annotated[str, Field(description="Name of the team; empty for that of the settings.", max_length=LONGEST_NAME)]
-Topic = Annotated[
-    str,
-    Field(description="What the conversation is about; memories and logs are chosen by it.", max_length=LONGEST_TEXT),
-]
+
+def _limited(description: str, most: int) -> Any:
+    """The field of an argument that has at most so many characters, or values."""
+    return Field(description=description, max_length=most)
+
+
+Agent = Annotated[str, _limited("Name of the agent; empty for that of the settings, or the only one.", LONGEST_NAME)]
+Team = Annotated[str, _limited("Name of the team; empty for that of the settings.", LONGEST_NAME)]
+Topic = Annotated[str, _limited("What the conversation is about; memories and logs are chosen by it.", LONGEST_TEXT)]
 Budget = Annotated[
     str | Annotated[int, Strict()],
     Field(description="Most tokens of the document, such as 4000 or 8k; empty: the profile's."),
@@ -114,11 +114,7 @@ class ServedTools:
         topic: Topic = "",
         budget: Budget = "",
         place: Annotated[
-            str,
-            Field(
-                description="Only the fragments of this file, FILE:LINE, or id; empty for all of them.",
-                max_length=LONGEST_TEXT,
-            ),
+            str, _limited("Only the fragments of this file, FILE:LINE, or id; empty for all of them.", LONGEST_TEXT)
         ] = "",
     ) -> answers.Explanation:
         """The fragments that a context shows and leaves out: a decision with its reason for each."""
@@ -155,18 +151,13 @@ class ServedTools:
         importance: Annotated[
             str | float, Field(description="0 to 1, or low, medium, high, critical; empty for none.")
         ] = "",
-        tags: Annotated[Sequence[str], Field(description="Words to find it by.", max_length=MOST_ITEMS)] = (),
+        tags: Annotated[Sequence[str], _limited("Words to find it by.", MOST_ITEMS)] = (),
         key: Annotated[
-            str,
-            Field(description="The subject; memories with the same key are of one subject.", max_length=LONGEST_VALUE),
+            str, _limited("The subject; memories with the same key are of one subject.", LONGEST_VALUE)
         ] = "",
-        supersedes: Annotated[
-            Sequence[str], Field(description="Ids of memories that it replaces.", max_length=MOST_ITEMS)
-        ] = (),
+        supersedes: Annotated[Sequence[str], _limited("Ids of memories that it replaces.", MOST_ITEMS)] = (),
         agent: Agent = "",
-        team: Annotated[
-            str, Field(description="Name of the team, to remember for the team instead.", max_length=LONGEST_NAME)
-        ] = "",
+        team: Annotated[str, _limited("Name of the team, to remember for the team instead.", LONGEST_NAME)] = "",
     ) -> answers.Remembered:
         """Store a memory, or reinforce the one that says the same."""
         agent_name, team_name = self.served.owner(agent, team)
@@ -193,9 +184,7 @@ class ServedTools:
         self,
         text: Annotated[str, Field(description="What happened, in Markdown.", min_length=1, max_length=LONGEST_TEXT)],
         agent: Agent = "",
-        team: Annotated[
-            str, Field(description="Name of the team, to write into the team's log instead.", max_length=LONGEST_NAME)
-        ] = "",
+        team: Annotated[str, _limited("Name of the team, to write into the team's log instead.", LONGEST_NAME)] = "",
     ) -> answers.Logged:
         """Append an entry to the log of the day."""
         agent_name, team_name = self.served.owner(agent, team)

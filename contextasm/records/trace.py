@@ -72,14 +72,10 @@ def _shown_below(context: Context, document: Document, line: int, decisions: Seq
         return None
     span = section(lines[line - document.line :], title[1])
     end = line + span[1] if span else line
-    return next(
-        (
-            each
-            for each in decisions
-            if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title[1])
-        ),
-        None,
-    )
+    for each in decisions:
+        if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title[1]):
+            return each
+    return None
 
 
 def _heads(context: Context, layer: str, title: str) -> bool:
@@ -116,13 +112,7 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
 def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:
     """The id of the layer that reads a file but is left out of the build; empty for none."""
     used = {usage.layer for usage in context.allowances}
-    return next(
-        (
-            layer.id
-            for layer in layers
-            if layer.id not in used
-            for template in layer.query.paths
-            if path in layer_paths(workspace, template, context.request)
-        ),
-        "",
-    )
+    for layer in (layer for layer in layers if layer.id not in used):
+        if any(path in layer_paths(workspace, template, context.request) for template in layer.query.paths):
+            return layer.id
+    return ""

@@ -8,11 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption, argument
+from contextasm.cli.options import JsonOption, QuietOption, argument, takes_options
 from contextasm.cli.output import shown, write_json, write_stderr, write_stdout
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
 from contextasm.config.owners import uses_placeholder
@@ -46,18 +44,16 @@ class InitDocument(TypedDict):
 FIRST_AGENT = "assistant"
 
 
-def run(
+def init(
+    _options: Options,
     folder: Annotated[
         str | None, argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
-    agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", metavar="NAME", help="Create this agent; repeatable.")
-    ] = None,
-    team: Annotated[
-        list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Create this team; repeatable.")
-    ] = None,
+    *,
+    agents: Annotated[tuple[str, ...], Flag("--agent -a", "NAME", "Create this agent; repeatable.")] = (),
+    teams: Annotated[tuple[str, ...], Flag("--team -t", "NAME", "Create this team; repeatable.")] = (),
     force: Annotated[
-        bool, typer.Option("--force", help="Make agents or teams although files of another program are read here.")
+        bool, Flag("", "", "Make agents or teams although files of another program are read here.")
     ] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -67,7 +63,9 @@ def run(
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once. A folder of
     another program, such as one with SOUL.md or CLAUDE.md, gets settings that name the profile for it, and no agent.
     """
-    agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
+    for flag, names in (("--agent", agents), ("--team", teams)):
+        for name in names:
+            parse_name(name, flag)
     root = _root(folder, named=bool(agents or teams))
     taken, profile = _profile_there(root)
     if profile and (agents or teams) and not force:
@@ -76,6 +74,9 @@ def run(
     if profile and not (agents or teams or quiet):
         write_stderr(f"ctxasm: {taken or f'profile {profile.name}'}; it needs no agent, so none was made")
     return 0
+
+
+run = takes_options(init, ())
 
 
 def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
@@ -91,10 +92,6 @@ def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) 
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))
-
-
-def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
-    return [parse_name(name, flag) for name in names or ()]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:

@@ -207,19 +207,11 @@ def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildO
 
 def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     """The options of a record by name; variables of its environment count as typed."""
-    record = opened.record
-    variables = {
-        setting.key: setting.value for setting in record.making.settings if setting.origin.startswith("CTXASM_")
-    }
-    workspace = {"workspace": str(opened.root)} if opened.root else {}
-    typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {
-        **variables,
-        **typed,
-        "topic": record.context.request.topic,
-        "audience": record.context.request.audience,
-        **workspace,
-    }
+    making, request = opened.record.making, opened.record.context.request
+    variables = {setting.key: setting.value for setting in making.settings if setting.origin.startswith("CTXASM_")}
+    typed = {key: value for key, value in making.options._asdict().items() if value is not None}
+    settled = {"topic": request.topic, "audience": request.audience}
+    return {**variables, **typed, **settled, **({"workspace": str(opened.root)} if opened.root else {})}
 
 
 def _typed_profile(opened: OpenedRecord) -> Profile | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import load_mapping
-from contextasm.config.profiles.loader import read_file
+from contextasm.config.profiles.loader import load_profile, read_file
 from contextasm.rendering.json_codec import from_json
 
 SHIPPED_HOSTS = Path(__file__).parent
@@ -170,9 +170,7 @@ def host_names(*, with_hook: bool = False) -> list[str]:
 
 def instruction_files() -> list[str]:
     """Paths and patterns of all files in a folder that any host or other coding agent loads by itself."""
-    from contextasm.config.profiles.loader import load_profile  # of the profile that names what the agents read
-
-    repo = load_profile("repo", "profile", SHIPPED_HOSTS)
+    repo = load_profile("repo", "profile", SHIPPED_HOSTS)  # it names what the agents read
     known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in host.loads if not rule.place]
     read = [layer.query.paths for layer in repo.layers if any(each.uses_open for each in layer.query.traits)]
     return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
