@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, groupby, takewhile
+from itertools import accumulate, groupby
 
 from contextasm.model import SHARED, Context, Decision, Problem, Span
 from contextasm.rendering import page as html
@@ -82,7 +83,7 @@ def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room:
     for state, group in groupby(zip(states, lines, strict=True), key=lambda pair: pair[0]):
         members = [clipped(line, MAX_LINE) for _, line in group]
         room -= len(_run(start + number, [], state).encode()) + 2 * len(str(len(lines)))
-        fitting = _lines_that_fit(members, room)
+        fitting = bisect_right([*accumulate(map(_size, members))], room)
         if fitting:
             runs.append(_run(start + number, members[:fitting], state))
             room -= sum(map(_size, members[:fitting]))
@@ -91,12 +92,6 @@ def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room:
             rest = f"{len(lines) - number:,} more lines are not on this page"
             return "\n".join((*runs, html.element("p", rest, class_="more")))
     return "\n".join(runs)
-
-
-def _lines_that_fit(lines: Sequence[str], room: int) -> int:
-    """The number of lines, from the first on, that `room` bytes of HTML hold."""
-    sizes = accumulate(map(_size, lines))
-    return sum(1 for _ in takewhile(lambda size: size <= room, sizes))
 
 
 def _size(line: str) -> int:

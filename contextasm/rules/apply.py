@@ -121,9 +121,8 @@ def pins_outside_layers(
         document = included_file(workspace, effect.target.value) if is_file else None
         pins = _pins_of(document, effect, evaluation, len(fragments)) if isinstance(document, Document) else []
         if not isinstance(document, Document) or not pins:
-            message = (
-                document.message if isinstance(document, Problem) else _missing_words(effect.target, all_fragments)
-            )
+            missing = _missing_words(effect.target, all_fragments)
+            message = document.message if isinstance(document, Problem) else missing
             problems.append(Problem("pin-missing", str(effect.target), 0, f"rule {effect.rules[0]}: {message}"))
         elif effect.target.kind == "path" or effect.target.value not in whole_files:
             documents.append(document)

@@ -236,10 +236,8 @@ def _shortened(text: str, length: int) -> str:
 def _layers_title(context: Context) -> str:
     request = context.request
     owners = " and ".join(filter(None, (request.agent, request.team)))
-    return (
-        f"Layers of a build{f' for {owners}' if owners else ''}: {context.tokens:,} of {request.budget:,} tokens"
-        f" (profile {context.profile})"
-    )
+    figures = f"{context.tokens:,} of {request.budget:,} tokens (profile {context.profile})"
+    return f"Layers of a build{f' for {owners}' if owners else ''}: {figures}"
 
 
 def _layer_table(context: Context, bars: _Bars) -> _Table:

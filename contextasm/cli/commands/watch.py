@@ -203,9 +203,7 @@ def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
 
 def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
     """Where messages and the latest build go: the build has the last line of a terminal, else a line of its own."""
-    if quiet or not has_live_line():
-        return nullcontext(_Lines())
-    return _LiveLines()
+    return nullcontext(_Lines()) if quiet or not has_live_line() else _LiveLines()
 
 
 class _Lines:
