@@ -158,15 +158,10 @@ class _Command(TyperCommand):
             metavar = (parameter.metavar or str(parameter.name).upper()).strip("[].")
             is_allowed = metavar == "TEXT" or (parameter.name in MAY_BE_EMPTY and value == "")
             if is_given_empty and not is_allowed:
-                name = (
-                    parameter.opts[0] if parameter.param_type_name == "option" else _argument_name(parameter, metavar)
-                )
+                named = str(parameter.name).upper() if "|" in metavar else metavar
+                name = parameter.opts[0] if parameter.param_type_name == "option" else named
                 hint = "give a value" if parameter.required else "give a value, or leave it out"
                 raise ContextasmError(name, "is empty", hint)
-
-
-def _argument_name(argument: Any, metavar: str) -> str:
-    return str(argument.name).upper() if "|" in metavar else metavar
 
 
 def _warn_of_variables() -> None:
@@ -251,8 +246,9 @@ def run(words: Sequence[str]) -> int:
     """Run a command line; returns the exit code (docs/architecture.md, Exit codes)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)
-        _flush_stdout()
+        code = _run_command(words)
+        if sys.stdout:
+            sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one boundary
         code = _exit_code(error, words)
         return _fail_open(error, code, words) if words[:1] == ["hook"] else code
@@ -260,6 +256,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run_command(words: Sequence[str]) -> int:
+    if "_CTXASM_COMPLETE" in os.environ:
+        from contextasm.cli.commands.completion import complete
+
+        return complete(group())
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
     if "--help" in words and sys.stdout is None:
@@ -268,34 +268,26 @@ def _run_command(words: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _complete() -> int:
-    from contextasm.cli.commands.completion import complete
-
-    return complete(group())
-
-
 def _exit_code(error: BaseException, words: Sequence[str]) -> int:
     """The exit code of an error, with a message on standard error where a person can act on it."""
     match error:
         case ContextasmError():
-            code = _report(failure_words(error), error.code)
+            return _report(failure_words(error), error.code)
         case TyperException():
-            code = _report(_usage_message(error, words), 2)
-        case KeyboardInterrupt() | typer.Abort():
-            code = 130
-        case _Terminated():
-            code = 143
+            return _report(_usage_message(error, words), 2)
+        case KeyboardInterrupt() | typer.Abort() | _Terminated():
+            return 143 if isinstance(error, _Terminated) else 130
         case BrokenPipeError() | SystemExit():  # typer exits with the second when the reader of a help text has gone
             _discard_stdout()
-            code = 141
-        case MemoryError():
-            code = _report(failure_words(error), 2)
-        case OSError():
+            return 141
+        case MemoryError() | OSError():
             _discard_stdout()
-            code = _report(failure_words(error), 2)
-        case _:
-            code = _report_bug(error)
-    return code
+            return _report(failure_words(error), 2)
+    if os.environ.get("CTXASM_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    return _report(failure_words(error), BUG)
 
 
 def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
@@ -312,11 +304,6 @@ def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
     with suppress(ContextasmError, OSError):
         write_stdout(failure_text(what))
     return 0
-
-
-def _flush_stdout() -> None:
-    if sys.stdout:
-        sys.stdout.flush()
 
 
 def _report(message: str, code: int) -> int:
@@ -337,14 +324,6 @@ def _usage_message(error: TyperException, words: Sequence[str]) -> str:
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
     such = [f"such as `{line}`" for line in examples(name) if what.startswith("Missing argument")][:1]
     return f"{command}: {what}: {'; '.join([*such, f'see `{command} --help`'])}"
-
-
-def _report_bug(error: BaseException) -> int:
-    if os.environ.get("CTXASM_DEBUG"):
-        import traceback
-
-        traceback.print_exception(error)
-    return _report(failure_words(error), BUG)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

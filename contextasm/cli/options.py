@@ -149,6 +149,11 @@ def completer(field: str) -> Callable[[typer.Context], Sequence[str]]:
     return complete
 
 
+def argument(metavar: str, text: str) -> Any:
+    """A parameter of typer that takes words of the command line by their place."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
 def record_argument(metavar: str, text: str) -> Any:
     """A parameter of typer that takes a record, by its file or id; the ids of the workspace are completed."""
     return typer.Argument(metavar=metavar, help=text, autocompletion=completer("record"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
+from contextasm.cli.options import argument
 from contextasm.cli.output import show_problems, write_stderr
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
@@ -27,9 +26,7 @@ READ_OWNER = (*OWNER, "offline")
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
-MemoryId = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of the memory (see ctxasm memory list; the first letters do).")
-]
+MemoryId = Annotated[str, argument("ID", "The id of the memory (see ctxasm memory list; the first letters do).")]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:

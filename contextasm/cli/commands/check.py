@@ -10,8 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-import typer
-
 from contextasm import __version__
 from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
 from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
@@ -19,7 +17,7 @@ from contextasm.checks.hosts.report import check_host
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
-from contextasm.cli.options import all_but, refuse_given, takes_options
+from contextasm.cli.options import all_but, argument, refuse_given, takes_options
 from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
@@ -59,9 +57,7 @@ class CheckFlags(NamedTuple):
 
 def check(
     options: Options,
-    paths: Annotated[
-        tuple[str, ...], typer.Argument(metavar="PATH", help="Show only findings in these files and folders.")
-    ] = (),
+    paths: Annotated[tuple[str, ...], argument("PATH", "Show only findings in these files and folders.")] = (),
     *,
     flags: CheckFlags,
 ) -> int:

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt, argument, takes_options
 from contextasm.cli.output import read_stdin, show_problems, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Flag, Options
@@ -65,13 +63,8 @@ class ImportedDocument(TypedDict):
 
 def import_memories(
     options: Options,
-    source: Annotated[
-        str,
-        typer.Argument(metavar="FROM", help=f"The format: {list_names(IMPORT_FORMATS)}."),
-    ],
-    path: Annotated[
-        str, typer.Argument(metavar="PATH", help="The file, or the folder of memories; - reads standard input.")
-    ],
+    source: Annotated[str, argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}.")],
+    path: Annotated[str, argument("PATH", "The file, or the folder of memories; - reads standard input.")],
     *,
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/imported-FROM.md of the owner).")
@@ -101,17 +94,13 @@ def import_memories(
     outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
     lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
     receipt.write(ImportedDocument, _receipt_data(outcomes, checked, dry_run=dry_run), lines)
-    _show_first_problems(checked.problems)
+    show_problems(checked.problems[:MAX_LISTED])
+    if (further := len(checked.problems) - MAX_LISTED) > 0:
+        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
     return 0
 
 
 run = takes_options(import_memories, OWNER)
-
-
-def _show_first_problems(problems: Sequence[Problem]) -> None:
-    show_problems(problems[:MAX_LISTED])
-    if len(problems) > MAX_LISTED:
-        write_stderr(f"ctxasm: warning: {len(problems) - MAX_LISTED:,} further problems of this kind (--json)")
 
 
 def _read_entries(source: str, path: str) -> CheckedEntries:

@@ -8,15 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import JsonOption, QuietOption
-from contextasm.cli.output import format_json, shown, write_stderr, write_stdout
-from contextasm.config.input.options import Options
+from contextasm.cli.options import JsonOption, QuietOption, argument, takes_options
+from contextasm.cli.output import shown, write_json, write_stderr, write_stdout
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
 from contextasm.config.owners import uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, named_files, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader, named_files
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import find_workspace, is_native, open_workspace
 from contextasm.model import ContextasmError, Profile
@@ -46,21 +44,16 @@ class InitDocument(TypedDict):
 FIRST_AGENT = "assistant"
 
 
-def run(
+def init(
+    _options: Options,
     folder: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DIR]", help="The workspace (default: this folder; with -a or -t, the nearest one upwards)."
-        ),
+        str | None, argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
-    agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", metavar="NAME", help="Create this agent; repeatable.")
-    ] = None,
-    team: Annotated[
-        list[str] | None, typer.Option("--team", "-t", metavar="NAME", help="Create this team; repeatable.")
-    ] = None,
+    *,
+    agents: Annotated[tuple[str, ...], Flag("--agent -a", "NAME", "Create this agent; repeatable.")] = (),
+    teams: Annotated[tuple[str, ...], Flag("--team -t", "NAME", "Create this team; repeatable.")] = (),
     force: Annotated[
-        bool, typer.Option("--force", help="Make agents or teams although files of another program are read here.")
+        bool, Flag("", "", "Make agents or teams although files of another program are read here.")
     ] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -70,7 +63,9 @@ def run(
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once. A folder of
     another program, such as one with SOUL.md or CLAUDE.md, gets settings that name the profile for it, and no agent.
     """
-    agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
+    for flag, names in (("--agent", agents), ("--team", teams)):
+        for name in names:
+            parse_name(name, flag)
     root = _root(folder, named=bool(agents or teams))
     taken, profile = _profile_there(root)
     if profile and (agents or teams) and not force:
@@ -79,6 +74,9 @@ def run(
     if profile and not (agents or teams or quiet):
         write_stderr(f"ctxasm: {taken or f'profile {profile.name}'}; it needs no agent, so none was made")
     return 0
+
+
+run = takes_options(init, ())
 
 
 def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
@@ -90,14 +88,10 @@ def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) 
             made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
         if json:
-            write_stdout(format_json(InitDocument, {"files": made}))
+            write_json(InitDocument, {"files": made})
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))
-
-
-def _valid_names(names: Sequence[str] | None, flag: str) -> Sequence[str]:
-    return [parse_name(name, flag) for name in names or ()]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:
@@ -122,8 +116,9 @@ def _profile_there(root: Path) -> tuple[str, Profile | None]:
     workspace = Folder(root)
     with suppress(ContextasmError):  # a build reports settings that can't be used
         settings_file = load_settings_file(workspace)
-        settings, taken = with_detected_profile(resolve_settings({}, {}, settings_file), settings_file, workspace)
-        profile = ProfileReader(settings_file, workspace, process_environment()).with_all_layers(settings)
+        reader = ProfileReader(settings_file, workspace, process_environment())
+        settings, taken = reader.with_detected(resolve_settings({}, {}, settings_file))
+        profile = reader.with_all_layers(settings)
         return taken, None if uses_placeholder(profile, "agent") else profile
     return "", None
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt, argument, takes_options
 from contextasm.cli.output import read_stdin
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
 from contextasm.config.input.options import Options
@@ -27,7 +25,7 @@ class LogDocument(TypedDict):
 
 def append_entry(
     options: Options,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; - reads standard input.")],
+    text: Annotated[str, argument("TEXT", "The entry; - reads standard input.")],
     *,
     receipt: Receipt,
 ) -> int:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-import typer
-
 from contextasm.cli.commands.show import MemoriesDocument
-from contextasm.cli.options import Receipt, action_argument, takes_options
-from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.cli.options import Receipt, action_argument, argument, takes_options
+from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
@@ -42,10 +40,7 @@ def memory(
         ),
     ],
     names: Annotated[
-        tuple[str, ...],
-        typer.Argument(
-            metavar="[ID...]", help="The ids of the memories (see ctxasm memory list; the first letters do)."
-        ),
+        tuple[str, ...], argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).")
     ] = (),
     *,
     receipt: Receipt,
@@ -78,10 +73,10 @@ run = takes_options(memory, OWNER)
 def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
     """Write a row for each memory, or all of them as JSON; returns the exit code."""
     if receipt.json:
-        write_stdout(format_json(MemoriesDocument, {"memories": memories}))
+        write_json(MemoriesDocument, {"memories": memories})
     elif memories:
         rows = [(each.id, each.status, each.type, f"{each.path}:{each.line}", each.text) for each in memories]
-        write_stdout(format_table(("id", "status", "type", "where", "text"), rows))
+        write_table(("id", "status", "type", "where", "text"), rows)
     else:
         write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
     return 0

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 import typer
 
 from contextasm.cli.options import JsonOption, completer
-from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.output import write_json, write_stdout, write_table
 from contextasm.config.input.values import require_known
 from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
 from contextasm.model import ContextasmError
@@ -50,8 +50,8 @@ def run(
         return 0
     profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]
     if json:
-        write_stdout(format_json(ProfilesDocument, {"profiles": profiles}))
+        write_json(ProfilesDocument, {"profiles": profiles})
     else:
         rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
-        write_stdout(format_table(("profile", "budget", "what it is for"), rows, (1,)))
+        write_table(("profile", "budget", "what it is for"), rows, (1,))
     return 0

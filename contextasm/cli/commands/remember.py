@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypedDict
 
 import typer
 
-from contextasm.cli.options import Receipt, takes_options
+from contextasm.cli.options import Receipt, argument, takes_options
 from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Flag, Options
@@ -49,12 +49,7 @@ class RememberedDocument(TypedDict):
 
 def add_memories(
     options: Options,
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT", help="The memory; - reads standard input, a text or a JSON object in each line."
-        ),
-    ],
+    text: Annotated[str, argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line.")],
     *,
     kind: Annotated[
         str, typer.Option("--type", metavar="TYPE", help="The type (default: note).", show_default=False)

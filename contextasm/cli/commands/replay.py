@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 import typer
 
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
-from contextasm.cli.output import format_json, write_stderr, write_stdout
+from contextasm.cli.output import write_json, write_stderr, write_stdout
 from contextasm.config.build import PreparedBuild, load_counter
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
@@ -20,16 +20,8 @@ from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_with_replica, open_workspace
 from contextasm.model import ContextasmError, Profile
+from contextasm.records import replay as records
 from contextasm.records.record import Record
-from contextasm.records.replay import (
-    Replay,
-    changed_config,
-    find_record,
-    load_record,
-    program_versions,
-    replay,
-    stored_inputs,
-)
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
 from contextasm.workspace.atomic import STATE_FOLDER
@@ -77,7 +69,7 @@ def run(
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
-        write_stdout(format_json(ReplayDocument, _replay_data(opened, result)))
+        write_json(ReplayDocument, _replay_data(opened, result))
     if not result.context or not result.same:
         return show_differences(opened, result)
     if not quiet:
@@ -91,7 +83,7 @@ def run(
     return 0
 
 
-def _replay_data(opened: OpenedRecord, result: Replay) -> dict[str, object]:
+def _replay_data(opened: OpenedRecord, result: records.Replay) -> dict[str, object]:
     """The result of a replay, with what `ReplayDocument` has of it."""
     etag = result.context.etag if result.context else None
     record = {"record": str(opened.path), "etag_before": opened.record.context.etag}
@@ -130,24 +122,24 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
         if workspace:
             raise
         root = None
-    path = find_record(name, root, process.folder)
+    path = records.find_record(name, root, process.folder)
     if path is None:
         return None
     folder = path.absolute().parent.parent
     if not workspace and folder.name == STATE_FOLDER:
         root = folder.parent
-    return OpenedRecord(path, load_record(path), root)
+    return OpenedRecord(path, records.load_record(path), root)
 
 
-def replay_record(opened: OpenedRecord) -> Replay:
+def replay_record(opened: OpenedRecord) -> records.Replay:
     """Build a record again. Raises `ContextasmError` without stored inputs and without a workspace."""
     record, process = opened.record, process_environment()
     counter, counts = load_counter(record.context.request.tokenizer, process.environment)
-    inputs = stored_inputs(record, opened.path)
+    inputs = records.stored_inputs(record, opened.path)
     if inputs is not None:
-        result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
+        result = records.replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, open_with_replica(opened.root, process, offline=True), counter)
+        result = records.replay(record, open_with_replica(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")
@@ -158,11 +150,11 @@ def replay_record(opened: OpenedRecord) -> Replay:
 
 def _show_changed_config(opened: OpenedRecord) -> None:
     """Write the settings, rules and profiles that changed to standard error: a replay uses the ones of the record."""
-    for change in changed_config(opened.record, opened.root) if opened.root else ():
+    for change in records.changed_config(opened.record, opened.root) if opened.root else ():
         write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
 
-def show_differences(opened: OpenedRecord, result: Replay) -> int:
+def show_differences(opened: OpenedRecord, result: records.Replay) -> int:
     """Write the inputs that changed to standard error, else the reason for a difference; returns the exit code."""
     _show_changed_config(opened)
     for change in result.changes:
@@ -177,9 +169,9 @@ def show_differences(opened: OpenedRecord, result: Replay) -> int:
     return 1
 
 
-def _reason_without_changes(record: Record, result: Replay) -> str:
+def _reason_without_changes(record: Record, result: records.Replay) -> str:
     """The reason why the same inputs give another context: another version, or a record that is not as it was."""
-    now = program_versions(record.context.request.tokenizer)
+    now = records.program_versions(record.context.request.tokenizer)
     for name, version in record.making.versions:
         if now.get(name, version) != version:
             return f"{name} {version} wrote it and this is {now[name]}: use that version"
@@ -215,19 +207,11 @@ def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildO
 
 def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     """The options of a record by name; variables of its environment count as typed."""
-    record = opened.record
-    variables = {
-        setting.key: setting.value for setting in record.making.settings if setting.origin.startswith("CTXASM_")
-    }
-    workspace = {"workspace": str(opened.root)} if opened.root else {}
-    typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {
-        **variables,
-        **typed,
-        "topic": record.context.request.topic,
-        "audience": record.context.request.audience,
-        **workspace,
-    }
+    making, request = opened.record.making, opened.record.context.request
+    variables = {setting.key: setting.value for setting in making.settings if setting.origin.startswith("CTXASM_")}
+    typed = {key: value for key, value in making.options._asdict().items() if value is not None}
+    settled = {"topic": request.topic, "audience": request.audience}
+    return {**variables, **typed, **settled, **({"workspace": str(opened.root)} if opened.root else {})}
 
 
 def _typed_profile(opened: OpenedRecord) -> Profile | None:
@@ -236,7 +220,7 @@ def _typed_profile(opened: OpenedRecord) -> Profile | None:
     setting = next((setting for setting in making.settings if setting.key == "profile"), None)
     if setting is None or not is_profile_path(setting.value) or not setting.origin.startswith(("--", "CTXASM_")):
         return None
-    for change in changed_config(opened.record, opened.root) if opened.root else ():
+    for change in records.changed_config(opened.record, opened.root) if opened.root else ():
         if change.path != FILE and not change.path.startswith("rules/"):
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the profile of the record is used")
     return making.profile
