@@ -13,15 +13,8 @@ from functools import partial
 from typing import NamedTuple, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.parameters import (
-    options_of_parameters,
-    parse_count_parameter,
-    parse_flag_parameter,
-    parse_number_parameter,
-    parse_path_parameter,
-    parse_text_parameter,
-    parse_texts_parameter,
-)
+from contextasm.config.input import parameters
+from contextasm.config.input.parameters import options_of_parameters
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.owners import owner_names
@@ -156,10 +149,10 @@ def search(text: str, *, everywhere: bool = False, top: int = 5, **options: Unpa
     """
     return best_memories(
         options_of_parameters(options),
-        parse_text_parameter(text, "text"),
+        parameters.parse_text(text, "text"),
         process_environment(),
-        everywhere=parse_flag_parameter(everywhere, "everywhere"),
-        top=parse_count_parameter(top, "top"),
+        everywhere=parameters.parse_flag(everywhere, "everywhere"),
+        top=parameters.parse_count(top, "top"),
     )
 
 
@@ -168,16 +161,16 @@ def find_memory(name: str, *, everywhere: bool = False, **options: Unpack[Reques
     """The memory with this id among the ones that `search` would search with the same options, active or not."""
     return memory_of_id(
         options_of_parameters(options),
-        parse_text_parameter(name, "name"),
+        parameters.parse_text(name, "name"),
         process_environment(),
-        everywhere=parse_flag_parameter(everywhere, "everywhere"),
+        everywhere=parameters.parse_flag(everywhere, "everywhere"),
     )
 
 
 @_mendable_errors()
 def owners(kind: OwnerKind, workspace: str | os.PathLike[str] | None = None) -> Sequence[str]:
     """Names of all agents, or of all teams, of a workspace; `kind` is `agent` or `team`."""
-    require_known(parse_text_parameter(kind, "kind"), OWNER_FILES, "kind")
+    require_known(parameters.parse_text(kind, "kind"), OWNER_FILES, "kind")
     return owner_names(open_workspace(options_of_parameters({"workspace": workspace}), process_environment()), kind)
 
 
@@ -207,11 +200,11 @@ def remember(
     """
     process = process_environment()
     reader = NewMemoryReader(_shared_fields(type, importance, tags, key, supersedes, writer))
-    memory = reader.from_text(parse_text_parameter(text, "text"), "text")
-    is_forced = parse_flag_parameter(force, "force")
+    memory = reader.from_text(parameters.parse_text(text, "text"), "text")
+    is_forced = parameters.parse_flag(force, "force")
     if audience is not None:
-        require_known(parse_text_parameter(audience, "audience"), AUDIENCES, "audience")
-    path = None if file is None else parse_path_parameter(file, "file")
+        require_known(parameters.parse_text(audience, "audience"), AUDIENCES, "audience")
+    path = None if file is None else parameters.parse_path(file, "file")
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner = find_owner(named, process, needed=path is None)
     place = place_for_memories(owner, path, process)
@@ -236,7 +229,7 @@ def log(
     Hidden characters are removed, secrets stay; both are problems of the outcome.
     """
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
-    entry, problems = storable_text(parse_text_parameter(text, "text"), "text")
+    entry, problems = storable_text(parameters.parse_text(text, "text"), "text")
     owner = find_owner(named, process_environment())
     path = owner.file("log")
     made = append_log(owner.workspace, path, entry)
@@ -252,13 +245,13 @@ def _shared_fields(
     type_: str, importance: float | str | None, tags: Iterable[str], key: str, supersedes: Iterable[str], writer: str
 ) -> NewMemory:
     """The fields of a memory without its text. Raises `ContextasmError`."""
-    number = None if importance is None else parse_number_parameter(importance, "importance")
+    number = None if importance is None else parameters.parse_number(importance, "importance")
     return NewMemory(
         text="",
-        type=parse_type(parse_text_parameter(type_, "type"), "type"),
+        type=parse_type(parameters.parse_text(type_, "type"), "type"),
         importance=None if number is None else parse_importance(number, "importance"),
-        tags=parse_items(parse_texts_parameter(tags, "tags"), "tags"),
-        key=parse_value(key, "key") if parse_text_parameter(key, "key") else "",
-        supersedes=parse_items(parse_texts_parameter(supersedes, "supersedes"), "supersedes"),
-        writer=parse_value(writer, "writer") if parse_text_parameter(writer, "writer") else "",
+        tags=parse_items(parameters.parse_texts(tags, "tags"), "tags"),
+        key=parse_value(key, "key") if parameters.parse_text(key, "key") else "",
+        supersedes=parse_items(parameters.parse_texts(supersedes, "supersedes"), "supersedes"),
+        writer=parse_value(writer, "writer") if parameters.parse_text(writer, "writer") else "",
     )

@@ -110,9 +110,13 @@ def _run(
 
 
 def on_terminal(
-    *words: str | Path, columns: int = 100, env: Mapping[str, str] | None = None, with_errors: bool = False
+    *words: str | Path,
+    columns: int = 100,
+    env: Mapping[str, str] | None = None,
+    with_errors: bool = False,
+    code: int = 0,
 ) -> str:
-    """What the command writes to a terminal of this width, which it reads from, too."""
+    """What the command writes to a terminal of this width, which it reads from, too; it ends with the exit code."""
     outer, inner = pty.openpty()
     fcntl.ioctl(outer, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(
@@ -128,7 +132,7 @@ def on_terminal(
         while part := os.read(outer, 1 << 16):
             shown += part
     os.close(outer)
-    assert process.wait(TIMEOUT) == 0
+    assert process.wait(TIMEOUT) == code
     return shown.decode().replace("\r\n", "\n")
 
 

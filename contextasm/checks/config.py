@@ -24,7 +24,7 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
     # A file that is missing or unreadable has a check of its own.
     if inspection.error and not inspection.error.where.endswith(".md"):
         errors.append(inspection.error)
-    yield from dict.fromkeys(as_finding(error, inspection.workspace.folder.root) for error in errors)
+    yield from dict.fromkeys(as_finding(error, inspection.folder.root) for error in errors)
 
 
 def as_finding(error: ContextasmError, root: str) -> Finding:
@@ -162,8 +162,10 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
     agent_paths = {fill_template(path, {"agent": agent}) for path in AGENT_FILES for agent in inspection.agents}
     findings: dict[Finding, None] = {}
     for problem in (*_build_problems(inspection), *_problems_without_effect(inspection)):
-        if problem.path.startswith("profile ") and _has_files_of_layers(inspection):
-            continue  # a topic shows them
+        if problem.path.startswith("profile ") and any(
+            map(inspection.workspace.list, layer_patterns(inspection.layers))
+        ):
+            continue  # there are files, which a topic shows
         is_empty_agent_file = problem.code == "required-empty" and problem.path in agent_paths
         if problem.code not in BUILD_PROBLEMS and not is_empty_agent_file:
             is_file = problem.path in inspection.documents
@@ -174,11 +176,6 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
             make_finding = note_finding if problem.code == "home-import" else warning_finding
             findings[make_finding(path, problem.line, message, hint)] = None
     yield from findings
-
-
-def _has_files_of_layers(inspection: Inspection) -> bool:
-    """Whether there is a file of any layer, although a build without a topic may show none."""
-    return any(map(inspection.workspace.list, layer_patterns(inspection.layers)))
 
 
 def _build_problems(inspection: Inspection) -> Iterator[Problem]:

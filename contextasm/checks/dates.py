@@ -9,26 +9,21 @@ from datetime import date
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
-from contextasm.retrieval.reading.files import dated_parts
 from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
 from contextasm.text.markdown.blocks import heading
-from contextasm.text.names.dates import leading_date_form, parse_date
+from contextasm.text.names.dates import dated_name, leading_date_form, parse_date
 
 
-def _dated_logs(inspection: Inspection) -> Iterator[tuple[str, date]]:
+def _dated_logs(inspection: Inspection) -> Sequence[tuple[str, date]]:
     """The path of each log whose name is a date, with its day."""
-    for path, forms in inspection.logs.items():
-        _, day, _ = dated_parts(path, forms)
-        if day:
-            yield path, day
+    return [(path, day) for path, forms in inspection.logs.items() if (day := dated_name(path, forms)[1])]
 
 
 def check_log_names(inspection: Inspection) -> Iterator[Finding]:
     """Report files among the logs whose name is not a date: no build reads them."""
     for path, forms in inspection.logs.items():
         name = path.rpartition("/")[2]
-        written, _, _ = dated_parts(path, forms)
-        if not written:
+        if not dated_name(path, forms)[0]:
             hint = f"name it {' or '.join(forms) or 'YYYY-MM-DD'}.md, or move it to where it is read"
             yield warning_finding(path, 0, f"{name} is not a date, so it is never read as a log", hint)
 
@@ -36,7 +31,7 @@ def check_log_names(inspection: Inspection) -> Iterator[Finding]:
 def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
     """Report dates that no calendar has: in names of logs, in memories and in the headings above them."""
     for path, forms in inspection.logs.items():
-        written, day, _ = dated_parts(path, forms)
+        written, day, _ = dated_name(path, forms)
         if written and not day:
             message = f"there is no {written}, so the log is never read"
             yield error_finding(path, 0, message, "rename it to the day it is of")
@@ -105,7 +100,7 @@ A date further on says which day an entry is about, not when it was written.
 
 def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
     """Report logs with another date in the title, and lonely logs that fit a gap in another year or month."""
-    logs = [*_dated_logs(inspection)]
+    logs = _dated_logs(inspection)
     days: dict[str, set[date]] = {}
     for path, day in logs:
         days.setdefault(path.rpartition("/")[0], set()).add(day)

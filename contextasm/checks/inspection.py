@@ -37,13 +37,16 @@ from contextasm.text.names.places import (
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import InputFiles, InputPattern
-from contextasm.workspace.recording import InspectedWorkspace
+from contextasm.workspace.recording import RecordingWorkspace
 
 
 class Inspection(NamedTuple):
     """Everything that checks look at."""
 
-    workspace: InspectedWorkspace
+    folder: Folder
+    """The folder of the workspace, or git's index."""
+    workspace: RecordingWorkspace
+    """The same; it reads each file once."""
     documents: Mapping[str, Document]
     """Every file that could be read, by path."""
     problems: tuple[Problem, ...]
@@ -93,22 +96,22 @@ def inspect(
     """Read everything and build it; `extra_paths` are read wherever they are in the workspace.
 
     If all `selected` paths are in folders of agents, or all in folders of teams, only these are built. `folder` is a
-    workspace that is open already. Raises `ContextasmError` if no workspace is found, and for options that can't be
-    used.
+    workspace that is open already. Raises `ContextasmError` for options that can't be used, or if no folder is found.
     """
-    workspace = InspectedWorkspace(folder or open_workspace(options, process))
+    workspace = RecordingWorkspace(folder := folder or open_workspace(options, process))
     agents, teams = _nonempty_folders(workspace, "agents"), _nonempty_folders(workspace, "teams")
     complete_agents = _complete_agents(workspace, (options.agent,) if options.agent else agents)
-    prepared, error = _prepare(options, process, workspace.folder, complete_agents)
-    outputs = _usable_outputs(workspace.folder)
-    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(workspace.folder, outputs))
+    prepared, error = _prepare(options, process, folder, complete_agents)
+    outputs = _usable_outputs(folder)
+    layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(folder, outputs))
     named_teams = teams if options.team is None else (options.team,)
     owners = [_selected_owners(complete_agents, "agents", selected), _selected_owners(named_teams, "teams", selected)]
-    contexts = tuple(_contexts_of_owners(workspace, prepared, process, *owners)) if prepared else ()
+    contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners)) if prepared else ()
     paths = {*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)}
     results = {path: workspace.read(path) for path in sorted(paths)}
     documents = {path: result for path, result in results.items() if isinstance(result, Document)}
     return Inspection(
+        folder=folder,
         workspace=workspace,
         documents=documents,
         problems=tuple(result for result in results.values() if isinstance(result, Problem)),
@@ -134,10 +137,9 @@ def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[st
 
 
 def _usable_outputs(folder: Folder) -> Sequence[Output]:
-    try:
+    with suppress(ContextasmError):  # The check `config` reports it.
         return parse_outputs(load_settings_file(folder))
-    except ContextasmError:  # The check `config` reports it.
-        return ()
+    return ()
 
 
 def _layers_of_outputs(folder: Folder, outputs: Sequence[Output]) -> Iterator[Layer]:
@@ -214,15 +216,12 @@ def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str])
 
 
 def _contexts_of_owners(
-    workspace: Workspace,
-    prepared: PreparedBuild,
-    process: ProcessEnvironment,
-    agents: Sequence[str],
-    teams: Sequence[str],
+    workspace: Workspace, prepared: PreparedBuild, process: ProcessEnvironment, owners: Sequence[Sequence[str]]
 ) -> Iterable[Context]:
+    """One for each of the agents with each of the teams, which are the `owners`."""
     profile, request = prepared.build.profile, prepared.build.request
-    agents = agents if uses_placeholder(profile, "agent") else ("",)
-    teams = (teams or ("",)) if uses_placeholder(profile, "team") else ("",)
+    agents = owners[0] if uses_placeholder(profile, "agent") else ("",)
+    teams = (owners[1] or ("",)) if uses_placeholder(profile, "team") else ("",)
     rules_of = evaluate_for_owners(prepared, process)
     for agent, team in product(agents, teams):
         build = prepared.in_full._replace(
@@ -248,7 +247,7 @@ def inspected_files(inspection: Inspection) -> InputFiles:
     files = (
         build_inputs(inspection.prepared, inspection.process.folder)
         if inspection.prepared
-        else InputFiles(Folder(Path(inspection.workspace.folder.root)), (), (), ())
+        else InputFiles(Folder(Path(inspection.folder.root)), (), (), ())
     )
     checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))

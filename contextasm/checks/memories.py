@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import date
 
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
@@ -15,16 +14,11 @@ from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.front_matter import attributes
-from contextasm.text.memories.parser import (
-    ACTIVE_STATUSES,
-    distinct_memories,
-    memory_id,
-    superseded_by,
-    unknown_status,
-)
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by, unknown_status
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.upkeep.archive import archived_memory_ids
+from contextasm.upkeep.memories.states import is_over
 from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
@@ -85,8 +79,7 @@ def check_expired(inspection: Inspection) -> Iterator[Finding]:
     """Report memories that are still active after their last day."""
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
-            is_over = memory.expires and date.fromisoformat(memory.expires) < inspection.day
-            if is_over and memory.status in ACTIVE_STATUSES:
+            if is_over(memory, inspection.day):
                 message = f"expired on {memory.expires} and still active"
                 hint = "set its `status` to expired, or `expires` to a later day"
                 yield warning_finding(path, memory.line, message, hint)
@@ -145,7 +138,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 def check_retention(inspection: Inspection) -> Iterator[Finding]:
     """Report policies of retention, and parts of them, that no file and no memory of the workspace fits."""
     try:
-        policies = parse_upkeep(load_settings_file(inspection.workspace.folder)).retention
+        policies = parse_upkeep(load_settings_file(inspection.folder)).retention
     except ContextasmError:  # The check `config` reports it.
         return
     for policy in policies:

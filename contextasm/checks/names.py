@@ -112,7 +112,7 @@ def _with_ending(name: str, pattern: str) -> str:
     """The name with the ending of a pattern such as `*.md`, where its own ending means the same; else empty."""
     stem, ending = posixpath.splitext(name)
     expected = posixpath.splitext(pattern)[1]
-    is_text_log = ending.casefold() == ".txt" and expected == ".md" and bool(dated_name(f"{stem}.md"))
+    is_text_log = ending.casefold() == ".txt" and expected == ".md" and bool(dated_name(f"{stem}.md")[0])
     is_same = ending.casefold() in (expected, *OTHER_ENDINGS.get(expected, ())) or is_text_log
     return stem + expected if expected and is_same and wildcard_matches(pattern, stem + expected) else ""
 

@@ -33,7 +33,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
         try:
             text = _build_output(inspection, output)
         except ContextasmError as error:
-            finding = as_finding(error, inspection.workspace.folder.root)
+            finding = as_finding(error, inspection.folder.root)
             yield error_finding(FILE, output.line, f"{output.file} can't be built: {finding.message}", error.hint)
             continue
         document = inspection.workspace.read(output.file)
@@ -47,7 +47,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
 
 def _output_faults(inspection: Inspection) -> Sequence[str]:
     """The reason why no build can write each output; empty for none."""
-    root, outputs = inspection.workspace.folder.root, inspection.outputs
+    root, outputs = inspection.folder.root, inspection.outputs
     targets = [OutputFile.named("text", f"{root}/{output.file}") for output in outputs]
     reasons: dict[FileIdentity, str] = {}
     if inspection.prepared:
@@ -77,20 +77,20 @@ def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _build_output(inspection: Inspection, output: Output) -> str:
-    root = inspection.workspace.folder.root
+    root = inspection.folder.root
     typed = inspection.options
     options = Options(workspace=root, date=typed.date, tz=typed.tz, **dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
     process = inspection.process._replace(folder=Path(root))
     target = OutputFile.named("text", f"{root}/{output.file}")
-    prepared = prepare_build(options, process, inspection.workspace.folder, targets=(target,))
+    prepared = prepare_build(options, process, inspection.folder, targets=(target,))
     context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
     return format_context(context)
 
 
 def _output_hint(inspection: Inspection, output: Output, current: Document | Problem | None) -> str:
     """The command that writes an output, or what has to be done before it can."""
-    root = Path(inspection.workspace.folder.root)
+    root = Path(inspection.folder.root)
     path = root / output.file
     if isinstance(current, Problem) and current.code == "outside-workspace":
         return f"take the link away, or name another file in {FILE}"
@@ -122,7 +122,7 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
     try:
         approved = load_approved(inspection.workspace)
     except ContextasmError as error:
-        yield as_finding(error, inspection.workspace.folder.root)
+        yield as_finding(error, inspection.folder.root)
         return
     if approved is None:
         return
@@ -133,6 +133,6 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
 
 def _instructing_files(inspection: Inspection) -> Sequence[str]:
     try:
-        return instructing_files(inspection.workspace.folder, inspection.options, inspection.process)[0]
+        return instructing_files(inspection.folder, inspection.options, inspection.process)[0]
     except ContextasmError:  # The checks `config` and `stale-output` report it.
         return ()

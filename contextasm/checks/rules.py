@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import MAXYEAR, date, timedelta
+from datetime import MAXYEAR, date
 from functools import cache
 
 from contextasm.checks.finding import Finding, note_finding, warning_finding
@@ -51,7 +51,7 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
 def _missing_target(
     rule: Rule, effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]
 ) -> Iterator[Finding]:
-    """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is no slip."""
+    """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is not a slip."""
     what = f"rule {rule.name}: {effect.action} {effect.target}"
     if path := _unread_file(effect, inspection):
         hint = "leave it if the rule serves another profile"
@@ -241,9 +241,6 @@ def _days(tests: Sequence[Condition]) -> list[str]:
     texts = [text for test in tests for text in (test.value if isinstance(test.value, tuple) else (test.value,))]
     named = {int(digits.ljust(4, "0")) for text in texts for digits in re.findall(r"[0-9]+", text) if len(digits) < 5}
     years = {near for year in named for near in (year - 1, year, year + 1) if 0 < near <= MAXYEAR}
-    return [day.isoformat() for year in (*sorted(years), *USUAL_YEARS) for day in _days_of_year(year)]
-
-
-def _days_of_year(year: int) -> Iterable[date]:
-    first, last = date(year, 1, 1), date(year, 12, 31)
-    return (first + timedelta(number) for number in range((last - first).days + 1))
+    spans = ((date(year, 1, 1), date(year, 12, 31)) for year in (*sorted(years), *USUAL_YEARS))
+    numbers = (number for first, last in spans for number in range(first.toordinal(), last.toordinal() + 1))
+    return [date.fromordinal(number).isoformat() for number in numbers]

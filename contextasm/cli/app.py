@@ -24,8 +24,9 @@ def run(words: Sequence[str]) -> int:
     """Run a command line; returns the exit code (docs/architecture.md, Exit codes)."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = _complete() if "_CTXASM_COMPLETE" in os.environ else _run_command(words)
-        _flush_stdout()
+        code = _run_command(words)
+        if sys.stdout:
+            sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one boundary
         code = _exit_code(error)
         return _fail_open(error, code, words) if words[:1] == ["hook"] else code
@@ -33,44 +34,39 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run_command(words: Sequence[str]) -> int:
-    """Run a command line. One with anything unusual, such as an error, is typer's, which takes as long as a build."""
+    if "_CTXASM_COMPLETE" in os.environ:
+        from contextasm.cli.commands.completion import complete
+        from contextasm.cli.typer_commands import group
+
+        return complete(group())
     if words[:1] and words[0] in COMMANDS:
         command = load_command(words[0])
         typed = command.read(words[1:])
         if typed is not None:
             return run_command(command, typed)
-    from contextasm.cli.typer_commands import run_typer
+    from contextasm.cli.typer_commands import run_typer  # takes as long as a build
 
     return run_typer(words)
-
-
-def _complete() -> int:
-    from contextasm.cli.commands.completion import complete
-    from contextasm.cli.typer_commands import group
-
-    return complete(group())
 
 
 def _exit_code(error: BaseException) -> int:
     """The exit code of an error, with a message on standard error where a person can act on it."""
     match error:
         case ContextasmError():
-            code = _report(failure_words(error), error.code)
-        case KeyboardInterrupt():
-            code = 130
-        case _Terminated():
-            code = 143
+            return _report(failure_words(error), error.code)
+        case KeyboardInterrupt() | _Terminated():
+            return 143 if isinstance(error, _Terminated) else 130
         case BrokenPipeError() | SystemExit():  # typer exits with the second when the reader of a help text has gone
             _discard_stdout()
-            code = 141
-        case MemoryError():
-            code = _report(failure_words(error), 2)
-        case OSError():
+            return 141
+        case MemoryError() | OSError():
             _discard_stdout()
-            code = _report(failure_words(error), 2)
-        case _:
-            code = _report_bug(error)
-    return code
+            return _report(failure_words(error), 2)
+    if os.environ.get("CTXASM_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    return _report(failure_words(error), BUG)
 
 
 def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
@@ -88,11 +84,6 @@ def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
     return 0
 
 
-def _flush_stdout() -> None:
-    if sys.stdout:
-        sys.stdout.flush()
-
-
 def _report(message: str, code: int) -> int:
     """Write an error message in one line; returns the exit code."""
     from contextasm.cli.output import write_stderr
@@ -100,14 +91,6 @@ def _report(message: str, code: int) -> int:
 
     write_stderr(f"ctxasm: error: {message_line(message)}")
     return code
-
-
-def _report_bug(error: BaseException) -> int:
-    if os.environ.get("CTXASM_DEBUG"):
-        import traceback
-
-        traceback.print_exception(error)
-    return _report(failure_words(error), BUG)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

@@ -9,20 +9,12 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from contextasm.cli.output import format_json, progress_line, write_stderr, write_stderr_lines
+from contextasm.cli.output import progress_line, write_stderr, write_stderr_lines
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Context, ContextasmError, Document
+from contextasm.workspace import outputs
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.folder import Folder, is_below
-from contextasm.workspace.outputs import (
-    REPORTS,
-    OutputFile,
-    PendingWrite,
-    current_bytes,
-    is_missing,
-    output_files,
-    pending_write,
-)
 
 if TYPE_CHECKING:
     from contextasm.rendering.prometheus import BuildTimes
@@ -34,7 +26,7 @@ Reports = Mapping[str, str]
 class RequestedFiles(NamedTuple):
     """The files that a build writes, and whether its text goes to standard output."""
 
-    targets: Sequence[OutputFile]
+    targets: Sequence[outputs.OutputFile]
     """Empty if the text goes to standard output only."""
     uses_stdout: bool
 
@@ -58,38 +50,39 @@ class RequestedFiles(NamedTuple):
                 raise ContextasmError(f"--{kind}", f"- is standard output, and {taken} goes there", hint)
             taken = f"the file of --{kind}"
 
-        return cls(output_files(output, into, **typed), uses_stdout)
+        return cls(outputs.output_files(output, into, **typed), uses_stdout)
 
     def refuse_inputs(self, job: PreparedBuild) -> None:
         """Raise `ContextasmError` for a file that a build could read."""
         if not self.targets:
             return
         from contextasm.config.inputs import build_inputs
-        from contextasm.workspace.outputs import refuse_inputs
 
-        refuse_inputs(self.targets, build_inputs(job, Path.cwd()))
+        outputs.refuse_inputs(self.targets, build_inputs(job, Path.cwd()))
 
     @property
     def any_missing(self) -> bool:
         """Whether a file to write does not exist, or has no managed block yet."""
-        return any(map(is_missing, self.targets))
+        return any(map(outputs.is_missing, self.targets))
 
     def check(self, text: str, *, force: bool) -> int:
         """Write the differences of stale files to standard error; returns the exit code, 1 for a stale file.
 
         Manifest and metrics are not compared. Raises `ContextasmError` for a file that could not be written.
         """
-        files = [pending_write(target, as_bytes(text), force=force) for target in self._texts]
-        stale = [(target.path, old, data) for target, data in files if (old := current_bytes(target.path)) != data]
-        for path, old, data in stale:
-            _write_file_diff(path, old or b"", data)
-            write_stderr(f"ctxasm: error: {path}: stale: run the same command without --check")
-        return 1 if stale else 0
+        files = [outputs.pending_write(target, as_bytes(text), force=force) for target in self._texts]
+        code = 0
+        for target, data in files:
+            if (old := outputs.current_bytes(target.path)) != data:
+                _write_file_diff(target.path, old or b"", data)
+                write_stderr(f"ctxasm: error: {target.path}: stale: run the same command without --check")
+                code = 1
+        return code
 
     @contextmanager
     def settled(
         self, text: str, reports: Reports, workspace: Folder, *, force: bool, quiet: bool
-    ) -> Iterator[Sequence[PendingWrite]]:
+    ) -> Iterator[Sequence[outputs.PendingWrite]]:
         """The files with the bytes that each should hold.
 
         If one has a managed block, the lock of the workspace is held: its other text must not change before it is
@@ -102,26 +95,26 @@ class RequestedFiles(NamedTuple):
         else:
             yield files
 
-    def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[PendingWrite]:
+    def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[outputs.PendingWrite]:
         files = (
-            *(pending_write(target, as_bytes(text), force=force) for target in self._texts),
-            *((target, as_bytes(reports[target.kind])) for target in self.targets if target.kind in REPORTS),
+            *(outputs.pending_write(target, as_bytes(text), force=force) for target in self._texts),
+            *((target, as_bytes(reports[target.kind])) for target in self.targets if target.kind in outputs.REPORTS),
         )
         for target, _ in files:
             refuse_unwritable(target.path)
         return files
 
     @property
-    def _texts(self) -> Sequence[OutputFile]:
-        return [target for target in self.targets if target.kind not in REPORTS]
+    def _texts(self) -> Sequence[outputs.OutputFile]:
+        return [target for target in self.targets if target.kind not in outputs.REPORTS]
 
 
-def held_files(job: PreparedBuild, targets: Sequence[OutputFile]) -> Sequence[str]:
+def held_files(job: PreparedBuild, targets: Sequence[outputs.OutputFile]) -> Sequence[str]:
     """The files that say what the one file whose block gets the text says above or below it; a link and copies, too.
 
     What a required layer shows is none of them. Empty if the text goes to more than one file: one has not the other's.
     """
-    texts = [target for target in targets if target.kind not in REPORTS]
+    texts = [target for target in targets if target.kind not in outputs.REPORTS]
     root = job.workspace.root
     if [target.managed for target in texts] != [True] or not is_below(texts[0].real, os.path.realpath(root)):
         return ()
@@ -148,11 +141,11 @@ def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-def write_files(files: Sequence[PendingWrite], *, quiet: bool) -> None:
+def write_files(files: Sequence[outputs.PendingWrite], *, quiet: bool) -> None:
     """Write the files whose bytes differ."""
     for target, data in files:
         changed = write(target.path, data)
-        if not quiet and target.kind not in REPORTS:
+        if not quiet and target.kind not in outputs.REPORTS:
             write_stderr(f"{target.path}: {'written' if changed else 'unchanged'}")
 
 
@@ -165,13 +158,6 @@ def _write_file_diff(path: Path, old: bytes, new: bytes) -> None:
     name = shown_name(str(path))
     for line in unified_diff(before, after, f"{name} (current)", f"{name} (expected)"):
         write_stderr_lines(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
-
-
-def manifest_text(context: Context) -> str:
-    """The manifest of a context as JSON."""
-    from contextasm.rendering.documents import ManifestDocument, manifest_data
-
-    return format_json(ManifestDocument, manifest_data(context))
 
 
 def metrics_text(context: Context, times: BuildTimes, root: str) -> str:

@@ -9,7 +9,7 @@ from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.cli.options import refuse_given, typed_flags
-from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
+from contextasm.cli.output import format_table, write_json, write_stderr, write_stdout, write_table
 from contextasm.config.hosts.loader import load_host, shipped_hosts
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
@@ -64,14 +64,14 @@ def write_scope(reading: HostReading) -> None:
 def explain_host(reading: HostReading, *, as_json: bool) -> None:
     """Write each file with what reaches the model of it, and each lost section with its lines and tokens."""
     if as_json:
-        write_stdout(format_json(HostDocument, _reading_data(reading)))
+        write_json(HostDocument, _reading_data(reading))
         return
     rows = [_file_row(file) for file in reading.files]
     rows += [
         [file.path, "on demand" if file.is_on_demand else "not loaded", "", "", file.why] for file in reading.unread
     ]
     rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
-    write_stdout(format_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)))
+    write_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3))
     lost = [
         [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]
         for file in reading.files

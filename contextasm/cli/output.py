@@ -113,9 +113,14 @@ _DUMB = {None, "dumb"}
 """Values of TERM for a terminal that takes no control codes."""
 
 
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return bool(sys.stdout and sys.stdout.isatty())
+
+
 def is_rich_terminal() -> bool:
     """Whether standard output is a terminal that takes colour, and the person has not switched colour off."""
-    return bool(sys.stdout and sys.stdout.isatty() and not is_plain_terminal())
+    return is_terminal() and not is_plain_terminal()
 
 
 def is_plain_terminal() -> bool:
@@ -248,6 +253,16 @@ def format_json(document: type, values: object, indent: int | None = 2) -> str:
 
     data = clean_value(to_json(document, values), CLEAN, 1, [])
     return json.dumps(data, ensure_ascii=False, indent=indent) + "\n"
+
+
+def write_json(document: type, values: object, indent: int | None = 2) -> None:
+    """Write a document to standard output, as `format_json` has it."""
+    write_stdout(format_json(document, values, indent))
+
+
+def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Write rows in columns to standard output, as `format_table` has them."""
+    write_stdout(format_table(header, rows, right))
 
 
 def strict_failure(context: Context) -> int:

@@ -91,15 +91,10 @@ class _Command(TyperCommand):
             metavar = (parameter.metavar or str(parameter.name).upper()).strip("[].")
             is_allowed = metavar == "TEXT" or (parameter.name in MAY_BE_EMPTY and value == "")
             if is_given_empty and not is_allowed:
-                name = (
-                    parameter.opts[0] if parameter.param_type_name == "option" else _argument_name(parameter, metavar)
-                )
+                named = str(parameter.name).upper() if "|" in metavar else metavar
+                name = parameter.opts[0] if parameter.param_type_name == "option" else named
                 hint = "give a value" if parameter.required else "give a value, or leave it out"
                 raise ContextasmError(name, "is empty", hint)
-
-
-def _argument_name(argument: Any, metavar: str) -> str:
-    return str(argument.name).upper() if "|" in metavar else metavar
 
 
 def _options_of(context: Any, name: str) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.config.profiles.overrides import ProfileReader, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
 from contextasm.retrieval.sources.instructions import read_all_instruction_files, read_instruction_files
 from contextasm.text.data.lock_file import parse_lock, quoted_path
@@ -62,9 +62,9 @@ def instructing_files(workspace: Folder, options: Options, process: ProcessEnvir
     """
     settings_file = load_settings_file(workspace)
     typed = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    _, detected = with_detected_profile({**typed}, settings_file, workspace)
-    layers: list[Layer] = []
     reader = ProfileReader(settings_file, workspace, process)
+    _, detected = reader.with_detected(typed)
+    layers: list[Layer] = []
     for profile in reader.all_named(typed):
         layers += profile.layers
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)

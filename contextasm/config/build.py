@@ -11,6 +11,7 @@ from typing import NamedTuple
 from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
 from contextasm.config.input.settings import FILE, Setting
 from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.rules.facts import gather_facts
 from contextasm.model import (
     Build,
@@ -106,22 +107,26 @@ class PreparedBuild(NamedTuple):
         return context
 
 
-def load_counter(name: str, environment: Mapping[str, str]) -> tuple[TokenCounter, TokenCountCache | None]:
-    """The counter of a tokenizer, and its cache of counts; None for an estimate or a length."""
+def load_counter(
+    name: str, environment: Mapping[str, str], counters: Counters | None = None
+) -> tuple[TokenCounter, TokenCountCache | None]:
+    """The counter of a tokenizer, and its cache of counts; None for an estimate or a length.
+
+    `counters` are those loaded before; a new one is added.
+    """
+    if counters and name in counters:
+        return counters[name]
     if name == ESTIMATE.name or name in LENGTHS:
         return LENGTHS.get(name, ESTIMATE), None
     counts = TokenCountCache(cache_folder(environment), name)
-    return exact_counter(name, lambda: load_token_table(name), counts), counts
+    counter = exact_counter(name, lambda: load_token_table(name), counts)
+    if counters is not None:
+        counters[name] = counter, counts
+    return counter, counts
 
 
 def evaluate_rules(
-    recording: Workspace,
-    workspace: Folder,
-    settings_file: YamlMapping,
-    options: Options,
-    request: Request,
-    process: ProcessEnvironment,
-    profile: Profile,
+    recording: Workspace, reader: ProfileReader, options: Options, request: Request, profile: Profile
 ) -> RuleEvaluation | None:
     """The result of evaluating the workspace's rules against a request; None if it has no rules.
 
@@ -129,16 +134,17 @@ def evaluate_rules(
     values of `--var`, for rule files that can't be read or parsed, and for a layer that no profile has.
     """
     variables = _parse_variables(options.variables)
-    if "rules" not in settings_file and not recording.list(RULE_FILES):
+    if "rules" not in reader.settings_file and not recording.list(RULE_FILES):
         return None
     # Here, as below: most workspaces have no rules.
     from contextasm.config.rules.rule_files import load_rules, resolve_rule_layers
     from contextasm.rules.evaluate import evaluate
 
-    rules = load_rules(recording, settings_file)
+    rules = load_rules(recording, reader.settings_file)
     if any(rule.cap or rule.set_priority for rule in rules):
-        rules = tuple(resolve_rule_layers(rules, profile, workspace))
-    return evaluate(rules, gather_facts(rules, request, variables, process.environment, workspace.root))
+        rules = tuple(resolve_rule_layers(rules, profile, reader.workspace))
+    environment, root = reader.process.environment, reader.workspace.root
+    return evaluate(rules, gather_facts(rules, request, variables, environment, root))
 
 
 def evaluate_for_owners(
@@ -178,28 +184,23 @@ def unused_variables(options: Options, rules: RuleEvaluation | None) -> tuple[Pr
     return tuple(Problem("no-effect", f"--var {name}", 0, "no rule tests this variable") for name in names)
 
 
-def semantic_similarity(
-    settings_file: YamlMapping,
-    settings: dict[str, Setting],
-    topic: str,
-    workspace: Folder,
-    environment: Mapping[str, str],
-) -> SemanticSimilarity | None:
+def semantic_similarity(reader: ProfileReader, settings: dict[str, Setting], topic: str) -> SemanticSimilarity | None:
     """Similarity by the embedder of `ctxasm.yaml`; None without an embedder or a topic.
 
     An embedder that is not trusted gives a problem in place of similarities. A description of the embedder is added
     to `settings`.
     """
-    if settings_file.get("embedder") is None:
+    if reader.settings_file.get("embedder") is None:
         return None
     from contextasm.config.keys.embedder import describe_embedder, parse_embedder
     from contextasm.config.keys.trust import is_trusted, trust_advice
 
-    embedder = parse_embedder(settings_file)
-    trusted = is_trusted(workspace.root, environment)
-    settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), settings_file.where("embedder"))
+    embedder, where = parse_embedder(reader.settings_file), reader.settings_file.where("embedder")
+    root, environment = reader.workspace.root, reader.process.environment
+    trusted = is_trusted(root, environment)
+    settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), where)
     if not trusted:
-        advice = trust_advice(workspace.root)
+        advice = trust_advice(root)
         message = f"the embedder is not used; memories are ranked only by their words; {advice}"
         refusal = Problem("embedder", FILE, embedder.line, message)
         return lambda _topic, _texts: refusal
@@ -208,7 +209,7 @@ def semantic_similarity(
     from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
     from contextasm.workspace.processes import run_program
 
-    return EmbeddingSimilarity(embedder, workspace.root, environment, cache_folder(environment), run_program)
+    return EmbeddingSimilarity(embedder, root, environment, cache_folder(environment), run_program)
 
 
 def make_summarizer(

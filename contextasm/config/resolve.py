@@ -23,15 +23,9 @@ from contextasm.config.build import (
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
 from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
-from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import (
-    ProfileReader,
-    layer_settings,
-    limit_layers,
-    unread_words,
-    with_detected_profile,
-)
+from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, unread_words
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -46,14 +40,13 @@ from contextasm.model import (
     Profile,
     Request,
     Rule,
-    TokenCounter,
     Workspace,
     system_errors,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data
 from contextasm.text.names.matching import nearest
-from contextasm.workspace.cache import TokenCountCache, index_database
+from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
@@ -86,8 +79,8 @@ def prepare_build(
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
     config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
     settings_file = load_settings_file(config)
-    settings, detected = _typed_settings(options, process, settings_file, workspace, targets)
     reader = ProfileReader(settings_file, workspace, process)
+    settings, detected = _typed_settings(options, reader, targets)
     whole = stored_profile or reader.resolve(settings)
     store = attach_store(workspace, settings_file, process, offline=options.offline)
     store_problems = store.refresh() if store else ()
@@ -95,14 +88,14 @@ def prepare_build(
     profile = restrict_profile(limit_layers(whole, options))
     settings |= layer_settings(profile, settings_file, options)
     # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
-    _settle(settings, profile, whole, recording, workspace, process)
-    counter, counts = _load_counter_once(str(settings["tokenizer"].value), process.environment, counters)
-    request = _resolve_request(options, settings, profile, workspace, recording, process.environment)
-    rules = evaluate_rules(config, workspace, settings_file, options, request, process, whole)
+    _settle(settings, profile, whole, recording, reader)
+    counter, counts = load_counter(str(settings["tokenizer"].value), process.environment, counters)
+    request = _resolve_request(options, settings, profile, recording, reader)
+    rules = evaluate_rules(config, reader, options, request, whole)
     build = Build(recording, profile, request, counter, rules)._replace(
-        semantics=semantic_similarity(settings_file, settings, options.topic or "", workspace, process.environment),
+        semantics=semantic_similarity(reader, settings, options.topic or ""),
         summarizer=make_summarizer(settings_file, workspace, process, seconds),
-        memory_index=_memory_indexes(workspace, recording, process),
+        memory_index=_memory_indexes(recording, reader),
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
@@ -112,33 +105,23 @@ def prepare_build(
 
 
 def _typed_settings(
-    options: Options,
-    process: ProcessEnvironment,
-    settings_file: YamlMapping,
-    workspace: Folder,
-    targets: Sequence[OutputFile],
+    options: Options, reader: ProfileReader, targets: Sequence[OutputFile]
 ) -> tuple[dict[str, Setting], str]:
     """The settings, and words for a receipt: the profile of a folder without settings, or what lies unread in one."""
-    shared_by = ""
+    shared_by, workspace = "", reader.workspace
     if targets:
         from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file
 
-        shared_by = sharing_option(settings_file, workspace.root, targets)
-    settings = resolve_settings(options._asdict(), process.environment, settings_file, shared_by)
-    settings, detected = with_detected_profile(settings, settings_file, workspace)
+        shared_by = sharing_option(reader.settings_file, workspace.root, targets)
+    typed = resolve_settings(options._asdict(), reader.process.environment, reader.settings_file, shared_by)
+    settings, detected = reader.with_detected(typed)
     if not detected and settings["profile"].origin.startswith(("default", FILE)):
-        reader = ProfileReader(settings_file, workspace, process)
         detected = unread_words(workspace, partial(reader.resolve, settings), (target.full for target in targets))
     return settings, detected
 
 
 def _settle(
-    settings: dict[str, Setting],
-    profile: Profile,
-    whole: Profile,
-    workspace: Workspace,
-    folder: Folder,
-    process: ProcessEnvironment,
+    settings: dict[str, Setting], profile: Profile, whole: Profile, recording: Workspace, reader: ProfileReader
 ) -> None:
     """Put the budget, the agent and the day into the settings that are meant if none is named.
 
@@ -148,9 +131,9 @@ def _settle(
     is_named = settings["profile"].origin.startswith(("--", "CTXASM_"))
     if "budget" not in settings or (is_named and settings["budget"].origin.startswith(FILE)):
         settings["budget"] = Setting(profile.budget, f"profile {profile.name}")
-    settings["agent"] = resolve_agent(settings["agent"], profile, workspace, whole, folder)
-    check_team(settings["team"], profile, workspace, whole)
-    settings["date"] = resolve_date(settings, process)
+    settings["agent"] = resolve_agent(settings["agent"], profile, recording, whole, reader.workspace)
+    check_team(settings["team"], profile, recording, whole)
+    settings["date"] = resolve_date(settings, reader.process)
 
 
 def _missing_files(paths: Sequence[str], workspace: Folder) -> Iterator[Problem]:
@@ -172,44 +155,29 @@ def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Optio
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
-def _memory_indexes(
-    workspace: Folder, recording: RecordingWorkspace, process: ProcessEnvironment
-) -> MemoryIndexes | None:
+def _memory_indexes(recording: RecordingWorkspace, reader: ProfileReader) -> MemoryIndexes | None:
     """The indexes of a folder, which store nothing if nothing may be stored; None for a revision."""
-    if not workspace.is_on_disk:
+    if not reader.workspace.is_on_disk:
         return None
-    database = index_database(workspace.root, process.environment)
-    return MemoryIndexes(workspace, process.now, database, recording.unfit)
+    database = index_database(reader.workspace.root, reader.process.environment)
+    return MemoryIndexes(reader.workspace, reader.process.now, database, recording.unfit)
 
 
-def _load_counter_once(
-    tokenizer: str, environment: Mapping[str, str], counters: Counters | None
-) -> tuple[TokenCounter, TokenCountCache | None]:
-    counters = {} if counters is None else counters
-    if tokenizer not in counters:
-        counters[tokenizer] = load_counter(tokenizer, environment)
-    return counters[tokenizer]
-
-
-def _changed_files(profile: Profile, workspace: Folder, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
     """The files that git calls changed, if a layer of the profile reads them."""
     if not uses_placeholder(profile, "changed"):
         return ()
     from contextasm.workspace.git.commands import changed_files  # here: few profiles read changed files
 
-    return changed_files(workspace.root, environment)
+    return changed_files(reader.workspace.root, reader.process.environment)
 
 
 def _resolve_request(
-    options: Options,
-    settings: Mapping[str, Setting],
-    profile: Profile,
-    workspace: Folder,
-    recording: Workspace,
-    environment: Mapping[str, str],
+    options: Options, settings: Mapping[str, Setting], profile: Profile, recording: Workspace, reader: ProfileReader
 ) -> Request:
     """The request of the settled settings; its topic is the current goal if none is typed."""
     since = values.parse_day(options.since, "--since").isoformat() if options.since else ""
+    workspace = reader.workspace
     exclude = tuple(id_or_path(workspace, text) for text in options.exclude)
     day = settings["date"].value
     assert isinstance(day, date)
@@ -223,7 +191,7 @@ def _resolve_request(
         format=str(settings["format"].value),
         session=values.parse_name(options.session or "", "--session"),
         open=tuple(workspace.relative(path) for path in options.open),
-        changed=_changed_files(profile, workspace, environment),
+        changed=_changed_files(profile, reader),
         additional=options.additional or "",
         filters=Filters(since, options.event_types, options.entity_types, exclude),
         privacy=str(settings["privacy"].value),

@@ -61,9 +61,8 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
     if other := find_detected(process.folder, process.environment):
         name, sign = detect(Folder(other))[0]
         hint = f"{sign} is {'here' if other == process.folder else f'in {other}'}: -p {name}"
-    looked_for = (
-        f"no {FILE}, no agents/NAME/IDENTITY.md, no {', '.join(known_signs(_wanted_profile(options, process)))}"
-    )
+    signs = ", ".join(known_signs(_wanted_profile(options, process)))
+    looked_for = f"no {FILE}, no agents/NAME/IDENTITY.md, no {signs}"
     raise ContextasmError(str(process.folder), f"no workspace here or above ({looked_for})", hint)
 
 

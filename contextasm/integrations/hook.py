@@ -249,8 +249,7 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
     topic = _without_answers(prompt, call).strip()[:MAX_TOPIC]
     if not topic or call.part > 1:
         return "", ""
-    options = call.options._replace(topic=topic)
-    prepared = prepare_build(options, process, restrict_profile=_with_matches_only)
+    prepared = prepare_build(call.options._replace(topic=topic), process, restrict_profile=_with_matches_only)
     prepared = prepared.with_lock(process.environment, locked=False)
     if not prepared.build.profile.layers:
         return "", ""

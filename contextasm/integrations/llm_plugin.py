@@ -81,13 +81,11 @@ def ctxasm_search(query: str, agent: str = "", team: str = "", top: int = 5) -> 
 def _plain_errors() -> Iterator[None]:
     """Raise the errors of this package as `ValueError`, which `llm` prints as one line."""
     from contextasm import ContextasmError
-    from contextasm.text.cleaning.clean import message_line
-    from contextasm.text.names.templates import one_line
 
     try:
         yield
     except ContextasmError as error:
-        raise ValueError(one_line(message_line(str(error)))) from error
+        raise ValueError(str(error)) from error
 
 
 def _build(request: RequestOptions) -> Context:

@@ -11,20 +11,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from mcp import MCPError
+from mcp import MCPError, types
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.stdio import stdio_server
-from mcp.types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolResult,
-    Completion,
-    GetPromptResult,
-    InputRequiredResult,
-    TextContent,
-)
 
 from contextasm import __version__, api
 from contextasm.integrations.mcp_answers import ServedWorkspace, refusal_line, refuse_arguments, refuse_unnamed
@@ -71,14 +62,14 @@ def _add_prompt(server: MCPServer[Any], served: ServedWorkspace, tools: ServedTo
     server.prompt(name="start")(without(start, served.pinned))
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
-    async def complete(_reference: Any, argument: Any, _context: Any) -> Completion:
+    async def complete(_reference: Any, argument: Any, _context: Any) -> types.Completion:
         names: list[str] = []
         if argument.name in {"agent", "team"} - served.pinned:
             with suppress(ContextasmError, OSError):
                 names = [
                     each for each in api.owners(argument.name, served.workspace) if each.startswith(argument.value)
                 ]
-        return Completion(values=names[:MOST_NAMES], total=len(names), has_more=len(names) > MOST_NAMES)
+        return types.Completion(values=names[:MOST_NAMES], total=len(names), has_more=len(names) > MOST_NAMES)
 
 
 INSTRUCTIONS = (
@@ -153,7 +144,7 @@ class _ContextServer(MCPServer[Any]):
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """The result of a tool; a refusal is a result, which models read, and no error of the protocol."""
         schema = self._schemas.get(name, {})
         try:
@@ -162,7 +153,7 @@ class _ContextServer(MCPServer[Any]):
             return await super().call_tool(name, arguments, context)
         except (ContextasmError, ToolError) as error:
             line = refusal_line(error, schema, name)
-            return CallToolResult(content=[TextContent(type="text", text=line)], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(type="text", text=line)], is_error=True)
 
     def _refuse_unnamed_tool(self, name: str) -> None:
         if name in {"remember", "log"} and not self._tools.served.writes:
@@ -171,19 +162,19 @@ class _ContextServer(MCPServer[Any]):
 
     async def read_resource(
         self, uri: Any, context: Context[Any, Any] | None = None
-    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+    ) -> Iterable[ReadResourceContents] | types.InputRequiredResult:
         """The text of a resource. Raises `MCPError` with one line."""
         try:
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
             unknown = ContextasmError(str(uri), "is not a resource of this server", "see resources/templates/list")
-            raise MCPError(INVALID_PARAMS, refusal_line(unknown)) from error
+            raise MCPError(types.INVALID_PARAMS, refusal_line(unknown)) from error
         except ResourceError as error:
-            raise MCPError(INTERNAL_ERROR, refusal_line(error)) from error
+            raise MCPError(types.INTERNAL_ERROR, refusal_line(error)) from error
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
-    ) -> GetPromptResult | InputRequiredResult:
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         """The messages of a prompt. Raises `MCPError` with one line."""
         taken = {prompt.name: [each.name for each in prompt.arguments or ()] for prompt in await self.list_prompts()}
         try:
@@ -191,4 +182,4 @@ class _ContextServer(MCPServer[Any]):
             refuse_arguments(arguments or {}, taken[name], name)
             return await super().get_prompt(name, arguments, context)
         except (ContextasmError, ValueError) as error:
-            raise MCPError(INVALID_PARAMS, refusal_line(error)) from error
+            raise MCPError(types.INVALID_PARAMS, refusal_line(error)) from error

@@ -18,15 +18,7 @@ from pydantic import Field, Strict
 
 from contextasm import api
 from contextasm.config.input.values import LONGEST_NAME
-from contextasm.integrations.mcp_answers import (
-    Explanation,
-    Hit,
-    Hits,
-    Logged,
-    Remembered,
-    ServedWorkspace,
-    problem_words,
-)
+from contextasm.integrations import mcp_answers as answers
 from contextasm.model import Context, ContextasmError, Memory
 from contextasm.rendering.documents import decision_data, hit_data
 from contextasm.rendering.wording import receipt
@@ -42,15 +34,15 @@ MOST_HITS = 50
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
-Agent = Annotated[
-    str,
-    Field(description="Name of the agent; empty for that of the settings, or the only one.", max_length=LONGEST_NAME),
-]
-Team = Annotated[str, Field(description="Name of the team; empty for that of the settings.", max_length=LONGEST_NAME)]
-Topic = Annotated[
-    str,
-    Field(description="What the conversation is about; memories and logs are chosen by it.", max_length=LONGEST_TEXT),
-]
+
+def _limited(description: str, most: int) -> Any:
+    """The field of an argument that has at most so many characters, or values."""
+    return Field(description=description, max_length=most)
+
+
+Agent = Annotated[str, _limited("Name of the agent; empty for that of the settings, or the only one.", LONGEST_NAME)]
+Team = Annotated[str, _limited("Name of the team; empty for that of the settings.", LONGEST_NAME)]
+Topic = Annotated[str, _limited("What the conversation is about; memories and logs are chosen by it.", LONGEST_TEXT)]
 Budget = Annotated[
     str | Annotated[int, Strict()],
     Field(description="Most tokens of the document, such as 4000 or 8k; empty: the profile's."),
@@ -60,7 +52,7 @@ Budget = Annotated[
 class ServedTools:
     """The functions of tools, resources and the prompt. One runs at a time: they share caches and indexes."""
 
-    def __init__(self, served: ServedWorkspace) -> None:
+    def __init__(self, served: answers.ServedWorkspace) -> None:
         self.served = served
         self._lock = Lock()
 
@@ -108,7 +100,7 @@ class ServedTools:
         """
         context = self.build(agent, team, topic, budget)
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
-        problems = problem_words(context.problems)
+        problems = answers.problem_words(context.problems)
         texts = [context.text, "\n".join([*problems, receipt(context)])]
         return CallToolResult(
             content=[TextContent(type="text", text=text) for text in texts],
@@ -122,13 +114,9 @@ class ServedTools:
         topic: Topic = "",
         budget: Budget = "",
         place: Annotated[
-            str,
-            Field(
-                description="Only the fragments of this file, FILE:LINE, or id; empty for all of them.",
-                max_length=LONGEST_TEXT,
-            ),
+            str, _limited("Only the fragments of this file, FILE:LINE, or id; empty for all of them.", LONGEST_TEXT)
         ] = "",
-    ) -> Explanation:
+    ) -> answers.Explanation:
         """The fragments that a context shows and leaves out: a decision with its reason for each."""
         with self._lock:
             context = api.explain(**self.served.request(agent, team, topic, budget))
@@ -136,11 +124,11 @@ class ServedTools:
         if place and not decisions:
             hint = "call explain_context without a place"
             raise ContextasmError("place", f"no fragment of the context is at {shown_name(place)}", hint)
-        return Explanation(
+        return answers.Explanation(
             receipt=receipt(context),
             decisions=decisions[:MOST_DECISIONS],
             left_out=max(0, len(decisions) - MOST_DECISIONS),
-            problems=problem_words(context.problems),
+            problems=answers.problem_words(context.problems),
         )
 
     def search_memories(
@@ -149,12 +137,12 @@ class ServedTools:
         agent: Agent = "",
         team: Team = "",
         top: Annotated[int, Field(description="Most hits.", ge=1, le=MOST_HITS)] = 5,
-    ) -> Hits:
+    ) -> answers.Hits:
         """The memories that match a query best, with the parts of their scores."""
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team))
-        hits = [cast("Hit", hit_data(*hit)) for hit in result.hits]
-        return Hits(hits=hits, searched=result.searched, problems=problem_words(result.problems))
+        hits = [cast("answers.Hit", hit_data(*hit)) for hit in result.hits]
+        return answers.Hits(hits=hits, searched=result.searched, problems=answers.problem_words(result.problems))
 
     def remember(
         self,
@@ -163,19 +151,14 @@ class ServedTools:
         importance: Annotated[
             str | float, Field(description="0 to 1, or low, medium, high, critical; empty for none.")
         ] = "",
-        tags: Annotated[Sequence[str], Field(description="Words to find it by.", max_length=MOST_ITEMS)] = (),
+        tags: Annotated[Sequence[str], _limited("Words to find it by.", MOST_ITEMS)] = (),
         key: Annotated[
-            str,
-            Field(description="The subject; memories with the same key are of one subject.", max_length=LONGEST_VALUE),
+            str, _limited("The subject; memories with the same key are of one subject.", LONGEST_VALUE)
         ] = "",
-        supersedes: Annotated[
-            Sequence[str], Field(description="Ids of memories that it replaces.", max_length=MOST_ITEMS)
-        ] = (),
+        supersedes: Annotated[Sequence[str], _limited("Ids of memories that it replaces.", MOST_ITEMS)] = (),
         agent: Agent = "",
-        team: Annotated[
-            str, Field(description="Name of the team, to remember for the team instead.", max_length=LONGEST_NAME)
-        ] = "",
-    ) -> Remembered:
+        team: Annotated[str, _limited("Name of the team, to remember for the team instead.", LONGEST_NAME)] = "",
+    ) -> answers.Remembered:
         """Store a memory, or reinforce the one that says the same."""
         agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
@@ -192,22 +175,22 @@ class ServedTools:
                 agent=agent_name,
                 team=team_name,
             )
-        memory, problems = outcome.memory, problem_words(outcome.problems)
-        return Remembered(outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems)
+        memory, problems = outcome.memory, answers.problem_words(outcome.problems)
+        return answers.Remembered(
+            outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems
+        )
 
     def log(
         self,
         text: Annotated[str, Field(description="What happened, in Markdown.", min_length=1, max_length=LONGEST_TEXT)],
         agent: Agent = "",
-        team: Annotated[
-            str, Field(description="Name of the team, to write into the team's log instead.", max_length=LONGEST_NAME)
-        ] = "",
-    ) -> Logged:
+        team: Annotated[str, _limited("Name of the team, to write into the team's log instead.", LONGEST_NAME)] = "",
+    ) -> answers.Logged:
         """Append an entry to the log of the day."""
         agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
             outcome = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
-        return Logged(path=outcome.path, problems=problem_words(outcome.problems))
+        return answers.Logged(path=outcome.path, problems=answers.problem_words(outcome.problems))
 
 
 def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.config.profiles.overrides import ProfileReader, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
@@ -101,8 +101,8 @@ def audience_files(workspace: Folder, options: Options, process: ProcessEnvironm
 def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnvironment) -> Profile:
     settings_file = load_settings_file(workspace)
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    settings, _ = with_detected_profile(settings, settings_file, workspace)
-    return ProfileReader(settings_file, workspace, process).resolve(settings)
+    reader = ProfileReader(settings_file, workspace, process)
+    return reader.resolve(reader.with_detected(settings)[0])
 
 
 def _visible_workspace(workspace: Folder, profile: Profile, audience: str) -> Workspace:

@@ -18,7 +18,7 @@ from contextasm.config.owners import (
     require_own_files,
     uses_placeholder,
 )
-from contextasm.config.profiles.overrides import ProfileReader, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import ContextasmError, FileIds, FolderFacts, Problem, Profile, StoredFacts
@@ -85,12 +85,13 @@ def find_owner(
     flags = {"agent": options.agent, "team": options.team, "date": options.date, "tz": options.tz}
     settings_file = load_settings_file(workspace)
     typed = resolve_settings(flags | {"profile": options.profile}, process.environment, settings_file)
-    settings, _ = with_detected_profile(typed, settings_file, workspace)
+    reader = ProfileReader(settings_file, workspace, process)
+    settings, _ = reader.with_detected(typed)
     overlay = attach_store(workspace, settings_file, process, offline=options.offline)
     problems = overlay.refresh() if overlay and reads_memories else ()
     day = resolve_date(settings, process).value
     assert isinstance(day, date)
-    profile = ProfileReader(settings_file, workspace, process).resolve(settings)
+    profile = reader.resolve(settings)
     path = _owner_path(options, settings["agent"], profile, workspace, needed=needed)
     return Owner(workspace, path, day, profile, problems)
 

@@ -137,13 +137,13 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
 
 
 def _own_file(build: Build) -> Sequence[str]:
-    """The file that the profile keeps memories in beside its notes; none if it names one for each owner."""
+    """The file that the profile keeps memories in next to its notes; none if it names one for each owner."""
     path = build.profile.remember
     return [] if "{owner}" in path else [fill_template(path, {"agent": build.request.agent})]
 
 
 def _line_hits(query: SourceQuery) -> TopicHits:
-    """The lines of a layer's logs up to today, and of the file of memories beside them, that match the topic.
+    """The lines of a layer's logs up to today, and of the file of memories next to them, that match the topic.
 
     Of lines that say the same, the best is a hit. What is a memory of that file is one in the hits, too.
     """

@@ -7,43 +7,27 @@ of its owners (`workspace.storage.Overlay`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
+from functools import partial
 from typing import TypeVar
 
 from contextasm.model import Context, Decision, Memory, Problem
-from contextasm.text.exchange.entry import SourceEntry
 from contextasm.workspace.editing.import_memories import store_entries
 from contextasm.workspace.editing.memories import MemoryEditor, touch_memories
 from contextasm.workspace.editing.remember import store_memories
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.storage import (
-    ImportOutcome,
-    MemoryPlace,
-    MemoryStorage,
-    NewMemory,
-    RememberOutcome,
-)
+from contextasm.workspace.storage import MemoryPlace, MemoryStorage
 
 AtPathT = TypeVar("AtPathT", Memory, Decision)
 
 
 class FileMemories:
-    """Memories in files of the workspace."""
+    """Memories in files of the workspace (`workspace.storage.MemoryStorage`)."""
 
     def __init__(self, workspace: Folder) -> None:
         self._workspace = workspace
-
-    def remember(
-        self, place: MemoryPlace, entries: Sequence[NewMemory], day: date, *, force: bool
-    ) -> list[RememberOutcome]:
-        """Write the entries to the file of the place, or reinforce memories of its folder."""
-        return store_memories(self._workspace, place, entries, day, force=force)
-
-    def import_entries(
-        self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
-    ) -> list[ImportOutcome]:
-        """Write the entries to the file of the place, or change memories of its folder."""
-        return store_entries(self._workspace, place, entries, update=update, dry_run=dry_run)
+        self.remember = partial(store_memories, workspace)
+        self.import_entries = partial(store_entries, workspace)
+        self.touch = partial(touch_memories, workspace)
 
     def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
         """Change the status of memories in their files."""
@@ -57,11 +41,6 @@ class FileMemories:
         for editor in editors.values():
             editor.save()
         return pairs
-
-    def touch(self, shown: Sequence[Decision], day: date, *, dry_run: bool) -> Problem | None:
-        """Set `accessed` of memories in their files; it gives no problems, and errors are raised."""
-        touch_memories(self._workspace, shown, day, dry_run=dry_run)
-        return None
 
 
 def touch_shown(workspace: Folder, context: Context, *, dry_run: bool = False) -> list[Problem]:

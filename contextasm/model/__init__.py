@@ -1,99 +1,11 @@
 """Values that travel from one step to the next, and the one error class.
 
-No step's decisions are made here. Named tuples, not dataclasses: making a frozen dataclass takes half a millisecond,
-and a build needs forty of them (measured; benchmarks/run.py).
+All that its modules define is here, too. No step's decisions are made here. Named tuples, not dataclasses: making a
+frozen dataclass takes half a millisecond, and a build needs forty of them (measured; benchmarks/run.py).
 """
 
-from contextasm.model.build import AUDIENCES as AUDIENCES
-from contextasm.model.build import PERSONAL as PERSONAL
-from contextasm.model.build import SHARED as SHARED
-from contextasm.model.build import Build as Build
-from contextasm.model.build import Context as Context
-from contextasm.model.build import Decision as Decision
-from contextasm.model.build import EmbedderConfig as EmbedderConfig
-from contextasm.model.build import EntryPool as EntryPool
-from contextasm.model.build import FactsT as FactsT
-from contextasm.model.build import FileIds as FileIds
-from contextasm.model.build import FileTexts as FileTexts
-from contextasm.model.build import Filters as Filters
-from contextasm.model.build import FolderFacts as FolderFacts
-from contextasm.model.build import FrameSection as FrameSection
-from contextasm.model.build import IndexedPools as IndexedPools
-from contextasm.model.build import LayerUsage as LayerUsage
-from contextasm.model.build import Marker as Marker
-from contextasm.model.build import Omission as Omission
-from contextasm.model.build import Request as Request
-from contextasm.model.build import RunProgram as RunProgram
-from contextasm.model.build import RunSources as RunSources
-from contextasm.model.build import ScoreInputs as ScoreInputs
-from contextasm.model.build import Section as Section
-from contextasm.model.build import SectionForm as SectionForm
-from contextasm.model.build import SemanticSimilarity as SemanticSimilarity
-from contextasm.model.build import SourceQuery as SourceQuery
-from contextasm.model.build import SourceTask as SourceTask
-from contextasm.model.build import StoredFacts as StoredFacts
-from contextasm.model.build import Summarizer as Summarizer
-from contextasm.model.build import T as T
-from contextasm.model.build import TokenCounter as TokenCounter
-from contextasm.model.build import in_order as in_order
-from contextasm.model.document import AS_WRITTEN as AS_WRITTEN
-from contextasm.model.document import CLEAN as CLEAN
-from contextasm.model.document import MAX_FILE as MAX_FILE
-from contextasm.model.document import TIMEOUT as TIMEOUT
-from contextasm.model.document import Cleaning as Cleaning
-from contextasm.model.document import ContextasmError as ContextasmError
-from contextasm.model.document import Data as Data
-from contextasm.model.document import Document as Document
-from contextasm.model.document import FileStamp as FileStamp
-from contextasm.model.document import Gap as Gap
-from contextasm.model.document import Hidden as Hidden
-from contextasm.model.document import Memory as Memory
-from contextasm.model.document import Parse as Parse
-from contextasm.model.document import Problem as Problem
-from contextasm.model.document import ProgramFailed as ProgramFailed
-from contextasm.model.document import Secret as Secret
-from contextasm.model.document import Span as Span
-from contextasm.model.document import StampedWorkspace as StampedWorkspace
-from contextasm.model.document import Workspace as Workspace
-from contextasm.model.document import failure_words as failure_words
-from contextasm.model.document import system_errors as system_errors
-from contextasm.model.document import timed_out_layers as timed_out_layers
-from contextasm.model.fragment import CONTRAST as CONTRAST
-from contextasm.model.fragment import DECAY as DECAY
-from contextasm.model.fragment import MIN_MATCH as MIN_MATCH
-from contextasm.model.fragment import OUTCOME as OUTCOME
-from contextasm.model.fragment import PIN_FIELD as PIN_FIELD
-from contextasm.model.fragment import PRIOR_WEIGHT as PRIOR_WEIGHT
-from contextasm.model.fragment import Fact as Fact
-from contextasm.model.fragment import Fragment as Fragment
-from contextasm.model.fragment import FragmentDisplay as FragmentDisplay
-from contextasm.model.fragment import Labels as Labels
-from contextasm.model.fragment import Location as Location
-from contextasm.model.fragment import Reason as Reason
-from contextasm.model.fragment import RetrievalResult as RetrievalResult
-from contextasm.model.fragment import Score as Score
-from contextasm.model.fragment import Verdict as Verdict
-from contextasm.model.fragment import credibility as credibility
-from contextasm.model.fragment import least_similarity as least_similarity
-from contextasm.model.fragment import memory_score as memory_score
-from contextasm.model.fragment import recency as recency
-from contextasm.model.fragment import weighted_total as weighted_total
-from contextasm.model.profile import Condition as Condition
-from contextasm.model.profile import Conflicts as Conflicts
-from contextasm.model.profile import Effect as Effect
-from contextasm.model.profile import Facts as Facts
-from contextasm.model.profile import Layer as Layer
-from contextasm.model.profile import LayerDisplay as LayerDisplay
-from contextasm.model.profile import Limits as Limits
-from contextasm.model.profile import MemoryScope as MemoryScope
-from contextasm.model.profile import Overflow as Overflow
-from contextasm.model.profile import Profile as Profile
-from contextasm.model.profile import Query as Query
-from contextasm.model.profile import Ranking as Ranking
-from contextasm.model.profile import Rule as Rule
-from contextasm.model.profile import RuleEvaluation as RuleEvaluation
-from contextasm.model.profile import RuleTrace as RuleTrace
-from contextasm.model.profile import Target as Target
-from contextasm.model.sources import SCORE_PARTS as SCORE_PARTS
-from contextasm.model.sources import SOURCE_TRAITS as SOURCE_TRAITS
-from contextasm.model.sources import SourceTraits as SourceTraits
+from contextasm.model.build import *
+from contextasm.model.document import *
+from contextasm.model.fragment import *
+from contextasm.model.profile import *
+from contextasm.model.sources import *

@@ -90,13 +90,10 @@ class EntryPool(Protocol[EntryT_co]):
     Each active entry has a row, a number from 0 on.
     """
 
-    @property
-    def size(self) -> int:
-        """Number of entries, inactive ones included."""
-
-    @property
-    def rows(self) -> int:
-        """Number of active entries."""
+    size: int
+    """Number of entries, inactive ones included."""
+    rows: int
+    """Number of active entries."""
 
     @property
     def excluded(self) -> Sequence[Reason]:
@@ -273,11 +270,6 @@ WatchSource = Callable[[str, SourceTask], SourceTask]
 """Takes the id of a layer and the task that retrieves its fragments; gives a task with the same result."""
 
 
-def unwatched(_layer: str, task: SourceTask) -> SourceTask:
-    """The task itself."""
-    return task
-
-
 class Build(NamedTuple):
     """Everything needed to assemble one context."""
 
@@ -297,7 +289,7 @@ class Build(NamedTuple):
     parse_yaml: Parse | None = None
     """Reader of YAML; None if no layer reads any."""
     run_sources: RunSources = in_order
-    watch_source: WatchSource = unwatched
+    watch_source: WatchSource = lambda _layer, task: task
     """Sees each task before it runs, such as to measure it."""
     timed_out: frozenset[str] = frozenset()
     """Ids of layers that are not searched but reported as late, as they were in the build that is replayed."""

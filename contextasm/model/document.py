@@ -45,7 +45,7 @@ def failure_words(error: BaseException) -> str:
     return f"this is a bug: {what}: please report it; CTXASM_DEBUG=1 shows where it happened"
 
 
-class ProgramFailed(Exception):  # noqa: N818 - it is no error of the build
+class ProgramFailed(Exception):  # noqa: N818 - it is not an error of the build
     """Why a program of the workspace gave no output: the rest of a sentence that begins with the program's name."""
 
 

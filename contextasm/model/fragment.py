@@ -92,43 +92,21 @@ class Reason(NamedTuple):
         return "count" in dict(self.facts)
 
 
-OUTCOME = {
-    "required": "included",
-    "fits": "included",
-    "fallback": "included",
-    "beside": "included",
-    "pinned": "included",
-    "pin": "included",
-    "level": "shortened",
-    "detail": "shortened",
-    "summarized": "shortened",
-    "over-allowance": "truncated",
-    "no-room": "dropped",
-    "starved": "dropped",
-    "not-in-top": "excluded",
-    "outside-window": "excluded",
-    "future": "excluded",
-    "blank": "excluded",
-    "no-match": "excluded",
-    "status": "excluded",
-    "superseded": "excluded",
-    "rule": "excluded",
-    "private": "excluded",
-    "filtered": "excluded",
-    "secret": "excluded",
-    "below-floor": "excluded",
-    "overruled": "excluded",
-    "merged": "merged",
-    "same-paragraph": "merged",
-    "not-in-pool": "excluded",
-    "not-reached": "excluded",
-    "repeated": "merged",
-    "shown-above": "merged",
-    "not-open": "excluded",
-    "on-request": "excluded",
-    "front-matter": "excluded",
-    "second-choice": "excluded",
+_CODES = {
+    "included": ("required", "fits", "fallback", "beside", "pinned", "pin"),
+    "shortened": ("level", "detail", "summarized"),
+    "truncated": ("over-allowance",),
+    "dropped": ("no-room", "starved"),
+    "excluded": (
+        *("not-in-top", "outside-window", "future", "blank", "no-match", "status", "superseded", "rule", "private"),
+        *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
+        *("front-matter", "second-choice"),
+    ),
+    "merged": ("merged", "same-paragraph", "repeated", "shown-above"),
 }
+"""Codes of reasons by their outcome."""
+
+OUTCOME = {code: outcome for outcome, codes in _CODES.items() for code in codes}
 """Outcome by code of the reason."""
 
 

@@ -445,31 +445,23 @@ def _precedence(profile: Profile, claim: _Candidate) -> tuple[bool, int]:
 
 
 def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
-    first, *others = _first_of_each(claims)
+    firsts: dict[str, Fragment] = {}
+    for claim in claims:
+        firsts.setdefault(_name(claim), claim.fragment)
+    first, *others = firsts.values()
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
-
-
-def _first_of_each(claims: Sequence[_Candidate]) -> list[Fragment]:
-    first: dict[str, Fragment] = {}
-    for claim in claims:
-        first.setdefault(_name(claim), claim.fragment)
-    return [*first.values()]
 
 
 def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:
     return fragment.exclude(reason) if reason else fragment
 
 
-def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:
+def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:
     """The problem of each layer whose fragments are all excluded, at least one by the least score."""
-    return tuple(
-        Problem("low-quality", layer.id, 0, f"found nothing with a score of {layer.ranking.min_score:g} or more")
-        for layer in profile.layers
-        if any(
-            fragment.verdict.excluded and fragment.verdict.excluded.code == "below-floor"
-            for fragment in pools[layer.id]
-        )
-        and all(fragment.verdict.excluded for fragment in pools[layer.id])
-    )
+    for layer in profile.layers:
+        reasons = [fragment.verdict.excluded for fragment in pools[layer.id]]
+        if all(reasons) and any(reason and reason.code == "below-floor" for reason in reasons):
+            message = f"found nothing with a score of {layer.ranking.min_score:g} or more"
+            yield Problem("low-quality", layer.id, 0, message)

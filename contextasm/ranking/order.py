@@ -7,16 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from contextasm.model import (
-    Document,
-    Filters,
-    Fragment,
-    Layer,
-    Profile,
-    Reason,
-    RetrievalResult,
-    weighted_total,
-)
+from contextasm.model import Document, Filters, Fragment, Layer, Profile, Reason, RetrievalResult, weighted_total
 from contextasm.text.cleaning.secrets.scanner import count_masks
 from contextasm.text.names.places import is_named
 from contextasm.text.similarity import MAX_COMPARED, common_share, words_of

@@ -11,30 +11,9 @@ from itertools import takewhile
 from typing import Literal, NamedTuple, TypedDict
 
 from contextasm.model import Context, Decision, timed_out_layers
-from contextasm.rendering.context_page import (
-    MAX_FILES_BYTES,
-    MAX_LINE,
-    owner_words,
-    problem_section,
-    request_line,
-    run_of_lines,
-)
+from contextasm.rendering import context_page
+from contextasm.rendering import page as html
 from contextasm.rendering.json_codec import Count, Day, Digest
-from contextasm.rendering.page import (
-    MAX_BEGINNING,
-    MAX_FRAGMENT_BYTES,
-    MAX_FRAGMENTS,
-    FragmentKey,
-    FragmentTexts,
-    element,
-    layer_bars,
-    layer_table,
-    limit_words,
-    numbered,
-    page,
-    that_fit,
-    words,
-)
 from contextasm.rendering.tables import Rows
 from contextasm.rendering.wording import reason_words
 from contextasm.text.cleaning.clean import clean_text
@@ -85,7 +64,7 @@ class Difference(NamedTuple):
 
 def compare_contexts(before: Side, after: Side) -> Difference:
     """The fragments that entered, left, moved or are shown otherwise, and the length of the identical beginning."""
-    pairs = _paired(numbered(before.context.decisions), numbered(after.context.decisions))
+    pairs = _paired(html.numbered(before.context.decisions), html.numbered(after.context.decisions))
     shifts = [shift for old, new in pairs if (shift := _shift(old, new, before, after))]
     shifts += _section_shifts(before, after, {layer for shift in shifts for layer in shift.layers})
     order = list(dict.fromkeys(usage.layer for side in (after, before) for usage in side.context.allowances))
@@ -99,9 +78,9 @@ Pair = tuple[Decision | None, Decision | None]
 """Decisions on a fragment before and after; None for a context that does not have it."""
 
 
-def _paired(before: Mapping[FragmentKey, Decision], after: Mapping[FragmentKey, Decision]) -> Sequence[Pair]:
+def _paired(before: Mapping[html.FragmentKey, Decision], after: Mapping[html.FragmentKey, Decision]) -> Sequence[Pair]:
     """Both decisions on each fragment, also if another layer shows it after."""
-    pairs: dict[FragmentKey, Pair] = {key: (before.get(key), after.get(key)) for key in (*after, *before)}
+    pairs: dict[html.FragmentKey, Pair] = {key: (before.get(key), after.get(key)) for key in (*after, *before)}
     left = {key[1]: key for key, (old, new) in pairs.items() if _is_shown(old) and not _is_shown(new)}
     for key, (old, new) in list(pairs.items()):
         if _is_shown(new) and not _is_shown(old) and key[1] in left:
@@ -311,72 +290,67 @@ def difference_page(difference: Difference, style: str) -> str:
     """The page of a difference; `style` is the style sheet. Equal differences give equal bytes."""
     sides = (difference.before, difference.after)
     named = [(side.label, side.context) for side in sides]
-    title = (
-        f"{difference.before.label} and {difference.after.label}: context of {owner_words(difference.after.context)}"
-    )
+    owner = context_page.owner_words(difference.after.context)
+    title = f"{difference.before.label} and {difference.after.label}: context of {owner}"
     parts = (
-        f"<header>{element('h1', words(title))}",
-        *dict.fromkeys(request_line(side.context) for side in sides),
-        f"{element('p', words(summary(difference), 2000), class_='receipt')}</header>",
+        f"<header>{html.element('h1', html.words(title))}",
+        *dict.fromkeys(context_page.request_line(side.context) for side in sides),
+        f"{html.element('p', html.words(summary(difference), 2000), class_='receipt')}</header>",
         "<main>",
-        f"<section>{element('h2', 'Tokens')}\n{layer_bars(named)}\n{layer_table(named)}</section>",
-        *problem_section([side.context for side in sides]),
-        f"<section>{element('h2', 'Changes')}",
+        f"<section>{html.element('h2', 'Tokens')}\n{html.layer_bars(named)}\n{html.layer_table(named)}</section>",
+        *context_page.problem_section([side.context for side in sides]),
+        f"<section>{html.element('h2', 'Changes')}",
         *_shift_list(difference),
-        f"</section>\n<section>{element('h2', 'Text')}",
-        *_text_runs(*(_clean_lines(side) for side in sides)),
+        f"</section>\n<section>{html.element('h2', 'Text')}",
+        *_text_runs(*(clean_text(side.context.text).text.split("\n")[:-1] for side in sides)),
         "</section>",
         "</main>",
     )
-    return page(title, style, parts)
+    return html.page(title, style, parts)
 
 
 def _shift_list(difference: Difference) -> Iterator[str]:
     if not difference.shifts:
-        yield element("p", "Both contexts show the same fragments.")
+        yield html.element("p", "Both contexts show the same fragments.")
         return
-    before, after = (FragmentTexts([side.context]) for side in (difference.before, difference.after))
-    listed = (_shift_item(shift, before, after) for shift in difference.shifts[:MAX_FRAGMENTS])
-    items = [*that_fit(listed, MAX_FRAGMENT_BYTES)]
+    before, after = (html.FragmentTexts([side.context]) for side in (difference.before, difference.after))
+    listed = (_shift_item(shift, before, after) for shift in difference.shifts[: html.MAX_FRAGMENTS])
+    items = [*html.that_fit(listed, html.MAX_FRAGMENT_BYTES)]
     yield "\n".join(('<ol class="fragments">', *items, "</ol>"))
     if rest := len(difference.shifts) - len(items):
-        yield element("p", f"{rest:,} more changes are not listed: {limit_words(len(items))}", class_="more")
+        yield html.element("p", f"{rest:,} more changes are not listed: {html.limit_words(len(items))}", class_="more")
 
 
-def _shift_item(shift: Shift, before: FragmentTexts, after: FragmentTexts) -> str:
+def _shift_item(shift: Shift, before: html.FragmentTexts, after: html.FragmentTexts) -> str:
     text = after.text(shift.after) if shift.after else before.text(shift.before) if shift.before else ""
     text = text or (before.text(shift.before) if shift.before else "")
-    about = element("p", words(shift_place(shift)), class_="place")
-    if text := words(beginning(text, MAX_BEGINNING)):
-        about += element("p", text, class_="text")
+    about = html.element("p", html.words(shift_place(shift)), class_="place")
+    if text := html.words(beginning(text, html.MAX_BEGINNING)):
+        about += html.element("p", text, class_="text")
     old, new = shift.tokens
     css = {"entered": "included", "left": "left", "shortened": "truncated"}.get(shift.kind, "changed")
-    what = f"{element('b', shift.kind, class_='outcome')} in {words(layer_words(shift))}"
-    change = f"{what}, {new - old:+,} tokens ({old:,} to {new:,}): {words(shift_reason(shift))}"
-    return f'<li><div>{about}</div><ul class="decisions">{element("li", change, class_=css)}</ul></li>'
-
-
-def _clean_lines(side: Side) -> Sequence[str]:
-    return clean_text(side.context.text).text.split("\n")[:-1]
+    what = f"{html.element('b', shift.kind, class_='outcome')} in {html.words(layer_words(shift))}"
+    change = f"{what}, {new - old:+,} tokens ({old:,} to {new:,}): {html.words(shift_reason(shift))}"
+    return f'<li><div>{about}</div><ul class="decisions">{html.element("li", change, class_=css)}</ul></li>'
 
 
 def _text_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     """The lines that were added and removed, with a few equal lines around them."""
     if old == new:
-        yield element("p", "Both texts are the same.")
+        yield html.element("p", "Both texts are the same.")
         return
     runs = [*_runs(old, new)]
-    fitting = [*that_fit(runs, MAX_FILES_BYTES)]
+    fitting = [*html.that_fit(runs, context_page.MAX_FILES_BYTES)]
     yield from fitting
     if len(fitting) < len(runs):
-        yield element("p", "The lines after these are not on this page.", class_="more")
+        yield html.element("p", "The lines after these are not on this page.", class_="more")
 
 
 def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     matcher = SequenceMatcher(None, old, new)
     for number, group in enumerate(matcher.get_grouped_opcodes(_AROUND)):
         if number:
-            yield element("p", "…", class_="more")
+            yield html.element("p", "…", class_="more")
         for tag, old_start, old_stop, new_start, new_stop in group:
             if tag == "equal":
                 yield from _run("", new_start, new[new_start:new_stop])
@@ -387,6 +361,6 @@ def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 def _run(kind: str, start: int, lines: Iterable[str]) -> Iterator[str]:
     """One run of lines as HTML, in pieces that a page can leave out one by one; `start` is counted from 0."""
-    lines = [clipped(line, MAX_LINE) for line in lines]
+    lines = [clipped(line, context_page.MAX_LINE) for line in lines]
     for at in range(0, len(lines), 100):
-        yield run_of_lines(start + at + 1, lines[at : at + 100], kind or "in both", kind)
+        yield context_page.run_of_lines(start + at + 1, lines[at : at + 100], kind or "in both", kind)

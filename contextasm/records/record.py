@@ -298,11 +298,11 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ContextasmError(where, f"is not a record: byte {error.start} is not UTF-8", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
+    if not schema:
+        raise ContextasmError(where, "is not a record: it has no schema", hint)
     if schema != SCHEMA:
-        what = (
-            f"has schema {schema}, and this version reads {SCHEMA}" if schema else "is not a record: it has no schema"
-        )
-        raise ContextasmError(where, what, "read it with the version that wrote it" if schema else hint)
+        what = f"has schema {schema}, and this version reads {SCHEMA}"
+        raise ContextasmError(where, what, "read it with the version that wrote it")
     intact: dict[str, Any] = fields
     if intact.pop("id", None) != _record_id(intact):
         raise ContextasmError(where, "is damaged: its content does not match its id", hint)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
 from contextasm.retrieval.reading.files import layer_paths
+from contextasm.rules.apply import section
 from contextasm.text.markdown.blocks import heading
 
 GAP_CODES = {"block": "managed-block", "secret": "masked"}
@@ -69,19 +70,12 @@ def _shown_below(context: Context, document: Document, line: int, decisions: Seq
     title = heading(lines[line - document.line]) if line >= document.line else None
     if not title or not title[1]:
         return None
-    others = (
-        number for number in range(line + 1, document.line + len(lines)) if (lines[number - document.line])[:1] == "#"
-    )
-    levels = ((number, heading(lines[number - document.line])) for number in others)
-    end = next((number for number, other in levels if other and other[0] <= title[0]), document.line + len(lines))
-    return next(
-        (
-            each
-            for each in decisions
-            if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title[1])
-        ),
-        None,
-    )
+    span = section(lines[line - document.line :], title[1])
+    end = line + span[1] if span else line
+    for each in decisions:
+        if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title[1]):
+            return each
+    return None
 
 
 def _heads(context: Context, layer: str, title: str) -> bool:
@@ -118,13 +112,7 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
 def _reading_layer(workspace: Workspace, context: Context, path: str, layers: Sequence[Layer]) -> str:
     """The id of the layer that reads a file but is left out of the build; empty for none."""
     used = {usage.layer for usage in context.allowances}
-    return next(
-        (
-            layer.id
-            for layer in layers
-            if layer.id not in used
-            for template in layer.query.paths
-            if path in layer_paths(workspace, template, context.request)
-        ),
-        "",
-    )
+    for layer in (layer for layer in layers if layer.id not in used):
+        if any(path in layer_paths(workspace, template, context.request) for template in layer.query.paths):
+            return layer.id
+    return ""

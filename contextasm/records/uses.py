@@ -54,17 +54,18 @@ class RecordedUses:
         A build for another agent or another team could not have shown what is theirs, so its record tells nothing.
         """
         days = self._shown.get(_use_key(path, fragment), [])
-        builds = self._days_of_builds(*_owner(path))
+        builds = self._days_of_builds(path)
         able = len(builds) - bisect_left(builds, day)
         return ItemUses(len(days), max(days, default=None), max(able, len(days)))
 
-    def _days_of_builds(self, kind: str, name: str) -> Sequence[date]:
-        """Days of the builds for an owner, in ascending order; of all builds for none."""
-        if (kind, name) not in self._days:
-            at = {"agent": 0, "team": 1}.get(kind)
+    def _days_of_builds(self, path: str) -> Sequence[date]:
+        """Days of the builds for the owner of a path, in ascending order; of all builds for a path without owner."""
+        folder, name = [*path.split("/"), ""][:2]
+        if (folder, name) not in self._days:
+            at = {"agents": 0, "teams": 1}.get(folder)
             days = (build[-1] for build in self._builds if at is None or build[at] == name)
-            self._days[kind, name] = sorted(days)
-        return self._days[kind, name]
+            self._days[folder, name] = sorted(days)
+        return self._days[folder, name]
 
 
 def count_uses(root: str) -> RecordedUses:
@@ -104,10 +105,3 @@ def _build_and_shown(data: bytes, where: str) -> tuple[RecordedBuild, set[str]]:
 
 def _use_key(path: str, fragment: str) -> str:
     return f"{path}#{fragment}" if fragment else path
-
-
-def _owner(path: str) -> tuple[str, str]:
-    """`agent` or `team`, and the name of the one that a path belongs to; two empty texts for neither."""
-    folder, _, rest = path.partition("/")
-    kind = {"agents": "agent", "teams": "team"}.get(folder, "")
-    return (kind, rest.partition("/")[0]) if kind else ("", "")

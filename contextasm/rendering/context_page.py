@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, groupby, takewhile
+from itertools import accumulate, groupby
 
 from contextasm.model import SHARED, Context, Decision, Problem, Span
-from contextasm.rendering.page import (
-    FragmentTexts,
-    NamedContext,
-    element,
-    fragment_list,
-    layer_bars,
-    layer_table,
-    lines_of_text,
-    page,
-    words,
-)
+from contextasm.rendering import page as html
 from contextasm.rendering.wording import problem_line, receipt
 from contextasm.text.graphemes import clipped
 
@@ -36,7 +27,7 @@ _State = tuple[str, tuple[str, ...]]
 """The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the names of the contexts that show it; none for all."""
 
 
-def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> tuple[str, Mapping[str, str]]:
+def file_list(contexts: Sequence[html.NamedContext], texts: html.FragmentTexts) -> tuple[str, Mapping[str, str]]:
     """The HTML of each opened file with its lines, folded, and the anchors of the files on the page, by path.
 
     Files beyond the room of a page are only counted, and have no anchor.
@@ -56,7 +47,8 @@ def file_list(contexts: Sequence[NamedContext], texts: FragmentTexts) -> tuple[s
         part = _file_part(path, f"file-{number}", states, _file_body(start, lines, states, min(room, MAX_FILE_BYTES)))
         room -= len(part.encode())
         if room < 0:
-            parts.append(element("p", f"{len(by_path) - number + 1:,} more files are not on this page", class_="more"))
+            rest = f"{len(by_path) - number + 1:,} more files are not on this page"
+            parts.append(html.element("p", rest, class_="more"))
             break
         parts.append(part)
         anchors[path] = f"file-{number}"
@@ -91,26 +83,20 @@ def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room:
     for state, group in groupby(zip(states, lines, strict=True), key=lambda pair: pair[0]):
         members = [clipped(line, MAX_LINE) for _, line in group]
         room -= len(_run(start + number, [], state).encode()) + 2 * len(str(len(lines)))
-        fitting = _lines_that_fit(members, room)
+        fitting = bisect_right([*accumulate(map(_size, members))], room)
         if fitting:
             runs.append(_run(start + number, members[:fitting], state))
             room -= sum(map(_size, members[:fitting]))
             number += fitting
         if fitting < len(members):
             rest = f"{len(lines) - number:,} more lines are not on this page"
-            return "\n".join((*runs, element("p", rest, class_="more")))
+            return "\n".join((*runs, html.element("p", rest, class_="more")))
     return "\n".join(runs)
-
-
-def _lines_that_fit(lines: Sequence[str], room: int) -> int:
-    """The number of lines, from the first on, that `room` bytes of HTML hold."""
-    sizes = accumulate(map(_size, lines))
-    return sum(1 for _ in takewhile(lambda size: size <= room, sizes))
 
 
 def _size(line: str) -> int:
     """Bytes of a line in HTML, with its line end."""
-    return len(lines_of_text(line).encode()) + 1
+    return len(html.lines_of_text(line).encode()) + 1
 
 
 def _run(number: int, lines: Sequence[str], state: _State) -> str:
@@ -124,15 +110,15 @@ def run_of_lines(number: int, lines: Sequence[str], fate: str, css: str) -> str:
     """Lines with one fate as HTML; `number` is that of the first, and `css` the class of the style sheet."""
     last = number + len(lines) - 1
     place = f"{number}" if last == number else f"{number}–{last}"
-    label = element("span", f"{place} {words(fate)}", class_="fate")
-    return f'<div class="run {css}">{label}<pre>{lines_of_text(chr(10).join(lines))}</pre></div>'
+    label = html.element("span", f"{place} {html.words(fate)}", class_="fate")
+    return f'<div class="run {css}">{label}<pre>{html.lines_of_text(chr(10).join(lines))}</pre></div>'
 
 
 def _file_part(path: str, anchor: str, states: Sequence[_State], body: str) -> str:
     shown = sum(kind == SHOWN for kind, _ in states)
     lost = len(states) - shown
     figures = f"{shown:,} line{'s' * (shown != 1)} shown" + (f", {lost:,} not" if lost else "")
-    title = f"{element('span', words(path), class_='place')} <small>{figures}</small>"
+    title = f"{html.element('span', html.words(path), class_='place')} <small>{figures}</small>"
     return f'<details><summary>{title}</summary>\n<div id="{anchor}">\n{body}\n</div></details>'
 
 
@@ -146,21 +132,21 @@ def context_page(contexts: Sequence[Context], style: str) -> str:
     `style` is the style sheet. Equal contexts give equal bytes.
     """
     named = [(f"{context.request.budget:,}", context) for context in contexts]
-    texts = FragmentTexts(reversed(contexts))
+    texts = html.FragmentTexts(reversed(contexts))
     files, anchors = file_list(named, texts)
     title = f"Context of {owner_words(contexts[0])}"
     parts = (
-        f"<header>{element('h1', words(title))}\n{request_line(contexts[0])}</header>",
+        f"<header>{html.element('h1', html.words(title))}\n{request_line(contexts[0])}</header>",
         "<main>",
-        f"<section>{element('h2', 'Tokens')}\n{layer_bars(named)}\n{layer_table(named)}",
-        *(element("p", words(receipt(context), 2000), class_="receipt") for context in contexts),
+        f"<section>{html.element('h2', 'Tokens')}\n{html.layer_bars(named)}\n{html.layer_table(named)}",
+        *(html.element("p", html.words(receipt(context), 2000), class_="receipt") for context in contexts),
         "</section>",
         *problem_section(contexts),
-        f"<section>{element('h2', 'Fragments')}\n{fragment_list(named, texts, anchors)}</section>",
-        f"<section>{element('h2', 'Files')}\n{files}</section>",
+        f"<section>{html.element('h2', 'Fragments')}\n{html.fragment_list(named, texts, anchors)}</section>",
+        f"<section>{html.element('h2', 'Files')}\n{files}</section>",
         "</main>",
     )
-    return page(title, style, parts)
+    return html.page(title, style, parts)
 
 
 def owner_words(context: Context) -> str:
@@ -184,7 +170,7 @@ def request_line(context: Context) -> str:
         if request.audience == SHARED
         else "personal: it may hold private parts, so show it to nobody else"
     )
-    return element("p", words("; ".join(filter(None, (*asked, readers))), 2000), class_="request")
+    return html.element("p", html.words("; ".join(filter(None, (*asked, readers))), 2000), class_="request")
 
 
 def problem_section(contexts: Sequence[Context]) -> Iterator[str]:
@@ -193,7 +179,7 @@ def problem_section(contexts: Sequence[Context]) -> Iterator[str]:
     if not problems:
         return
     listed = [*problems][:MAX_PROBLEMS]
-    items = [element("li", words(problem_line(problem))) for problem in listed]
+    items = [html.element("li", html.words(problem_line(problem))) for problem in listed]
     if len(problems) > len(listed):
-        items.append(element("li", f"{len(problems) - len(listed):,} more problems"))
-    yield "\n".join((f"<section>{element('h2', 'Problems')}", '<ul class="problems">', *items, "</ul></section>"))
+        items.append(html.element("li", f"{len(problems) - len(listed):,} more problems"))
+    yield "\n".join((f"<section>{html.element('h2', 'Problems')}", '<ul class="problems">', *items, "</ul></section>"))

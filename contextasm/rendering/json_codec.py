@@ -94,6 +94,9 @@ def _field_encoders(kind: Any) -> dict[str, tuple[_Encoder, Any, bool]]:
     return encoders
 
 
+_field_types = cache(get_type_hints)
+
+
 def from_json(kind: Any, value: Any, where: str) -> Any:
     """The value of type `kind` that `to_json` turned into `value`.
 
@@ -163,9 +166,3 @@ def _is_tuple_of_pairs(kind: Any) -> bool:
     """Whether a type is `tuple[tuple[str, X], ...]`; its values are objects in JSON."""
     args = get_args(kind)
     return len(args) == 2 and args[1] is Ellipsis and get_origin(args[0]) is tuple and get_args(args[0])[0] is str
-
-
-@cache
-def _field_types(kind: Any) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {name: hints[name] for name in kind._fields}

@@ -217,15 +217,19 @@ def fragment_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchor
     rows = _rows(contexts)
     names = [name for name, _ in contexts]
     items = _items(rows, names, texts, anchors)
-    layers: dict[str, list[_Row]] = {}
-    for row in rows:
-        if id(row) in items:
-            layers.setdefault(_decision(row).layer, []).append(row)
+    layers = _by_layer(row for row in rows if id(row) in items)
     titles = layer_headings([context for _, context in contexts])
     parts = [f"{_layer_title(layer, titles)}\n{_layer_part(own, items)}" for layer, own in layers.items()]
     if rest := [row for row in rows if id(row) not in items]:
         parts.append(_rest_table(rest, names, limit_words(len(items))))
     return "\n".join(parts)
+
+
+def _by_layer(rows: Iterable[_Row]) -> Mapping[str, Sequence[_Row]]:
+    layers: dict[str, list[_Row]] = {}
+    for row in rows:
+        layers.setdefault(_decision(row).layer, []).append(row)
+    return layers
 
 
 def _items(
@@ -306,8 +310,7 @@ def _item(row: _Row, names: Sequence[str], texts: FragmentTexts, anchors: Mappin
 
 def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
     """The decisions, by context; once if all decided the same."""
-    first = row[0]
-    if all(_same(first, decision) for decision in row):
+    if len({_visible(decision) for decision in row}) == 1:
         names = [""]
     for name, decision in zip(names, row, strict=False):
         label = element("b", words(name), class_="name") if name else ""
@@ -318,11 +321,8 @@ def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
         yield element("li", f"{label} {outcome}: {words(decision_words(decision))}", class_=decision.outcome)
 
 
-def _same(one: Decision | None, other: Decision | None) -> bool:
-    def visible(decision: Decision | None) -> object:
-        return decision and (decision.reason, decision.tokens_before, decision.tokens_after, decision.stands_for)
-
-    return visible(one) == visible(other)
+def _visible(decision: Decision | None) -> object:
+    return decision and (decision.reason, decision.tokens_before, decision.tokens_after, decision.stands_for)
 
 
 def _token_words(decision: Decision) -> str:
@@ -342,12 +342,9 @@ def limit_words(listed: int) -> str:
 
 def _rest_table(rows: Sequence[_Row], names: Sequence[str], limit: str) -> str:
     """The numbers of fragments that are not listed, by layer, and by outcome in each context."""
-    layers: dict[str, list[_Row]] = {}
-    for row in rows:
-        layers.setdefault(_decision(row).layer, []).append(row)
     cells = [
         (words(layer), f"{len(own):,}", *(words(_outcomes(own, place)) for place in range(len(names))))
-        for layer, own in layers.items()
+        for layer, own in _by_layer(rows).items()
     ]
     caption = f"{len(rows):,} more fragments are not listed: {limit}"
     return table(caption, ("layer", "fragments", *names), cells)

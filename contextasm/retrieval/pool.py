@@ -6,7 +6,7 @@ A stored pool is in `memory_index`, behind the same interface (`model.EntryPool`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -29,7 +29,7 @@ from contextasm.model import (
     memory_score,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import query_paths, receipt
+from contextasm.retrieval.reading.files import query_paths, read_files, receipt
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
@@ -100,16 +100,7 @@ class ReadPool(Generic[EntryT]):
         self.documents = tuple(documents)
         self.problems = (*problems, *duplicates)
         self.excluded = count_reasons(self.exclusions)
-
-    @property
-    def rows(self) -> int:
-        """Number of active entries."""
-        return len(self.active)
-
-    @property
-    def size(self) -> int:
-        """Number of entries, excluded ones included."""
-        return len(self.all_entries)
+        self.rows, self.size = len(self.active), len(self.all_entries)
 
     def later(self, today: date) -> Collection[int]:
         """Rows of the active entries of days after `today`."""
@@ -159,14 +150,11 @@ def read_pool_up_to(
     documents: list[Document] = []
     problems: list[Problem] = []
     for path in paths:
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            file_entries, file_problems = kind.parse(read)
+        for document in read_files(workspace, [path], problems):
+            documents.append(document)
+            file_entries, file_problems = kind.parse(document)
             entries += file_entries
             problems += file_problems
-        elif read:
-            problems.append(read)
         if most is not None and len(entries) > most:
             return None
     return ReadPool(kind, entries, documents, problems)
@@ -346,9 +334,14 @@ def best_and_counts(
     scores_shown = [(scores or {}).get(row, ()) for row in shown]
     unmatched = 0 if scores is None else pool.rows - len(later) - len(scores.keys() | {*shown})
     unlisted = pool.rows - len(later) - len(shown) - unmatched
-    counts = [*pool.excluded, *_counts(query.layer, later=len(later), unmatched=unmatched, unlisted=unlisted)]
+    counts = [
+        *pool.excluded,
+        Reason.of("future", count=len(later)),
+        Reason.of("no-match", count=unmatched),
+        Reason.of("not-in-top", count=unlisted, top=query.layer.ranking.top),
+    ]
     best = [*zip(pool.entries(shown), scores_shown, strict=True)]
-    return best, [count_fragment(query, reason) for reason in counts]
+    return best, [count_fragment(query, reason) for reason in counts if dict(reason.facts)["count"]]
 
 
 def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[int]:
@@ -372,16 +365,6 @@ def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: 
         return best
     similarity_of = {row: dict(score)["similarity"] for row, score in able.items()}
     return [*best, *first_rows(pool, similarity_of, layer.ranking.top)]
-
-
-def _counts(layer: Layer, *, later: int, unmatched: int, unlisted: int) -> Iterator[Reason]:
-    """The reasons why active memories are not listed, each with its `count`."""
-    if later:
-        yield Reason.of("future", count=later)
-    if unmatched:
-        yield Reason.of("no-match", count=unmatched)
-    if unlisted:
-        yield Reason.of("not-in-top", count=unlisted, top=layer.ranking.top)
 
 
 def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:

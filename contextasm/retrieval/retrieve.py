@@ -281,8 +281,8 @@ def _dead_weights(profile: Profile) -> Iterator[Problem]:
         sources = " and ".join(layer.query.sources)
         for name, weight in layer.ranking.weights:
             if weight and name not in parts:
-                message = f"gives a weight to {name}, and source {sources} has {_list_parts(parts)}"
-                yield _problem(layer.id, message)
+                scores = f"only {', '.join(sorted(parts))}" if parts else "no scores"
+                yield _problem(layer.id, f"gives a weight to {name}, and source {sources} has {scores}")
 
 
 _OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
@@ -308,10 +308,6 @@ def _dead_keys(profile: Profile) -> Iterator[Problem]:
             if value(layer) != value(unset):
                 source = " and ".join(layer.query.sources)
                 yield _problem(layer.id, f"has `{key}`, which source {source} does not use; take it away")
-
-
-def _list_parts(parts: Iterable[str]) -> str:
-    return f"only {', '.join(sorted(parts))}" if parts else "no scores"
 
 
 def _unmatched_exclusions(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:

@@ -28,15 +28,7 @@ from contextasm.model import (
     Verdict,
     Workspace,
 )
-from contextasm.rules.evaluate import (
-    EFFECTS,
-    acts_on,
-    boost_factor,
-    effects_of_rule,
-    effects_on,
-    is_target,
-    winning_claim,
-)
+from contextasm.rules import evaluate
 from contextasm.text.markdown.blocks import heading, passage, trimmed
 from contextasm.text.names.places import known_ids, known_paths, list_archived
 
@@ -129,9 +121,8 @@ def pins_outside_layers(
         document = included_file(workspace, effect.target.value) if is_file else None
         pins = _pins_of(document, effect, evaluation, len(fragments)) if isinstance(document, Document) else []
         if not isinstance(document, Document) or not pins:
-            message = (
-                document.message if isinstance(document, Problem) else _missing_words(effect.target, all_fragments)
-            )
+            missing = _missing_words(effect.target, all_fragments)
+            message = document.message if isinstance(document, Problem) else missing
             problems.append(Problem("pin-missing", str(effect.target), 0, f"rule {effect.rules[0]}: {message}"))
         elif effect.target.kind == "path" or effect.target.value not in whole_files:
             documents.append(document)
@@ -274,7 +265,7 @@ def rule_traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect] | None =
 def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
     """The reasons why effects of a rule came to nothing, in its order, whichever fragment reported first."""
     causes = dict.fromkeys(cause for name, cause in lost if name == rule.name)
-    places = {(effect.action, str(effect.target)): place for place, effect in enumerate(effects_of_rule(rule))}
+    places = {(effect.action, str(effect.target)): place for place, effect in enumerate(evaluate.effects_of_rule(rule))}
 
     def sort_key(cause: Reason) -> tuple[int, str]:
         facts = dict(cause.facts)
@@ -292,12 +283,12 @@ def _apply_to_layer(layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEf
         return layer
     limits = layer.limits
     for effect in effects:
-        limits = EFFECTS[effect.action].limit(limits, int(effect.value))
+        limits = evaluate.EFFECTS[effect.action].limit(limits, int(effect.value))
     return layer._replace(limits=limits)
 
 
 def _targets_layer(effect: Effect, layer: Layer) -> bool:
-    return acts_on(effect, "layer") and effect.target.value == layer.id
+    return evaluate.acts_on(effect, "layer") and effect.target.value == layer.id
 
 
 def _lost(effect: Effect, code: str) -> list[_LostEffect]:
@@ -309,14 +300,14 @@ def _apply_to_fragment(
     fragment: Fragment, layer: Layer, evaluation: RuleEvaluation, lost: list[_LostEffect]
 ) -> Fragment:
     """The fragment excluded, pinned or boosted. Effects that are overridden for it are added to `lost`."""
-    effects = effects_on(evaluation, item_facts(fragment), protected=layer.limits.required)
+    effects = evaluate.effects_on(evaluation, item_facts(fragment), protected=layer.limits.required)
     lost += _overridden_effects(effects)
-    claim = winning_claim(effects)
+    claim = evaluate.winning_claim(effects)
     if claim and claim.action == "exclude":
         return fragment if fragment.verdict.excluded else fragment.exclude(Reason.of("rule", rule=claim.rules[0]))
     verdict = fragment.verdict
-    if _is_ranked(fragment, layer) and (factor := boost_factor(effects)) != 1:
-        boosts = [effect for effect in effects if acts_on(effect, "score")]
+    if _is_ranked(fragment, layer) and (factor := evaluate.boost_factor(effects)) != 1:
+        boosts = [effect for effect in effects if evaluate.acts_on(effect, "score")]
         names = tuple(dict.fromkeys(name for effect in boosts for name in effect.rules))
         verdict = verdict._replace(boost=factor, boosted_by=names)
         # An entity that a rule raises is looked at, as one that the topic names is.
@@ -356,7 +347,7 @@ def _effects_without_target(
 ) -> Iterator[_LostEffect]:
     """Effects that meet no layer or no fragment of this build; a missing inclusion is a problem (`pins`)."""
     for effect in evaluation.effects:
-        if acts_on(effect, "layer"):
+        if evaluate.acts_on(effect, "layer"):
             if not any(_targets_layer(effect, layer) for layer in layers):
                 yield from _lost(effect, "no-target")
         elif effect.action != "always_include":
@@ -364,11 +355,11 @@ def _effects_without_target(
                 (layer, fragment)
                 for layer in layers
                 for fragment in results[layer.id].fragments
-                if is_target(effect.target, item_facts(fragment))
+                if evaluate.is_target(effect.target, item_facts(fragment))
             ]
             if not targets:
                 yield from _lost(effect, "no-match-found")
-            elif acts_on(effect, "score") and not any(
+            elif evaluate.acts_on(effect, "score") and not any(
                 _is_ranked(fragment, layer) and not fragment.verdict.excluded for layer, fragment in targets
             ):
                 yield from _lost(effect, "no-score")
@@ -380,7 +371,7 @@ def _protected_problems(
     """A problem for each effect that only required layers have a target for: they are always whole."""
     rules = {rule.name: rule for rule in evaluation.rules}
     for effect in evaluation.effects:
-        if effect.action != "exclude" and not acts_on(effect, "layer"):
+        if effect.action != "exclude" and not evaluate.acts_on(effect, "layer"):
             continue
         targeted = [layer for layer in layers if _targets_part_of(effect, layer, results[layer.id])]
         if targeted and all(layer.limits.required for layer in targeted):
@@ -391,7 +382,7 @@ def _protected_problems(
 
 def _targets_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> bool:
     return _targets_layer(effect, layer) or any(
-        is_target(effect.target, item_facts(fragment)) for fragment in result.fragments
+        evaluate.is_target(effect.target, item_facts(fragment)) for fragment in result.fragments
     )
 
 

@@ -364,10 +364,9 @@ def select(
 ) -> tuple[tuple[Section, ...], tuple[Decision, ...], tuple[LayerUsage, ...], tuple[Problem, ...]]:
     """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
 
-    With the limit, demand and use of each layer, and the problems of selection.
-
-    Required layers are whole even above the budget; all others share the room that they leave. `spare` are the
-    tokens of the budget that must stay free: exact counts of the parts may add up to less than the whole's.
+    With the limit, demand and use of each layer, and the problems of selection. Required layers are whole even above
+    the budget; all others share the room that they leave. `spare` are the tokens of the budget that must stay free:
+    exact counts of the parts may add up to less than the whole's.
     """
     demands = []
     ids = {layer.id for layer in profile.layers}

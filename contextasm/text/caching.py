@@ -1,15 +1,10 @@
-"""What a process makes once: patterns at their first use, and results of pure functions of a document.
-
-To compile a pattern takes up to milliseconds, and more if it names many characters outside ASCII. Most builds use few.
-A result is kept for the next build of a process that reads the same content.
-"""
+"""Results of pure functions of a document that a process keeps for its next build, if that reads the same content."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from contextasm.model import Document
 
@@ -39,20 +34,3 @@ def cached_by_content(parse: Callable[[Document], Result]) -> Callable[[Document
         return cached(document._replace(front=()), (*document.front.items(),))  # type: ignore[arg-type]
 
     return by_content
-
-
-class _LazyPattern:
-    def __init__(self, pattern: str, flags: int) -> None:
-        self.pattern = pattern
-        self._flags = flags
-
-    def __getattr__(self, name: str) -> Any:
-        # Asked once for each name: later uses find the attribute of the compiled pattern.
-        value = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, value)
-        return value
-
-
-def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern that is compiled when it is first searched with; one with a fault raises `re.error` no sooner."""
-    return cast("re.Pattern[str]", _LazyPattern(pattern, int(flags)))

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Fragment
-from contextasm.text.caching import lazy_pattern
 from contextasm.text.markdown.blocks import list_lead
 
-_NUMBER = lazy_pattern(r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+")
+# Patterns are texts here: `re` compiles each on first need, and keeps it. Some take a millisecond.
+_NUMBER = r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+"
 """Numbers in digits, and in Chinese or Japanese ones."""
 
 _NEGATION_WORDS = """
@@ -25,9 +26,7 @@ nicht nichts nie niemals niemand nirgends weder ohne nein
 pas jamais sans aucun aucune rien nunca sin ningun ninguna nada mai senza
 """
 _NEGATIONS = frozenset(_NEGATION_WORDS.split())
-_NOT = lazy_pattern(
-    r"(?:cannot|\w+n['’ʼ]t|(?:is|are|was|were|do|does|did|ca|wo|must|should|could|would|has|have|had|need)nt)"
-)
+_NOT = r"(?:cannot|\w+n['’ʼ]t|(?:is|are|was|were|do|does|did|ca|wo|must|should|could|would|has|have|had|need)nt)"
 
 _OPPOSITE_WORDS = """
 with on off in out up down over under yes true false always sometimes often rarely only except all any every each
@@ -68,33 +67,33 @@ stunde tag täglich woche wöchentlich monat jahr jährlich
 aktivier deaktivier erlaub verbiet verbot zulass ablehn annehm öffn schließ erhöh senk start stopp
 kein
 """
-_STEMS = lazy_pattern("|".join(_OPPOSITE_STEMS.split()))
+_STEMS = "|".join(_OPPOSITE_STEMS.split())
 """Beginnings of words: each ending belongs to the same meaning."""
 
-_PREFIX = lazy_pattern(r"(?:un|in|im|ir|il|dis|non|mis|de|anti)\w{3}")
-_SUFFIX = lazy_pattern(r"\w{2,}(less|ful|los)(?:ly|ness|e[nrms]?)?")
-_WORD = lazy_pattern(
+_PREFIX = r"(?:un|in|im|ir|il|dis|non|mis|de|anti)\w{3}"
+_SUFFIX = r"\w{2,}(less|ful|los)(?:ly|ness|e[nrms]?)?"
+_WORD = (
     r"\w+://\S*\w"
     r"|\w[\w-]*(?:\.[^\W\d_]\w*)+"
     r"|[^\W\d_]+(?:['’ʼ][^\W\d_]+)?"
     r"|!=|[<>]=?|(?<!\w)[-−](?=\d)|(?<=\w)#|[%?]|[^\x00-\x7f\w\s]|[$+=~|]"
 )
 """Addresses, names of files, words, and signs, among which there are marks that mean nothing."""
-_ROMAN = lazy_pattern(r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
-_NEGATION_SIGNS = lazy_pattern("ない|ません|なかった|不|没|未|无|無|非|勿")
+_ROMAN = r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})"
+_NEGATION_SIGNS = "ない|ません|なかった|不|没|未|无|無|非|勿"
 _STEM_LENGTH = 4
 """Letters of the word after a negation that are compared: its ending does not matter."""
 
 
 def numbers(folded: str) -> tuple[str, ...]:
     """The numbers in a folded text, in order."""
-    return tuple(_NUMBER.findall(folded))
+    return tuple(re.findall(_NUMBER, folded))
 
 
 def negations(folded: str) -> tuple[str, ...]:
     """The negations in a folded text, in order; all forms of `not` are one."""
-    words = [negation for word in _WORD.findall(folded) if (negation := _negation(word))]
-    return (*words, *_NEGATION_SIGNS.findall(folded))
+    words = [negation for word in re.findall(_WORD, folded) if (negation := _negation(word))]
+    return (*words, *re.findall(_NEGATION_SIGNS, folded))
 
 
 def polarity(folded: str) -> tuple[str, ...]:
@@ -102,21 +101,19 @@ def polarity(folded: str) -> tuple[str, ...]:
 
     In "A is used, and B is not used" and "A is not used, and B is used" the same word negates other words.
     """
-    words = _WORD.findall(folded)
     marks = []
-    for number, word in enumerate(words):
+    for word, following in pairwise([*re.findall(_WORD, folded), ""]):
         if negation := _negation(word):
-            marks.append(
-                " ".join([negation, *(following[:_STEM_LENGTH] for following in words[number + 1 : number + 2])])
-            )
+            marks.append(f"{negation} {following[:_STEM_LENGTH]}".rstrip())
         elif mark := _opposite(word):
             marks.append(mark)
-    return (*marks, *(match[0] + folded[match.end() : match.end() + 1] for match in _NEGATION_SIGNS.finditer(folded)))
+    signs = (match[0] + folded[match.end() : match.end() + 1] for match in re.finditer(_NEGATION_SIGNS, folded))
+    return (*marks, *signs)
 
 
 @lru_cache(maxsize=4096)
 def _negation(word: str) -> str:
-    if _NOT.fullmatch(word):
+    if re.fullmatch(_NOT, word):
         return "not"
     return word if word in _NEGATIONS or word.startswith("kein") else ""
 
@@ -124,13 +121,13 @@ def _negation(word: str) -> str:
 @lru_cache(maxsize=4096)
 def _opposite(word: str) -> str:
     """The part of a word that turns the meaning of a text; empty for none."""
-    if word in _OPPOSITES or "." in word or "/" in word or _ROMAN.fullmatch(word):
+    if word in _OPPOSITES or "." in word or "/" in word or re.fullmatch(_ROMAN, word):
         return word
     if not word[0].isalpha() or len(word) == 1:
         return _sign(word)
-    if match := _STEMS.match(word) or _PREFIX.match(word):
+    if match := re.match(_STEMS, word) or re.match(_PREFIX, word):
         return match[0]
-    suffix = _SUFFIX.fullmatch(word)
+    suffix = re.fullmatch(_SUFFIX, word)
     return suffix[1] if suffix else ""
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Problem, Workspace
 from contextasm.retrieval.pool import read_pool
+from contextasm.retrieval.reading.files import read_files
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
 from contextasm.retrieval.sources.log_search import line_entry, log_day, log_lines
@@ -109,16 +110,13 @@ def archived_memory_ids(workspace: Workspace, folder: str) -> frozenset[str]:
 
 def _archived_documents(workspace: Workspace, folder: str) -> Iterator[Document]:
     """A document for each text and file in the archive, with the path that it had."""
-    for path in workspace.list(f"{folder}/archive/*.md{ARCHIVE_SUFFIX}"):
-        read = workspace.read(path)
-        for archived in parse_archive(read.whole) if isinstance(read, Document) else ():
+    for read in read_files(workspace, workspace.list(f"{folder}/archive/*.md{ARCHIVE_SUFFIX}"), []):
+        for archived in parse_archive(read.whole):
             document = decode_document(archived.path, archived.text.encode(errors="surrogatepass"))
             if isinstance(document, Document):
                 yield document
-    for path in workspace.list(f"{folder}/archive/*.md"):
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            yield read._replace(path=f"{folder}/{path.rpartition('/')[2]}")
+    for read in read_files(workspace, workspace.list(f"{folder}/archive/*.md"), []):
+        yield read._replace(path=f"{folder}/{read.path.rpartition('/')[2]}")
 
 
 LOG_ARCHIVES = ("daily/archive/*.md", "daily/archive/*.md.gz", "daily/archive/**/*.md", "daily/archive/**/*.md.gz")
@@ -184,13 +182,9 @@ def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Probl
 
 
 def _texts(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
-    for path in _paths(workspace, owners, TEXT_ARCHIVES):
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            for archived in parse_archive(read.text):
-                place = f"{archived.path}:{archived.line}"
-                entry = IndexEntry(archived.text, archived.path, archived.day, kernel=0.5)
-                line = read.line - 1 + archived.place
-                yield entry, ArchiveHit(path, line, archived.day, place, archived.text, 0.0)
-        elif read:
-            problems.append(read)
+    for document in read_files(workspace, _paths(workspace, owners, TEXT_ARCHIVES), problems):
+        for archived in parse_archive(document.text):
+            place = f"{archived.path}:{archived.line}"
+            entry = IndexEntry(archived.text, archived.path, archived.day, kernel=0.5)
+            line = document.line - 1 + archived.place
+            yield entry, ArchiveHit(document.path, line, archived.day, place, archived.text, 0.0)

@@ -14,6 +14,7 @@ from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import UpkeepSettings
 from contextasm.model import Document, Memory, Problem, Profile, Summarizer
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
+from contextasm.retrieval.reading.files import read_files
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.cleaning.private_parts import withheld_lines
 from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
@@ -186,12 +187,9 @@ class UpkeepInput:
     def _read(self) -> tuple[Sequence[OwnerMemories], Sequence[Problem]]:
         documents: dict[str, list[Document]] = {}
         problems: list[Problem] = []
-        for path in sorted({path for pattern in MEMORY_FILES for path in self.files.list(pattern)}):
-            read = self.workspace.read(path)
-            if isinstance(read, Document):
-                documents.setdefault(path.rpartition("/")[0], []).append(read)
-            elif read:
-                problems.append(read)
+        paths = sorted({path for pattern in MEMORY_FILES for path in self.files.list(pattern)})
+        for document in read_files(self.workspace, paths, problems):
+            documents.setdefault(document.path.rpartition("/")[0], []).append(document)
         patterns = dict.fromkeys(pattern for profile in self.profiles for pattern in private_patterns(profile))
         shared = SharedWorkspace(self.workspace, patterns, load_yaml)
         owners = []

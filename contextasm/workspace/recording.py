@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Document, Problem, T, Workspace
 from contextasm.text.cleaning.clean import shown_name
@@ -61,10 +61,6 @@ class RecordingWorkspace:
         return [*shown.values()]
 
 
-if TYPE_CHECKING:
-    from contextasm.workspace.folder import Folder
-
-
 class SnapshotWorkspace:
     """Workspace made of recorded answers (`model.Workspace`).
 
@@ -89,14 +85,6 @@ def _recorded(answers: Mapping[str, T], asked: str) -> T:
         what = "the recorded build did not ask for it, and this version of ctxasm does"
         raise ContextasmError(asked, what, "replay with the version that wrote the record", code=1)
     return answers[asked]
-
-
-class InspectedWorkspace(RecordingWorkspace):
-    """Recorded folder, or git's index, that knows what it records."""
-
-    def __init__(self, folder: Folder) -> None:
-        super().__init__(folder)
-        self.folder = folder
 
 
 class ChangedInput(NamedTuple):

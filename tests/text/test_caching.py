@@ -1,14 +1,13 @@
-"""Results are kept by content: the same document is parsed once, any other anew; patterns are compiled at first use."""
+"""Results are kept by content: the same document is parsed once, any other anew."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contextasm.model import Cleaning, Document, Gap
-from contextasm.text.caching import MOST_CACHED, cached_by_content, lazy_pattern
+from contextasm.text.caching import MOST_CACHED, cached_by_content
 from tests.workspaces import document
 
 if TYPE_CHECKING:
@@ -96,20 +95,3 @@ def test_change_of_a_document_that_was_given_out_is_no_change_of_the_next() -> N
     assert isinstance(first.front, dict)
     first.front["type"] = "changed"
     assert document(data).front == {"type": "fact"}
-
-
-def test_pattern_finds_what_the_same_one_of_re_finds() -> None:
-    pattern = lazy_pattern(r"(?P<word>[a-z]+)\b", re.IGNORECASE)
-    for _ in range(2):
-        assert pattern.findall("One two 3") == ["One", "two"]
-        assert pattern.sub("-", "One two 3") == "- - 3"
-        assert pattern.groupindex["word"] == 1
-        match = pattern.search("3 One")
-        assert match is not None
-        assert match.span("word") == (2, 5)
-
-
-def test_fault_in_a_pattern_is_raised_at_its_first_use() -> None:
-    pattern = lazy_pattern("(")
-    with pytest.raises(re.error):
-        pattern.search("text")

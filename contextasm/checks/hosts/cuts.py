@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -136,11 +137,8 @@ def _in_whole(runs: Sequence[Run], spans: Sequence[Run]) -> Sequence[Run]:
 
 def prefix_length(text: str, units: int, measure: Callable[[str], int]) -> int:
     """Length of the longest beginning of a text that measures `units` at most."""
-    low, high = 0, min(len(text), max(units, 0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if measure(text[:middle]) <= units else (low, middle - 1)
-    return low
+    lengths = range(1, min(len(text), max(units, 0)) + 1)
+    return bisect_right(lengths, units, key=lambda length: measure(text[:length]))
 
 
 def lost_runs(text: str, kept: Sequence[Run]) -> Sequence[Run]:
@@ -165,7 +163,7 @@ def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
     sections: list[LostSection] = []
     for first, start, end, words in _sections(text):
         for lost_start, lost_stop in lost:
-            # The end of a line whose words are kept is no lost line.
+            # The end of a line whose words are kept is not lost.
             is_line_end = text[lost_start] == "\n" and lost_start > 0 and text[lost_start - 1] != "\n"
             begin, stop = max(start, lost_start + is_line_end), min(end, lost_stop)
             part = text[begin:stop]

@@ -180,9 +180,9 @@ def read_host_files(
     reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads()
     named = [(_outside_rule(host, path), _read_outside(host, path)) for path in _each_once(outside)]
-    for rule, file in named:
-        loads.append((rule, [file]))
+    loads += [(rule, [file]) for rule, file in named]
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
+    not_looked_at = [*places, *host.not_looked_at]
     files = within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)])
     files = [*reader.with_imports(files)]
     imported = {file.path for file in files if file.imported_by}
@@ -196,15 +196,7 @@ def read_host_files(
     unread += retired
     known = {file.path for file in files} | {file.path for file in unread}
     unread += reader.others(known, {file.text for file in files})
-    return HostReading(
-        host,
-        reader.folder.root,
-        reader.session,
-        files,
-        unread,
-        reader.problems,
-        [*places, *host.not_looked_at],
-    )
+    return HostReading(host, reader.folder.root, reader.session, files, unread, reader.problems, not_looked_at)
 
 
 def _each_once(paths: Sequence[str]) -> Iterable[str]:
@@ -344,9 +336,8 @@ def _scope(rule: LoadRule, text: str) -> str:
 
 def _outside_rule(host: Host, path: str) -> LoadRule:
     rules = [rule for rule in host.loads if rule.folders == "outside"]
-    for rule in rules:
-        if os.path.basename(path) in rule.files:
-            return rule
+    if rule := next((rule for rule in rules if os.path.basename(path) in rule.files), None):
+        return rule
     what = f"{host.summary} loads no file of this name from outside the folder: {path}"
     places = ", ".join(rule.place for rule in rules)
     raise ContextasmError("--host-file", what, f"name one such as {places}" if places else "leave it out")

@@ -7,16 +7,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from contextasm.cli.build_files import Reports, RequestedFiles, held_files, manifest_text, metrics_text, write_files
+from contextasm.cli import output
+from contextasm.cli.build_files import Reports, RequestedFiles, held_files, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
-from contextasm.cli.output import (
-    progress_line,
-    show_problems,
-    strict_failure,
-    write_stderr,
-    write_stderr_lines,
-    write_stdout,
-)
 from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
@@ -95,9 +88,9 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
     reports = _reports(job, context, timer, flags)
     if flags.strict and context.problems:
-        return strict_failure(context)
+        return output.strict_failure(context)
     if not flags.quiet:
-        show_problems(context.problems)
+        output.show_problems(context.problems)
         _write_summary(job, context, flags)
     if _has_etag(context, flags.if_none_match) and not files.any_missing:
         return 3
@@ -106,7 +99,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     else:
         code = _write(files, job, context, recording, reports, flags)
     if flags.verbose and not flags.quiet:
-        write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
+        output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
     return code
 
 
@@ -128,7 +121,9 @@ def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     from contextasm.cli.owner import recover_first
 
     assert isinstance(job.workspace, Folder)
-    with progress_line(lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet):
+    with output.progress_line(
+        lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet
+    ):
         recover_first(job.workspace, edits=flags.touch)
 
 
@@ -156,17 +151,17 @@ def _write(
             stored = _stored_reads(context, recording) if flags.record_inputs else {}
             path = _write_record(job, context, recording, stored)
             if not flags.quiet:
-                write_stderr(f"{path}: recorded")
+                output.write_stderr(f"{path}: recorded")
                 if flags.record_inputs:
                     _show_left_out(context, recording, stored)
         write_files([file for file in writes if file[0].managed], quiet=flags.quiet)
     write_files([file for file in writes if not file[0].managed], quiet=flags.quiet)
     if files.uses_stdout:
-        write_stdout(text)
+        output.write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
-        write_stdout(reports[kind])
+        output.write_stdout(reports[kind])
     if flags.touch:
-        show_problems(touch_shown(workspace, context))
+        output.show_problems(touch_shown(workspace, context))
     return 0
 
 
@@ -176,21 +171,22 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)
-        write_stderr_lines(format_columns(header, rows, right))
+        output.write_stderr_lines(format_columns(header, rows, right))
     if flags.verbose:
         settings = [
             (key, f"{setting.value or '-'} ({setting.origin})")
             for key, setting in job.settings.items()
             if "." not in key
         ]
-        table = format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
-        write_stderr_lines(table)
-        table = format_columns(("layer", "section", "tokens", ""), section_rows(context, job.build.counter), (2,))
-        write_stderr_lines(table)
+        output.write_stderr_lines(
+            format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
+        )
+        sections = section_rows(context, job.build.counter)
+        output.write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
         if any(trace.lost for trace in context.rule_traces):
-            write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
-        write_stderr(f"etag: {context.etag}")
-    write_stderr(receipt(context, job.taken))
+            output.write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
+        output.write_stderr(f"etag: {context.etag}")
+    output.write_stderr(receipt(context, job.taken))
 
 
 def _start_timer(job: PreparedBuild) -> BuildTimer:
@@ -205,7 +201,9 @@ def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None, fla
     if timer:
         reports["metrics"] = metrics_text(context, timer.times(), job.workspace.root)
     if flags.manifest is not None:
-        reports["manifest"] = manifest_text(context)
+        from contextasm.rendering.documents import ManifestDocument, manifest_data
+
+        reports["manifest"] = output.format_json(ManifestDocument, manifest_data(context))
     return reports
 
 
@@ -247,4 +245,4 @@ def _show_left_out(context: Context, recording: RecordingServices, stored: Mappi
         count = f"{len(missing):,} files are" if missing[1:] else "1 file is"
         is_shared = context.request.audience == SHARED
         why = "for a secret, or for readers who may not see them whole" if is_shared else "for a secret"
-        write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")
+        output.write_stderr(f"ctxasm: warning: --record-inputs: {count} not stored, {why}: {list_names(missing, 3)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.options import JsonOption, all_but, prepare_request
-from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
+from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.records.record import Chosen
@@ -30,12 +30,12 @@ def config(
     show_taken(job.taken)
     rows = [Chosen(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
-        write_stdout(format_json(ConfigDocument, {"settings": rows}))
+        write_json(ConfigDocument, {"settings": rows})
     elif origin:
         # The longest column is the last one, so that it pads no other.
-        write_stdout(format_table(("setting", "from", "value"), [(row.key, row.origin, row.value) for row in rows]))
+        write_table(("setting", "from", "value"), [(row.key, row.origin, row.value) for row in rows])
     else:
-        write_stdout(format_table(("setting", "value"), [row[:2] for row in rows]))
+        write_table(("setting", "value"), [row[:2] for row in rows])
     return 0
 
 

@@ -48,10 +48,9 @@ def diff(
     revision. A record is not built again; the other side is then built with the options of the record. A page of --html
     is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    given = {flag: True for flag, value in (("--html", html is not None), ("--text", text), ("--json", json)) if value}
+    given = [flag for flag, value in (("--html", html is not None), ("--text", text), ("--json", json)) if value]
     if len(given) > 1:
-        first, second, *_ = given
-        raise ContextasmError(first, f"does not go with {second}", "leave one of them out")
+        raise ContextasmError(given[0], f"does not go with {given[1]}", "leave one of them out")
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day

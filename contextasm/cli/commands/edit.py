@@ -25,10 +25,7 @@ EDITORS = {
 """How each editor takes a line number; any other editor is given only the file."""
 
 
-def edit(
-    options: Options,
-    name: MemoryId,
-) -> int:
+def edit(options: Options, name: MemoryId) -> int:
     """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
     workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from contextasm.cli import output
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import (
@@ -16,16 +17,6 @@ from contextasm.cli.options import (
     refuse_given,
     run_build,
     typed_flags,
-)
-from contextasm.cli.output import (
-    format_json,
-    format_table,
-    show_problems,
-    show_taken,
-    shown,
-    terminal_columns,
-    write_stderr,
-    write_stdout,
 )
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.cli.parameters import Command
@@ -110,8 +101,8 @@ def show_decisions(
         if flags.line is not None:
             place = _workspace_line(folder, context, flags.line)
             layers = partial(_all_layers, job)
-            show_taken(taken)
-            write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
+            output.show_taken(taken)
+            output.write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
             return 0
     known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
     _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
@@ -151,7 +142,7 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
         sizes = _page_budgets(flags.budgets)
         job = prepare_context(options, [page], locked=flags.locked)
         refuse_page(page, [job])
-        show_taken(job.taken)
+        output.show_taken(job.taken)
         requests = [job.build.request._replace(budget=size) for size in sizes or (job.build.request.budget,)]
         contexts = [run_build(job, job.in_full._replace(request=request)) for request in requests]
     else:
@@ -163,7 +154,7 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
         if not result.context or not result.same:
             return show_differences(opened, result)
         contexts = [result.context]
-    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    output.show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
     write_page(page, context_page(contexts, load_style()))
     return 0
 
@@ -179,24 +170,24 @@ def _page_budgets(budgets: str | None) -> Sequence[int]:
 def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
     if as_json or fragment is not None:
-        show_taken(taken)
+        output.show_taken(taken)
     if fragment is not None:
         context = _only_fragment(context, fragment)
     if as_json and fragment is not None:
         decisions = [*map(decision_data, context.decisions)]
-        write_stdout(format_json(DecisionsDocument, {"decisions": decisions}))
+        output.write_json(DecisionsDocument, {"decisions": decisions})
         return
     if as_json:
-        write_stdout(format_json(ContextDocument, context_data(context)))
+        output.write_json(ContextDocument, context_data(context))
         return
     text = _beginnings(context)
-    write_stdout(format_table(*decision_table(context.decisions, every=every or fragment is not None, text=text)))
+    output.write_table(*decision_table(context.decisions, every=every or fragment is not None, text=text))
     if fragment is not None:
         return
     if context.rule_traces:
-        write_stdout("\n" + format_table(*rule_trace_table(context.rule_traces)))
-    show_problems(context.problems)
-    write_stderr(receipt(context, taken))
+        output.write_stdout("\n" + output.format_table(*rule_trace_table(context.rule_traces)))
+    output.show_problems(context.problems)
+    output.write_stderr(receipt(context, taken))
 
 
 MIN_COLUMNS_FOR_TEXT = 140
@@ -205,7 +196,7 @@ MIN_COLUMNS_FOR_TEXT = 140
 
 def _beginnings(context: Context) -> Callable[[Decision], str] | None:
     """A function that gives the beginning of a fragment's text; None if no wide terminal shows it."""
-    columns = terminal_columns()
+    columns = output.terminal_columns()
     if columns < MIN_COLUMNS_FOR_TEXT:
         return None
 
@@ -266,7 +257,7 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
         return show_differences(opened, result)
     if folder := opened.folder:
         place = _workspace_line(folder, result.context, place)
-    write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
+    output.write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
     return 0
 
 
@@ -292,5 +283,5 @@ def _line_text(
     trace = trace_line(workspace, context, path, int(number), layers)
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
-        return format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
-    return shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
+        return output.format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
+    return output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Annotated
 
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
 from contextasm.cli.parameters import Command
 from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.model import ContextasmError
 
 _HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
 
@@ -39,8 +41,6 @@ def hook(
         return 0
     call = hook_call(host or None, options, limit, part)
     if sys.stdin and sys.stdin.isatty():
-        from contextasm.model import ContextasmError
-
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)
     write_stdout(answer_text(read_stdin("hook", "event"), call, _process()))
@@ -49,10 +49,7 @@ def hook(
 
 def _process() -> ProcessEnvironment:
     """The environment of this process; its folder is the empty path if it is gone."""
-    from pathlib import Path
-
     from contextasm.config.resolve import process_environment
-    from contextasm.model import ContextasmError
 
     try:
         return process_environment()

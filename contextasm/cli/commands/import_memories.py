@@ -64,10 +64,7 @@ class ImportedDocument(TypedDict):
 
 def import_memories(
     options: Options,
-    source: Annotated[
-        str,
-        Argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}."),
-    ],
+    source: Annotated[str, Argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}.")],
     path: Annotated[str, Argument("PATH", "The file, or the folder of memories; - reads standard input.")],
     *,
     file: Annotated[
@@ -98,17 +95,13 @@ def import_memories(
     outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
     lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
     receipt.write(ImportedDocument, _receipt_data(outcomes, checked, dry_run=dry_run), lines)
-    _show_first_problems(checked.problems)
+    show_problems(checked.problems[:MAX_LISTED])
+    if (further := len(checked.problems) - MAX_LISTED) > 0:
+        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
     return 0
 
 
 run = Command(import_memories, OWNER)
-
-
-def _show_first_problems(problems: Sequence[Problem]) -> None:
-    show_problems(problems[:MAX_LISTED])
-    if len(problems) > MAX_LISTED:
-        write_stderr(f"ctxasm: warning: {len(problems) - MAX_LISTED:,} further problems of this kind (--json)")
 
 
 def _read_entries(source: str, path: str) -> CheckedEntries:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.options import JsonOption, QuietOption
-from contextasm.cli.output import format_json, shown, write_stderr, write_stdout
+from contextasm.cli.output import shown, write_json, write_stderr, write_stdout
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
 from contextasm.config.owners import uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, named_files, with_detected_profile
+from contextasm.config.profiles.overrides import ProfileReader, named_files
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import find_workspace, is_native, open_workspace
 from contextasm.model import ContextasmError, Profile
@@ -46,12 +46,13 @@ FIRST_AGENT = "assistant"
 
 
 def init(
+    _options: Options,
     folder: Annotated[
-        str | None,
-        Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards)."),
+        str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
-    agent: Annotated[tuple[str, ...], Flag("--agent -a", "NAME", "Create this agent; repeatable.")] = (),
-    team: Annotated[tuple[str, ...], Flag("--team -t", "NAME", "Create this team; repeatable.")] = (),
+    *,
+    agents: Annotated[tuple[str, ...], Flag("--agent -a", "NAME", "Create this agent; repeatable.")] = (),
+    teams: Annotated[tuple[str, ...], Flag("--team -t", "NAME", "Create this team; repeatable.")] = (),
     force: Annotated[
         bool, Flag("", "", "Make agents or teams although files of another program are read here.")
     ] = False,
@@ -63,7 +64,9 @@ def init(
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once. A folder of
     another program, such as one with SOUL.md or CLAUDE.md, gets settings that name the profile for it, and no agent.
     """
-    agents, teams = _valid_names(agent, "--agent"), _valid_names(team, "--team")
+    for flag, names in (("--agent", agents), ("--team", teams)):
+        for name in names:
+            parse_name(name, flag)
     root = _root(folder, named=bool(agents or teams))
     taken, profile = _profile_there(root)
     if profile and (agents or teams) and not force:
@@ -74,7 +77,7 @@ def init(
     return 0
 
 
-run = Command(init)
+run = Command(init, ())
 
 
 def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
@@ -86,14 +89,10 @@ def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) 
             made.append({"path": one_line(f"{root / path}{'/' if text is None else ''}"), "made": is_new})
     finally:
         if json:
-            write_stdout(format_json(InitDocument, {"files": made}))
+            write_json(InitDocument, {"files": made})
         elif not quiet:
             lines = (f"{'made' if file['made'] else 'kept'} {file['path']}\n" for file in made)
             write_stdout(shown("".join(lines)))
-
-
-def _valid_names(names: Sequence[str], flag: str) -> Sequence[str]:
-    return [parse_name(name, flag) for name in names]
 
 
 def _root(folder: str | None, *, named: bool) -> Path:
@@ -118,8 +117,9 @@ def _profile_there(root: Path) -> tuple[str, Profile | None]:
     workspace = Folder(root)
     with suppress(ContextasmError):  # a build reports settings that can't be used
         settings_file = load_settings_file(workspace)
-        settings, taken = with_detected_profile(resolve_settings({}, {}, settings_file), settings_file, workspace)
-        profile = ProfileReader(settings_file, workspace, process_environment()).with_all_layers(settings)
+        reader = ProfileReader(settings_file, workspace, process_environment())
+        settings, taken = reader.with_detected(resolve_settings({}, {}, settings_file))
+        profile = reader.with_all_layers(settings)
         return taken, None if uses_placeholder(profile, "agent") else profile
     return "", None
 

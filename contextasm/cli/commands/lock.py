@@ -64,7 +64,9 @@ def lock(
         show_taken("" if receipt.quiet else detected)
         documents = _documents(workspace, paths)
         if _show_hidden_characters(documents) and not force:
-            return _refuse_hidden_characters()
+            what = "nothing has been approved, because no reviewer can see these characters"
+            write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
+            return 1
         digests = {document.path: document.digest for document in documents}
         changes = drift(approved or {}, dict.fromkeys(approved or {}, "") | digests)
         before, data = open_file(workspace, LOCK_FILE).data, format_lock(digests).encode()
@@ -96,12 +98,6 @@ def _show_hidden_characters(documents: Sequence[Document]) -> bool:
     for path, run in runs:
         write_stderr(f"ctxasm: warning: {path}:{run.line}: {hidden_words(run)}")
     return bool(runs)
-
-
-def _refuse_hidden_characters() -> int:
-    what = "nothing has been approved, because no reviewer can see these characters"
-    write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
-    return 1
 
 
 def _receipt_lines(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> Sequence[str]:

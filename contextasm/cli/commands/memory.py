@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.commands.show import MemoriesDocument
 from contextasm.cli.options import Receipt, action_argument
-from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
 from contextasm.cli.owner import OWNER, recover_first
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
@@ -41,8 +41,7 @@ def memory(
         ),
     ],
     names: Annotated[
-        tuple[str, ...],
-        Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do)."),
+        tuple[str, ...], Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).")
     ] = (),
     *,
     receipt: Receipt,
@@ -75,10 +74,10 @@ run = Command(memory, OWNER)
 def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
     """Write a row for each memory, or all of them as JSON; returns the exit code."""
     if receipt.json:
-        write_stdout(format_json(MemoriesDocument, {"memories": memories}))
+        write_json(MemoriesDocument, {"memories": memories})
     elif memories:
         rows = [(each.id, each.status, each.type, f"{each.path}:{each.line}", each.text) for each in memories]
-        write_stdout(format_table(("id", "status", "type", "where", "text"), rows))
+        write_table(("id", "status", "type", "where", "text"), rows)
     else:
         write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
     return 0

@@ -7,7 +7,7 @@ from io import StringIO
 from typing import Annotated
 
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build
-from contextasm.cli.output import format_json, format_table, is_rich_terminal, show_problems, show_taken, write_stdout
+from contextasm.cli.output import is_rich_terminal, show_problems, show_taken, write_json, write_stdout, write_table
 from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import parse_budgets
@@ -30,9 +30,9 @@ def plan(
     requests = [job.build.request._replace(budget=size) for size in sizes]
     contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
     if json:
-        write_stdout(format_json(PlanDocument, {"budgets": [*map(budget_plan, contexts)]}))
+        write_json(PlanDocument, {"budgets": [*map(budget_plan, contexts)]})
     else:
-        write_stdout(format_table(*plan_table(contexts)))
+        write_table(*plan_table(contexts))
         if is_rich_terminal():
             write_stdout(terminal_bars(contexts))
         show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.options import JsonOption
-from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.output import write_json, write_stdout, write_table
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.values import require_known
 from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
@@ -49,10 +49,10 @@ def show_profiles(
         return 0
     profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]
     if json:
-        write_stdout(format_json(ProfilesDocument, {"profiles": profiles}))
+        write_json(ProfilesDocument, {"profiles": profiles})
     else:
         rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
-        write_stdout(format_table(("profile", "budget", "what it is for"), rows, (1,)))
+        write_table(("profile", "budget", "what it is for"), rows, (1,))
     return 0
 
 

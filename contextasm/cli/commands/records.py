@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption
-from contextasm.cli.output import format_json, format_table, show_problems, write_stderr, write_stdout
+from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
 from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
@@ -40,10 +40,10 @@ def list_records(options: Options, *, json: JsonOption = False) -> int:
             show_problems([Problem("record", error.where, 0, error.what, "delete it, or restore it")])
     if json:
         requests = {name: context_data(context)["request"] for name, context in contexts.items()}
-        write_stdout(format_json(RecordsDocument, {"records": requests}))
+        write_json(RecordsDocument, {"records": requests})
     elif contexts:
         header = ("id", "day", "agent", "team", "profile", "tokens", "topic")
-        write_stdout(format_table(header, [(name, *_cells(context)) for name, context in contexts.items()]))
+        write_table(header, [(name, *_cells(context)) for name, context in contexts.items()])
     else:
         write_stderr("ctxasm: no records here: `ctxasm build --record` writes one")
     return 0

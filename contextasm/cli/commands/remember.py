@@ -48,10 +48,7 @@ class RememberedDocument(TypedDict):
 
 def add_memories(
     options: Options,
-    text: Annotated[
-        str,
-        Argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line."),
-    ],
+    text: Annotated[str, Argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line.")],
     *,
     kind: Annotated[str | None, Flag("--type", "TYPE", "The type (default: note).")] = None,
     importance: Annotated[

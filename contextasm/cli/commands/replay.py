@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
-from contextasm.cli.output import format_json, write_stderr, write_stdout
+from contextasm.cli.output import write_json, write_stderr, write_stdout
 from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild, load_counter
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -19,16 +19,8 @@ from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_with_replica, open_workspace
 from contextasm.model import ContextasmError, Profile
+from contextasm.records import replay as records
 from contextasm.records.record import Record
-from contextasm.records.replay import (
-    Replay,
-    changed_config,
-    find_record,
-    load_record,
-    program_versions,
-    replay,
-    stored_inputs,
-)
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
 from contextasm.workspace.atomic import STATE_FOLDER
@@ -76,7 +68,7 @@ def show_replay(
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
-        write_stdout(format_json(ReplayDocument, _replay_data(opened, result)))
+        write_json(ReplayDocument, _replay_data(opened, result))
     if not result.context or not result.same:
         return show_differences(opened, result)
     if not quiet:
@@ -93,7 +85,7 @@ def show_replay(
 run = Command(show_replay)
 
 
-def _replay_data(opened: OpenedRecord, result: Replay) -> dict[str, object]:
+def _replay_data(opened: OpenedRecord, result: records.Replay) -> dict[str, object]:
     """The result of a replay, with what `ReplayDocument` has of it."""
     etag = result.context.etag if result.context else None
     record = {"record": str(opened.path), "etag_before": opened.record.context.etag}
@@ -132,24 +124,24 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
         if workspace:
             raise
         root = None
-    path = find_record(name, root, process.folder)
+    path = records.find_record(name, root, process.folder)
     if path is None:
         return None
     folder = path.absolute().parent.parent
     if not workspace and folder.name == STATE_FOLDER:
         root = folder.parent
-    return OpenedRecord(path, load_record(path), root)
+    return OpenedRecord(path, records.load_record(path), root)
 
 
-def replay_record(opened: OpenedRecord) -> Replay:
+def replay_record(opened: OpenedRecord) -> records.Replay:
     """Build a record again. Raises `ContextasmError` without stored inputs and without a workspace."""
     record, process = opened.record, process_environment()
     counter, counts = load_counter(record.context.request.tokenizer, process.environment)
-    inputs = stored_inputs(record, opened.path)
+    inputs = records.stored_inputs(record, opened.path)
     if inputs is not None:
-        result = replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
+        result = records.replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = replay(record, open_with_replica(opened.root, process, offline=True), counter)
+        result = records.replay(record, open_with_replica(opened.root, process, offline=True), counter)
     else:
         what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")
@@ -160,11 +152,11 @@ def replay_record(opened: OpenedRecord) -> Replay:
 
 def _show_changed_config(opened: OpenedRecord) -> None:
     """Write the settings, rules and profiles that changed to standard error: a replay uses the ones of the record."""
-    for change in changed_config(opened.record, opened.root) if opened.root else ():
+    for change in records.changed_config(opened.record, opened.root) if opened.root else ():
         write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
 
-def show_differences(opened: OpenedRecord, result: Replay) -> int:
+def show_differences(opened: OpenedRecord, result: records.Replay) -> int:
     """Write the inputs that changed to standard error, else the reason for a difference; returns the exit code."""
     _show_changed_config(opened)
     for change in result.changes:
@@ -179,9 +171,9 @@ def show_differences(opened: OpenedRecord, result: Replay) -> int:
     return 1
 
 
-def _reason_without_changes(record: Record, result: Replay) -> str:
+def _reason_without_changes(record: Record, result: records.Replay) -> str:
     """The reason why the same inputs give another context: another version, or a record that is not as it was."""
-    now = program_versions(record.context.request.tokenizer)
+    now = records.program_versions(record.context.request.tokenizer)
     for name, version in record.making.versions:
         if now.get(name, version) != version:
             return f"{name} {version} wrote it and this is {now[name]}: use that version"
@@ -217,19 +209,11 @@ def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildO
 
 def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     """The options of a record by name; variables of its environment count as typed."""
-    record = opened.record
-    variables = {
-        setting.key: setting.value for setting in record.making.settings if setting.origin.startswith("CTXASM_")
-    }
-    workspace = {"workspace": str(opened.root)} if opened.root else {}
-    typed = {key: value for key, value in record.making.options._asdict().items() if value is not None}
-    return {
-        **variables,
-        **typed,
-        "topic": record.context.request.topic,
-        "audience": record.context.request.audience,
-        **workspace,
-    }
+    making, request = opened.record.making, opened.record.context.request
+    variables = {setting.key: setting.value for setting in making.settings if setting.origin.startswith("CTXASM_")}
+    typed = {key: value for key, value in making.options._asdict().items() if value is not None}
+    settled = {"topic": request.topic, "audience": request.audience}
+    return {**variables, **typed, **settled, **({"workspace": str(opened.root)} if opened.root else {})}
 
 
 def _typed_profile(opened: OpenedRecord) -> Profile | None:
@@ -238,7 +222,7 @@ def _typed_profile(opened: OpenedRecord) -> Profile | None:
     setting = next((setting for setting in making.settings if setting.key == "profile"), None)
     if setting is None or not is_profile_path(setting.value) or not setting.origin.startswith(("--", "CTXASM_")):
         return None
-    for change in changed_config(opened.record, opened.root) if opened.root else ():
+    for change in records.changed_config(opened.record, opened.root) if opened.root else ():
         if change.path != FILE and not change.path.startswith("rules/"):
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the profile of the record is used")
     return making.profile

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.options import JsonOption, action_argument, all_but, prepare_request
-from contextasm.cli.output import format_json, format_table, show_taken, write_stdout
+from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
@@ -84,32 +84,31 @@ def rules(
     json: JsonOption = False,
 ) -> int:
     """List the rules, or show which of them fire for a request, without a build."""
-    if require_known(action, ACTIONS, "rules", "action") == "list":
-        text = _rule_list(options, as_json=json)
-    else:
-        text = _rule_traces(options, as_json=json)
-    write_stdout(text)
+    write = _write_rules if require_known(action, ACTIONS, "rules", "action") == "list" else _write_rule_traces
+    write(options, as_json=json)
     return 0
 
 
 run = Command(rules, all_but("format"))
 
 
-def _rule_list(options: Options, *, as_json: bool) -> str:
+def _write_rules(options: Options, *, as_json: bool) -> None:
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
-        return format_json(RulesDocument, {"rules": [*map(_rule_data, rule_set)]})
-    return format_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
+        write_json(RulesDocument, {"rules": [*map(_rule_data, rule_set)]})
+    else:
+        write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
 
 
-def _rule_traces(options: Options, *, as_json: bool) -> str:
+def _write_rule_traces(options: Options, *, as_json: bool) -> None:
     job = prepare_request(options)
     show_taken(job.taken)
     evaluation = job.build.rules
     traces: Sequence[RuleTrace] = rule_traces(evaluation) if evaluation is not None else ()
     if as_json:
-        return format_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
-    return format_table(*rule_trace_table(traces))
+        write_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
+    else:
+        write_table(*rule_trace_table(traces))
 
 
 def _rule_data(rule: Rule) -> dict[str, object]:

@@ -8,18 +8,8 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, all_but
-from contextasm.cli.output import (
-    build_progress,
-    format_json,
-    format_table,
-    read_stdin,
-    show_problems,
-    show_taken,
-    shown,
-    write_stderr,
-    write_stdout,
-)
 from contextasm.cli.parameters import Argument, Command, flag_names
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
@@ -70,17 +60,17 @@ def show_hits(
     The memories are those of the agent or team that is named, or of both; without a name, those that a build would
     search. With --archive and without a name, the archives of all of them are searched. Exits 1 if none matches.
     """
-    typed = read_stdin("search -", "text") if text == "-" else text
+    typed = output.read_stdin("search -", "text") if text == "-" else text
     if archive:
         return _search_archives(options, searched_topic(options, typed, everywhere=everywhere), top, json=json)
-    watch = partial(build_progress, doing="searching")
+    watch = partial(output.build_progress, doing="searching")
     found = best_memories(options, typed, process_environment(), everywhere=everywhere, top=top, watch=watch)
-    show_taken(found.taken)
+    output.show_taken(found.taken)
     if json:
         hits = [hit_data(*hit) for hit in found.hits]
-        write_stdout(format_json(SearchDocument, {"searched": found.searched, "hits": hits}))
+        output.write_json(SearchDocument, {"searched": found.searched, "hits": hits})
     elif found.hits:
-        write_stdout(shown(_hit_table(found.hits)))
+        output.write_stdout(output.shown(_hit_table(found.hits)))
     one = "memory" if found.noun == "memories" else "line"
     return _show_search(found.hits, found.searched, found.problems, found.noun, f"no {one} to search was found")
 
@@ -94,27 +84,27 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     _refuse_options_of_builds(options)
     unnamed = options._replace(agent=None, team=None)  # archives outlast the files that make an owner of a build
     job = prepare_build(unnamed, process_environment(), restrict_profile=lambda whole: whole._replace(layers=()))
-    show_taken(job.taken)
+    output.show_taken(job.taken)
     workspace = for_audience(job.build).workspace
     names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
     owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]
     hits, searched, problems = search_archives(workspace, owners or EVERY_OWNER, topic)
     hits = hits[:top]
     if json:
-        write_stdout(format_json(ArchiveSearchDocument, {"searched": searched, "hits": hits}))
+        output.write_json(ArchiveSearchDocument, {"searched": searched, "hits": hits})
     elif hits:
         rows = [
             (f"{hit.similarity:.3f}", f"{hit.path}:{hit.line}", hit.day, " ".join(hit.text.split())) for hit in hits
         ]
-        write_stdout(format_table(("score", "where", "day", "text"), rows, (0,)))
+        output.write_table(("score", "where", "day", "text"), rows, (0,))
     return _show_search(hits, searched, problems, "archived texts", "no archive was found")
 
 
 def _show_search(hits: Sequence[object], searched: int, problems: Sequence[Problem], noun: str, nothing: str) -> int:
     """Write problems, and a line for no hit; returns the exit code. `nothing` is said if nothing was `searched`."""
-    show_problems(problems)
+    output.show_problems(problems)
     if not hits:
-        write_stderr(f"ctxasm: {f'none of {searched:,} {noun} matches' if searched else nothing}")
+        output.write_stderr(f"ctxasm: {f'none of {searched:,} {noun} matches' if searched else nothing}")
     return 0 if hits else 1
 
 
@@ -128,10 +118,8 @@ def _refuse_options_of_builds(options: Options) -> None:
 
 def _hit_table(hits: Sequence[Hit]) -> str:
     """The hits as a table; on a terminal one block for each hit, with its text wrapped between words."""
-    import sys
-
     header, rows, right = hit_rows(hits)
-    if not (sys.stdout and sys.stdout.isatty()):
+    if not output.is_terminal():
         return format_columns(header, rows, right)
     return "\n".join(_hit_block(header, row, get_terminal_size().columns) for row in rows)
 

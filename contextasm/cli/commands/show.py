@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption
-from contextasm.cli.output import format_json, shown, write_stdout
+from contextasm.cli.output import shown, write_json, write_stdout
 from contextasm.cli.owner import READ_OWNER, MemoryId, memories_of_id
 from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
@@ -20,16 +20,11 @@ class MemoriesDocument(TypedDict):
     """Every memory of that id."""
 
 
-def show(
-    options: Options,
-    name: MemoryId,
-    *,
-    json: JsonOption = False,
-) -> int:
+def show(options: Options, name: MemoryId, *, json: JsonOption = False) -> int:
     """Print a memory: its place, fields and text. If several owners use the id, the memory of each is printed."""
     _, memories = memories_of_id(options, name)
     if json:
-        write_stdout(format_json(MemoriesDocument, {"memories": memories}))
+        write_json(MemoriesDocument, {"memories": memories})
     else:
         write_stdout(shown("\n".join(_memory_text(memory) for memory in memories)))
     return 0

@@ -5,32 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
 from functools import partial
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, all_but, run_build
-from contextasm.cli.output import (
-    format_json,
-    format_plain_table,
-    format_table,
-    is_rich_terminal,
-    show_problems,
-    show_taken,
-    shown,
-    write_stderr,
-    write_stdout,
-)
 from contextasm.cli.parameters import Command
-from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
-from contextasm.config.input.settings import load_settings_file, resolve_settings
-from contextasm.config.resolve import prepare_build, process_environment, resolve_date
+from contextasm.config.input.settings import load_settings_file
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.memories.export import audience_files
-from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter, Workspace
+from contextasm.model import Context, ContextasmError, Document, Problem
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
@@ -65,70 +53,47 @@ def stats(
     overlay = attach_store(workspace, load_settings_file(workspace), process, offline=options.offline)
     store_problems = overlay.refresh() if overlay else ()
     job, advice = _prepare(options, process, workspace)
-    context = run_build(job, job.build) if job else None
-    day, counter = _day_and_counter(options, process, workspace, job)
-    documents, file_problems = _read_files(_visible_files(options, process, workspace, job), job)
+    context = None if advice else run_build(job, job.build)
+    documents, file_problems = _read_files(job)
     problems = [*store_problems, *file_problems]
+    day, counter = job.build.request.date, job.build.counter
     figures = WorkspaceStats(documents, counter)
     growth = figures.growth(day, weeks)
-    if job and job.counts:
+    if job.counts:
         job.counts.save()
-    show_taken(job.taken if job else "")
+    output.show_taken("" if advice else job.taken)
     if json:
         data = stats_data(figures, growth, context, problems, top) | {"date": str(day), "tokenizer": counter.name}
-        write_stdout(format_json(StatsDocument, data))
+        output.write_json(StatsDocument, data)
     else:
-        write_stdout(stats_text(figures, growth, context, top))
-        show_problems(problems)
+        output.write_stdout(stats_text(figures, growth, context, top))
+        output.show_problems(problems)
         if lacking := sum(document.lacks_private for document in documents):
             files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
-            write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
+            output.write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
         if advice:
-            write_stderr(f"ctxasm: {advice}")
+            output.write_stderr(f"ctxasm: {advice}")
     return 0
 
 
 run = Command(stats, all_but("format"))
 
 
-def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild | None, str]:
-    """The build whose layers are shown; None, with what to do, if it is not said for which agent."""
+def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -> tuple[PreparedBuild, str]:
+    """The build whose layers are shown; one without layers, with what to do, if it is not said for which agent."""
     try:
         return prepare_build(options, process, workspace), ""
     except ContextasmError as error:
         if error.where != "agent":
             raise
-        return None, f"the layers are left out: {error.hint}"
+        job = prepare_build(options, process, workspace, restrict_profile=lambda whole: whole._replace(layers=()))
+        return job, f"the layers are left out: {error.hint}"
 
 
-def _day_and_counter(
-    options: Options, process: ProcessEnvironment, workspace: Folder, job: PreparedBuild | None
-) -> tuple[date, TokenCounter]:
-    """The day that counts as today, and the counter of tokens."""
-    if job:
-        return job.build.request.date, job.build.counter
-
-    flags = {"date": options.date, "tz": options.tz, "tokenizer": options.tokenizer}
-    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
-    day = resolve_date(settings, process).value
-    assert isinstance(day, date)
-    return day, load_counter(str(settings["tokenizer"].value), process.environment)[0]
-
-
-def _visible_files(
-    options: Options, process: ProcessEnvironment, workspace: Folder, job: PreparedBuild | None
-) -> Workspace:
-    """The workspace as the audience may see it."""
-    if job:
-        return for_audience(job.build).workspace
-    flags = {"audience": options.audience}
-    settings = resolve_settings(flags, process.environment, load_settings_file(workspace))
-    return audience_files(workspace, options, process, str(settings["audience"].value))
-
-
-def _read_files(workspace: Workspace, job: PreparedBuild | None) -> tuple[Sequence[Document], Sequence[Problem]]:
-    """The files of the workspace in path order, and the problems of files that can't be read."""
-    templates = [path for layer in job.build.profile.layers for path in layer.query.paths] if job else []
+def _read_files(job: PreparedBuild) -> tuple[Sequence[Document], Sequence[Problem]]:
+    """The files that the audience may see, in path order, and the problems of files that can't be read."""
+    workspace = for_audience(job.build).workspace
+    templates = [path for layer in job.build.profile.layers for path in layer.query.paths]
     patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])
     paths = sorted({path for pattern in patterns for path in workspace.list(pattern)})
     reads = [workspace.read(path) for path in paths]
@@ -172,8 +137,8 @@ def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, t
 
 
 def _title(title: str) -> str:
-    line = shown(one_line(title))
-    return fill(line, max(get_terminal_size().columns, 1)) if _is_terminal() else line
+    line = output.shown(one_line(title))
+    return fill(line, max(get_terminal_size().columns, 1)) if output.is_terminal() else line
 
 
 _Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]
@@ -268,10 +233,8 @@ def _shortened(text: str, length: int) -> str:
 def _layers_title(context: Context) -> str:
     request = context.request
     owners = " and ".join(filter(None, (request.agent, request.team)))
-    return (
-        f"Layers of a build{f' for {owners}' if owners else ''}: {context.tokens:,} of {request.budget:,} tokens"
-        f" (profile {context.profile})"
-    )
+    figures = f"{context.tokens:,} of {request.budget:,} tokens (profile {context.profile})"
+    return f"Layers of a build{f' for {owners}' if owners else ''}: {figures}"
 
 
 def _layer_table(context: Context, bars: _Bars) -> _Table:
@@ -286,13 +249,9 @@ def _layer_table(context: Context, bars: _Bars) -> _Table:
 
 def _bars() -> _Bars:
     """Blocks on a terminal that takes them, else ASCII; none on a narrow terminal."""
-    width = 0 if _is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
-    signs = ("█", "░") if is_rich_terminal() and _takes_utf8() else ("#", ".")
+    width = 0 if output.is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
+    signs = ("█", "░") if output.is_rich_terminal() and _takes_utf8() else ("#", ".")
     return partial(_draw, width, *signs)
-
-
-def _is_terminal() -> bool:
-    return bool(sys.stdout and sys.stdout.isatty())
 
 
 def _takes_utf8() -> bool:
@@ -305,8 +264,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """The table; on a terminal without colour, or without letters beyond ASCII, in plain columns that fit."""
     if not any(row[-1] for row in rows):  # no bars
         header, rows = header[:-1], [row[:-1] for row in rows]
-    if not _is_terminal() or (is_rich_terminal() and _takes_utf8()):
-        return format_table(header, rows, right)
+    if not output.is_terminal() or (output.is_rich_terminal() and _takes_utf8()):
+        return output.format_table(header, rows, right)
     return _fitting(header, rows, right, get_terminal_size().columns)
 
 
@@ -320,7 +279,7 @@ def _fitting(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
     while sum(widths) + 2 * (len(widths) - 1) > columns and max(widths) > 4:
         widths[widths.index(max(widths))] -= 1
     cut = [[_shortened(cell, width) for cell, width in zip(row, widths, strict=True)] for row in (header, *rows)]
-    lines = format_plain_table(cut[0], cut[1:], right).splitlines()
+    lines = output.format_plain_table(cut[0], cut[1:], right).splitlines()
     # Letters of some scripts take two columns.
     fit = (line if cell_len(line) <= columns else set_cell_size(line, columns).rstrip() for line in lines)
     return "".join(f"{line}\n" for line in fit)

@@ -6,16 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, QuietOption, action_argument
-from contextasm.cli.output import (
-    format_json,
-    format_table,
-    require_stdout,
-    show_problems,
-    shown_line,
-    write_stderr,
-    write_stdout,
-)
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file
@@ -155,7 +147,7 @@ def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags)
 
 def _pull(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
     changed = overlay.pull()
-    show_problems(overlay.refresh())
+    output.show_problems(overlay.refresh())
     pages = sum(len(owner.pages) for owner in overlay.state().owners.values())
     return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"], 0
 
@@ -181,7 +173,7 @@ def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) ->
 
     if not overlay.offline:
         overlay.pull()
-    show_problems(overlay.refresh())
+    output.show_problems(overlay.refresh())
     target = Path(flags.to or "")
     count = export_pages(overlay, owners, target)
     return {"files": count}, [f"{target}: {count:,} file{'s' * (count != 1)} of memories"], 0
@@ -193,7 +185,7 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) 
     failed = {problem.code for problem in problems} - OF_FRESH_REPLICA
     reachable = failed <= {UNWRITABLE}
     state = overlay.state()
-    show_problems(problems)
+    output.show_problems(problems)
     owners = [
         {
             "owner": owner,
@@ -216,10 +208,10 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) 
     else:
         access = "reachable" if reachable else "not available"
     lines = [
-        f"store   {overlay.config.address} ({access})",
-        f"replica {data['replica'] or 'none yet'}",
+        output.shown_line(f"store   {overlay.config.address} ({access})"),
+        output.shown_line(f"replica {data['replica'] or 'none yet'}"),
         "",
-        *format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]).splitlines(),
+        output.format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]),
     ]
     return data, lines, int(bool(failed))
 
@@ -258,18 +250,18 @@ def store(
     """
     _refuse_odd(action, owner, flags.to)
     if flags.json:
-        require_stdout()
+        output.require_stdout()
     overlay = _open_store(options)
     owners = _owners(overlay, owner)
     document, act = _ACTIONS[action]
     data, lines, code = act(overlay, owners, flags)
     if flags.json:
-        write_stdout(format_json(document, {"action": action, **data}))
+        output.write_json(document, {"action": action, **data})
     elif action == "status":
-        write_stdout("".join(f"{shown_line(line)}\n" for line in lines))
+        output.write_stdout("\n".join(lines))
     elif not flags.quiet:
         for line in lines:
-            write_stderr(f"ctxasm: {line}")
+            output.write_stderr(f"ctxasm: {line}")
     return code
 
 

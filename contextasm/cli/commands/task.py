@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli import output
 from contextasm.cli.options import JsonOption, QuietOption, action_argument
-from contextasm.cli.output import (
-    format_json,
-    require_stdout,
-    show_problems,
-    shown,
-    write_receipt,
-    write_stderr_lines,
-    write_stdout,
-)
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
@@ -24,27 +16,17 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError, Data, Document, Problem
 from contextasm.text.cleaning.clean import parse_data
-from contextasm.text.data.task_stack import (
-    Task,
-    TaskStack,
-    block,
-    list_tasks,
-    park,
-    parse_task_stack,
-    pop,
-    push,
-    resume,
-    task_line,
-)
+from contextasm.text.data import task_stack
+from contextasm.text.data.task_stack import Task, TaskStack
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.editing.tasks import TASK_FILE, change_task_stack
 
 _CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
-    "push": push,
-    "pop": pop,
-    "block": block,
-    "park": park,
-    "resume": resume,
+    "push": task_stack.push,
+    "pop": task_stack.pop,
+    "block": task_stack.block,
+    "park": task_stack.park,
+    "resume": task_stack.resume,
 }
 """The changes of a stack by the name of their action."""
 
@@ -81,8 +63,7 @@ def task(
     text: Annotated[
         str | None,
         Argument(
-            "[TEXT]",
-            "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task.",
+            "[TEXT]", "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task."
         ),
     ] = None,
     *,
@@ -96,15 +77,15 @@ def task(
     """
     require_known(action, ACTIONS, "task", "action")
     if json and action != "show":
-        require_stdout()
+        output.require_stdout()
     stack = _resulting_stack(options, action, text)
     if json:
-        write = write_stdout if action == "show" else write_receipt
-        write(format_json(TasksDocument, {"current": stack.current, "tasks": stack.frames}))
+        write = output.write_stdout if action == "show" else output.write_receipt
+        write(output.format_json(TasksDocument, {"current": stack.current, "tasks": stack.frames}))
     elif action == "show":
-        write_stdout(shown(_stack_text(stack)))
+        output.write_stdout(output.shown(_stack_text(stack)))
     elif not quiet:
-        write_stderr_lines(_stack_text(stack))
+        output.write_stderr_lines(_stack_text(stack))
     return 0
 
 
@@ -138,8 +119,8 @@ def _task_stack(data: object) -> TaskStack:
     if not isinstance(data, Data):
         return TaskStack()
     problems: list[Problem] = []
-    stack = parse_task_stack(data, problems)
-    show_problems(problems)
+    stack = task_stack.parse_task_stack(data, problems)
+    output.show_problems(problems)
     return stack
 
 
@@ -148,8 +129,8 @@ def _stack_text(stack: TaskStack) -> str:
     marks = {"active": "-", "complete": "x", "blocked": "!"}
     chain = {frame.id for frame in stack.path()}
     lines = []
-    for depth, frame in list_tasks(stack):
+    for depth, frame in task_stack.list_tasks(stack):
         mark = ">" if frame.id == stack.current else marks[frame.status]
         is_parked = frame.id not in chain and frame.status != "complete"
-        lines.append(f"{'  ' * depth}{mark} {one_line(task_line(frame))}{f' [{frame.id}]' * is_parked}")
+        lines.append(f"{'  ' * depth}{mark} {one_line(task_stack.task_line(frame))}{f' [{frame.id}]' * is_parked}")
     return "".join(f"{line}\n" for line in lines) or "no task\n"

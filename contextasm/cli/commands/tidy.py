@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-from contextasm.cli.options import JsonOption, QuietOption, Receipt
-from contextasm.cli.output import (
-    format_json,
-    format_table,
-    show_problems,
-    write_stderr,
-    write_stdout,
-)
+from contextasm.cli import output
+from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, require_recovered
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -49,13 +43,6 @@ class TidyFlags(NamedTuple):
     every: Annotated[bool, Flag("--all", "", "All actions, including the ones that need approval.")] = False
     undo: Annotated[bool, Flag("", "", "Take back the last application, byte for byte.")] = False
     metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the plan to this Prometheus text file.")] = None
-    json: JsonOption = False
-    quiet: QuietOption = False
-
-    @property
-    def receipt(self) -> Receipt:
-        """How an application, or what takes it back, says what it has done."""
-        return Receipt(self.json, self.quiet)
 
 
 def tidy(
@@ -63,6 +50,7 @@ def tidy(
     ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.")] = (),
     *,
     flags: TidyFlags,
+    receipt: Receipt,
 ) -> int:
     """Show what would keep memories and logs worth reading: a plan. Nothing changes without --apply.
 
@@ -73,13 +61,13 @@ def tidy(
     process = process_environment()
     upkeep = prepare_upkeep(options, process)
     if flags.undo:
-        return _take_back(upkeep, flags)
+        return _take_back(upkeep, receipt)
     target = None
     if flags.metrics is not None:
         target = settle_metrics(flags.metrics, upkeep.workspace, options, process)
     if flags.apply:
-        return _apply(upkeep, ids, flags, target)
-    return _show_plan(upkeep, ids, flags, target)
+        return _apply(upkeep, ids, flags, target, receipt)
+    return _show_plan(upkeep, ids, flags, target, receipt)
 
 
 run = Command(tidy, ("workspace", "date", "tz"))
@@ -109,25 +97,30 @@ def _write_metrics(
     write(target.path, as_bytes(exposition(series, {"workspace": Path(upkeep.workspace.root).name})))
 
 
-def _show_plan(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
+def _show_plan(
+    upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None, receipt: Receipt
+) -> int:
     recover_first(upkeep.workspace, PATIENCE)
     actions = make_plan(upkeep)
     actions = named_actions(actions, [*names]) if names else actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
-    if flags.json:
+    if receipt.json:
         document = {"date": str(upkeep.today), "actions": actions}
-        write_stdout(format_json(TidyPlan, document))
+        output.write_json(TidyPlan, document)
     elif actions:
-        write_stdout(_plan_table(actions))
+        header = ("id", "do", "what", "why", "tokens", "bytes", "approval")
+        output.write_table(header, [*map(_row, actions)], (4, 5))
     _write_metrics(target, upkeep, actions)
-    show_problems(plan_problems(upkeep))
-    if not (flags.json or flags.quiet):
-        write_stderr(_advice(actions))
+    output.show_problems(plan_problems(upkeep))
+    if not (receipt.json or receipt.quiet):
+        output.write_stderr(_advice(actions))
     return 0
 
 
-def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None) -> int:
-    flags.receipt.require_stdout()
+def _apply(
+    upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: OutputFile | None, receipt: Receipt
+) -> int:
+    receipt.require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
         require_recovered(recovery)
         if names:
@@ -138,32 +131,27 @@ def _apply(upkeep: UpkeepInput, names: Sequence[str], flags: TidyFlags, target: 
     _write_metrics(target, upkeep, planned, applied.actions)
     left_out = [{"action": action, "why": why} for action, why in applied.left_out]
     document = {"date": str(upkeep.today), "applied": applied.actions, "left_out": left_out}
-    flags.receipt.write(TidyApplication, document, map(_done, applied.actions))
+    receipt.write(TidyApplication, document, map(_done, applied.actions))
     for action, why in applied.left_out:
-        write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
-    if not (flags.json or flags.quiet):
+        output.write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
+    if not (receipt.json or receipt.quiet):
         count = len(applied.actions)
         done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
         nothing = "nothing was applied" if applied.left_out else "nothing to do"
-        write_stderr(f"ctxasm: {done if count else nothing}")
+        output.write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
 
 
-def _take_back(upkeep: UpkeepInput, flags: TidyFlags) -> int:
-    flags.receipt.require_stdout()
+def _take_back(upkeep: UpkeepInput, receipt: Receipt) -> int:
+    receipt.require_stdout()
     with locked(upkeep.workspace, patience=PATIENCE) as recovery:
         # The application that was interrupted is the last one: the one before it stays.
         journal = require_recovered(recovery) or take_back(upkeep.workspace.root)
     verbs = {entry.path: "removed" if entry.before is None else "restored" for entry in journal.entries}
     files = [{"path": path, "outcome": verb} for path, verb in verbs.items()]
     lines = (f"{verb} {path}" for path, verb in verbs.items())
-    flags.receipt.write(TidyUndo, {"date": str(upkeep.today), "taken_back": files}, lines)
+    receipt.write(TidyUndo, {"date": str(upkeep.today), "taken_back": files}, lines)
     return 0
-
-
-def _plan_table(actions: Sequence[Action]) -> str:
-    header = ("id", "do", "what", "why", "tokens", "bytes", "approval")
-    return format_table(header, [_row(action) for action in actions], (4, 5))
 
 
 def _row(action: Action) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from contextasm.cli.options import JsonOption
-from contextasm.cli.output import format_json, format_table, write_stdout
+from contextasm.cli.output import write_json, write_table
 from contextasm.cli.parameters import Command
 from contextasm.selection.tokens import TOKENIZERS
 
@@ -31,9 +31,9 @@ def list_tokenizers(json: JsonOption = False) -> int:
     """List the tokenizers. All of them work without a network."""
     if json:
         data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
-        write_stdout(format_json(TokenizersDocument, {"tokenizers": data}))
+        write_json(TokenizersDocument, {"tokenizers": data})
     else:
-        write_stdout(format_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()]))
+        write_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()])
     return 0
 
 

@@ -12,15 +12,7 @@ from typing import Annotated, Literal, Self, TypedDict
 
 from contextasm.cli.build_files import held_files, metrics_text
 from contextasm.cli.options import LockedOption, QuietOption
-from contextasm.cli.output import (
-    format_json,
-    has_live_line,
-    show_problems,
-    show_taken,
-    shown_line,
-    write_stderr,
-    write_stdout,
-)
+from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
 from contextasm.cli.parameters import Command
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
@@ -212,9 +204,7 @@ def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
 
 def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
     """Where messages and the latest build go: the build has the last line of a terminal, else a line of its own."""
-    if quiet or not has_live_line():
-        return nullcontext(_Lines())
-    return _LiveLines()
+    return nullcontext(_Lines()) if quiet or not has_live_line() else _LiveLines()
 
 
 class _Lines:
@@ -325,4 +315,4 @@ class WarningEvent(TypedDict):
 
 
 def _write_event(kind: type, **values: object) -> None:
-    write_stdout(format_json(kind, values, indent=None))
+    write_json(kind, values, indent=None)

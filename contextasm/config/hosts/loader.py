@@ -1,18 +1,19 @@
 """Hosts: programs that run agents, with what they load by themselves and what they cut, as YAML files of this package.
 
 Every rule has its source and its date, because hosts change their limits. Nothing of a host is known anywhere else. The
-files are checked by `tests/checks/hosts/test_host.py`, and not when they are loaded.
+types below say which keys the files have; `tests/checks/hosts/test_host.py` checks their values.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import load_mapping
-from contextasm.config.profiles.loader import read_file
+from contextasm.config.profiles.loader import load_profile, read_file
+from contextasm.rendering.json_codec import from_json
 
 SHIPPED_HOSTS = Path(__file__).parent
 
@@ -169,9 +170,7 @@ def host_names(*, with_hook: bool = False) -> list[str]:
 
 def instruction_files() -> list[str]:
     """Paths and patterns of all files in a folder that any host or other coding agent loads by itself."""
-    from contextasm.config.profiles.loader import load_profile  # of the profile that names what the agents read
-
-    repo = load_profile("repo", "profile", SHIPPED_HOSTS)
+    repo = load_profile("repo", "profile", SHIPPED_HOSTS)  # it names what the agents read
     known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in host.loads if not rule.place]
     read = [layer.query.paths for layer in repo.layers if any(each.uses_open for each in layer.query.traits)]
     return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
@@ -185,27 +184,5 @@ def load_host(name: str, where: str) -> Host:
 @cache
 def _load_shipped(name: str) -> Host:
     file = SHIPPED_HOSTS / f"{name}.yaml"
-    keys: dict[str, Any] = _frozen(load_mapping(read_file(file, file.name), file.name))
-    keys["loads"] = tuple(_load_rule(rule) for rule in keys["loads"])
-    keys["unread"] = tuple(LoadRule(**rule) for rule in keys.get("unread", ()))
-    if "imports" in keys:
-        keys["imports"] = ImportRule(**keys["imports"])
-    if "hook" in keys:
-        keys["hook"] = HookRule(**keys["hook"])
-    return Host(name, **keys)
-
-
-def _frozen(value: Any) -> Any:
-    """A value of YAML with tuples in place of its lists."""
-    if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _load_rule(keys: dict[str, Any]) -> LoadRule:
-    cuts: dict[str, Any] = {key: _cut(**keys[key]) for key in ("each", "together") if key in keys}
-    return LoadRule(**(keys | cuts))
-
-
-def _cut(digest: Any = None, **limits: Any) -> Cut:
-    return Cut(**limits, digest=Digest(**digest) if digest else None)
+    host: Host = from_json(Host, load_mapping(read_file(file, file.name), file.name) | {"name": name}, file.name)
+    return host

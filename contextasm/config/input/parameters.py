@@ -21,7 +21,7 @@ MAX_ITEMS = 10_000
 """Number of values of a list; more are refused, because a generator may never end."""
 
 
-def parse_text_parameter(value: object, name: str) -> str:
+def parse_text(value: object, name: str) -> str:
     """A text that the command line could be given: it has no NUL character and no half of a surrogate pair."""
     if not isinstance(value, str):
         raise _refused(value, name, "a text")
@@ -34,25 +34,25 @@ def parse_text_parameter(value: object, name: str) -> str:
     return str.__str__(value)  # the text itself, where a class such as an enumeration writes itself in its own way
 
 
-def parse_texts_parameter(value: object, name: str) -> tuple[str, ...]:
+def parse_texts(value: object, name: str) -> tuple[str, ...]:
     """Several texts, or one; a set is sorted, because its order differs from run to run."""
-    return _several(value, name, parse_text_parameter, "a text, or a list of texts")
+    return _several(value, name, parse_text, "a text, or a list of texts")
 
 
-def parse_path_parameter(value: object, name: str) -> str:
+def parse_path(value: object, name: str) -> str:
     """A path, as a text or as an object of `pathlib`."""
     if not isinstance(value, str | os.PathLike):
         raise _refused(value, name, "a path")
-    path = parse_text_parameter(os.fspath(value), name)
+    path = parse_text(os.fspath(value), name)
     if not path:
         raise ContextasmError(name, "is empty", "give a path, or leave it out")
     return path
 
 
-def parse_number_parameter(value: object, name: str) -> str:
+def parse_number(value: object, name: str) -> str:
     """A number, or the text of one, such as `8k`; whether it is in range is asked later."""
     if isinstance(value, str):
-        return parse_text_parameter(value, name)
+        return parse_text(value, name)
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _refused(value, name, "a number")
     if not -LARGEST_NUMBER <= value <= LARGEST_NUMBER:  # Python writes no number of over 4,300 digits
@@ -60,7 +60,7 @@ def parse_number_parameter(value: object, name: str) -> str:
     return str(int(value)) if value == int(value) else str(float(value))
 
 
-def parse_count_parameter(value: object, name: str) -> int:
+def parse_count(value: object, name: str) -> int:
     """A whole number from 1 on."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise _refused(value, name, "a whole number")
@@ -69,44 +69,44 @@ def parse_count_parameter(value: object, name: str) -> int:
     return int(value)
 
 
-def parse_flag_parameter(value: object, name: str) -> bool:
+def parse_flag(value: object, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
         raise _refused(value, name, "True or False")
     return value
 
 
-def parse_day_parameter(value: object, name: str) -> str:
+def parse_day(value: object, name: str) -> str:
     """A day, as a date, a time, whose day counts, or a text."""
-    return value.isoformat()[:10] if isinstance(value, date) else parse_text_parameter(value, name)
+    return value.isoformat()[:10] if isinstance(value, date) else parse_text(value, name)
 
 
 def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
     """The pairs of a mapping of names to texts or numbers, as `NAME=VALUE`."""
     if not isinstance(value, Mapping):
         raise _refused(value, name, "a mapping, such as {'NAME': 'VALUE'}")
-    pairs = [(parse_text_parameter(key, name), item) for key, item in value.items()]
+    pairs = [(parse_text(key, name), item) for key, item in value.items()]
     if any(not key or "=" in key for key, _ in pairs):
         raise ContextasmError(name, "has a name that is empty or has a `=` in it", "give another name")
-    return tuple(f"{key}={parse_number_parameter(item, f'{name}: {key}')}" for key, item in pairs)
+    return tuple(f"{key}={parse_number(item, f'{name}: {key}')}" for key, item in pairs)
 
 
 _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
-    "profile": parse_path_parameter,
-    "budget": parse_number_parameter,
-    "date": parse_day_parameter,
+    "profile": parse_path,
+    "budget": parse_number,
+    "date": parse_day,
     "layers": _parse_mapping,
-    "scope": lambda value, name: ",".join(parse_texts_parameter(value, name)),
-    "open": lambda value, name: _several(value, name, parse_path_parameter, "a path, or a list of paths"),
-    "since": parse_day_parameter,
-    "event_types": parse_texts_parameter,
-    "entity_types": parse_texts_parameter,
-    "exclude": parse_texts_parameter,
-    "prefer": parse_texts_parameter,
-    "deadline": parse_number_parameter,
+    "scope": lambda value, name: ",".join(parse_texts(value, name)),
+    "open": lambda value, name: _several(value, name, parse_path, "a path, or a list of paths"),
+    "since": parse_day,
+    "event_types": parse_texts,
+    "entity_types": parse_texts,
+    "exclude": parse_texts,
+    "prefer": parse_texts,
+    "deadline": parse_number,
     "variables": _parse_mapping,
-    "offline": parse_flag_parameter,
-    "workspace": parse_path_parameter,
+    "offline": parse_flag,
+    "workspace": parse_path,
 }
 """The parsers of the fields of `Options` that are not plain text."""
 
@@ -123,7 +123,7 @@ def options_of_parameters(given: Mapping[str, Any]) -> Options:
         known = list_names(Options._fields)
         raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(there are: {known})")
     values = [(name, value) for name, value in given.items() if value is not None]
-    return Options(**{name: _PARSERS.get(name, parse_text_parameter)(value, name) for name, value in values})
+    return Options(**{name: _PARSERS.get(name, parse_text)(value, name) for name, value in values})
 
 
 def _several(value: object, name: str, parse: Callable[[object, str], str], wanted: str) -> tuple[str, ...]:

@@ -45,17 +45,13 @@ FILE_SETTINGS: Mapping[str, ParseValue] = {**SETTINGS, "audience": values.one_of
 FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder", "upkeep", "memories")
 
 DEFAULTS: Mapping[str, object] = {
-    "agent": "",
-    "team": "",
     "profile": "default",
-    "strategy": "",
     "tokenizer": "estimate",
-    "date": None,
-    "tz": "",
     "format": "markdown",
     "privacy": PRIVACY[0],
     "audience": PERSONAL,
 }
+"""Settings that have a value if nobody gives one; the others are empty then, and the profile gives the budget."""
 
 
 class Setting(NamedTuple):
@@ -114,8 +110,8 @@ def resolve_settings(
             settings[key] = Setting(FILE_SETTINGS[key](settings_file[key], f"{where}: {key}"), where)
         elif key == "audience" and shared_by:
             settings[key] = Setting(SHARED, shared_by)
-        elif key in DEFAULTS:
-            settings[key] = Setting(DEFAULTS[key], "default")
+        elif key != "budget":
+            settings[key] = Setting(DEFAULTS.get(key, ""), "default")
     return settings
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from math import inf
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_type_hints
 
 import yaml
 from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, StreamEndEvent
@@ -81,9 +81,14 @@ def parse_mapping(value: object, where: str, hint: str = "write `key: value` lin
     return value
 
 
-def parse_table(value: object, where: str, keys: Mapping[str, ParseValue], hint: str) -> dict[str, Any]:
-    """The checked values of a mapping that may have only these keys. Raises `ContextasmError`."""
-    return parse_mapping(value, where, hint).parsed(keys)
+def parse_fields(value: object, where: str, kind: type, hint: str) -> dict[str, Any]:
+    """The checked values of a mapping whose keys are fields of a named tuple. Raises `ContextasmError`.
+
+    A field that may be a key has its parser in its type: `Annotated[int, parse_count]`.
+    """
+    hints = get_type_hints(kind, include_extras=True).items()
+    parsers = {name: annotation.__metadata__[0] for name, annotation in hints if hasattr(annotation, "__metadata__")}
+    return parse_mapping(value, where, hint).parsed(parsers)
 
 
 def parse_sequence(value: object, where: str, hint: str = "put `- ` before each item") -> YamlSequence:

@@ -50,7 +50,7 @@ def _parse_address(value: object, where: str) -> Mapping[str, str]:
 def _address_parts(url: str) -> tuple[dict[str, str], str]:
     """The parts of an address, and its fault in words that hold nothing of it, or an empty text.
 
-    Raises `ValueError` for a text that is no address.
+    Raises `ValueError` for a text that is not an address.
     """
     split = urlsplit(url)
     if split.scheme not in {"postgresql", "postgres"} or split.fragment:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from contextasm.config.input import values
-from contextasm.config.input.values import ParseValue
-from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping, parse_table
+from contextasm.config.input.yaml_loader import YamlMapping, parse_fields, parse_mapping
 from contextasm.model import ContextasmError
 
 KILOBYTE = 1024
@@ -23,37 +21,37 @@ PLACES = ("cold", "frozen")
 class PinPolicy(NamedTuple):
     """The files that are never shortened or evicted."""
 
-    files: tuple[str, ...]
+    files: Annotated[tuple[str, ...], values.parse_inner_paths]
     """Patterns of paths; if room is short, files of the first pattern go before files of the second."""
-    max_kb: float | None = None
+    max_kb: Annotated[float | None, _parse_kilobytes] = None
     """Most kilobytes that pins of the policy may have together; None for no limit."""
-    days: int | None = None
+    days: Annotated[int | None, values.parse_count] = None
     """Age in days up to which a pin holds; None for any age."""
 
 
 class CompressPolicy(NamedTuple):
     """The files that get a shorter form; age and few uses must both hold (digest 003-13)."""
 
-    after_days: int = 12
+    after_days: Annotated[int, values.parse_count] = 12
     """An item of a greater age is old."""
-    uses_below: int = 2
+    uses_below: Annotated[int, values.parse_count] = 2
     """An item with fewer uses is little used."""
-    ratio: float = 0.8
+    ratio: Annotated[float, values.parse_fraction] = 0.8
     """The most that the size afterwards may be of the size before (digest 003-14)."""
-    summarize: bool = False
+    summarize: Annotated[bool, values.parse_flag] = False
     """Whether the configured summarizer words the shorter form; else it is made of the text's own sentences."""
 
 
 class EvictPolicy(NamedTuple):
     """The items that leave the files that builds read (digest 003-15)."""
 
-    max_kb: float
+    max_kb: Annotated[float, _parse_kilobytes]
     """Most kilobytes that the items of the policy may have together, pins included."""
-    lru: float = 0.4
+    lru: Annotated[float, values.parse_fraction] = 0.4
     """Weight of the time since the last use, 0 to 1."""
-    quality: float = 0.6
+    quality: Annotated[float, values.parse_fraction] = 0.6
     """Weight of what an item lacks in quality, 0 to 1."""
-    to: str = "cold"
+    to: Annotated[str, values.one_of(PLACES)] = "cold"
     """One of `PLACES`."""
 
 
@@ -63,13 +61,13 @@ class RetentionPolicy(NamedTuple):
     name: str
     line: int
     """Line of `ctxasm.yaml`, counted from 1."""
-    files: tuple[str, ...] = ()
+    files: Annotated[tuple[str, ...], values.parse_inner_paths] = ()
     """Patterns of paths; empty for all files of memories, if `types` are given."""
-    types: tuple[str, ...] = ()
+    types: Annotated[tuple[str, ...], values.parse_texts] = ()
     """Types of memories, as patterns; empty for files that hold no memories, and memories of any type."""
-    pin: PinPolicy | None = None
-    compress: CompressPolicy | None = None
-    evict: EvictPolicy | None = None
+    pin: Annotated[PinPolicy | None, _parse_pin] = None
+    compress: Annotated[CompressPolicy | None, _parse_compress] = None
+    evict: Annotated[EvictPolicy | None, _parse_evict] = None
 
 
 def parse_retention(value: object, where: str) -> tuple[RetentionPolicy, ...]:
@@ -83,8 +81,9 @@ def parse_retention(value: object, where: str) -> tuple[RetentionPolicy, ...]:
 
 def _parse_policy(name: str, retention: YamlMapping) -> RetentionPolicy:
     where = f"{retention.where(name)}: {name}"
-    table = parse_mapping(retention[name], where, "write `files:` and `evict:` or `compress:` under it")
-    policy = RetentionPolicy(name, retention.lines[name], **table.parsed(POLICY_KEYS))
+    hint = "write `files:` and `evict:` or `compress:` under it"
+    table = parse_mapping(retention[name], where, hint)
+    policy = RetentionPolicy(name, retention.lines[name], **parse_fields(table, where, RetentionPolicy, hint))
     if not policy.files and not policy.types:
         raise ContextasmError(where, "a policy of no files", "add `files: PATTERN`, or `types:` for types of memories")
     if not policy.compress and not policy.evict:
@@ -97,15 +96,14 @@ def _parse_policy(name: str, retention: YamlMapping) -> RetentionPolicy:
 
 
 def _parse_pin(value: object, where: str) -> PinPolicy:
-    keys = {"files": values.parse_inner_paths, "max_kb": _parse_kilobytes, "days": values.parse_count}
-    pin = parse_table(value, where, keys, "write `files: PATTERN` under it")
+    pin = parse_fields(value, where, PinPolicy, "write `files: PATTERN` under it")
     if not pin.get("files"):
         raise ContextasmError(where, "pins no files", "add `files: PATTERN`")
     return PinPolicy(**pin)
 
 
 def _parse_compress(value: object, where: str) -> CompressPolicy:
-    compress = CompressPolicy(**parse_table(value, where, _COMPRESS_KEYS, "write `after_days: 12` under it"))
+    compress = CompressPolicy(**parse_fields(value, where, CompressPolicy, "write `after_days: 12` under it"))
     if not compress.uses_below:
         what = "no item has fewer than 0 uses, so nothing is ever compressed"
         raise ContextasmError(f"{where}: uses_below", what, "give 1 or more")
@@ -116,7 +114,7 @@ def _parse_compress(value: object, where: str) -> CompressPolicy:
 
 
 def _parse_evict(value: object, where: str) -> EvictPolicy:
-    evict = parse_table(value, where, _EVICT_KEYS, "write `max_kb: 500` under it")
+    evict = parse_fields(value, where, EvictPolicy, "write `max_kb: 500` under it")
     if "max_kb" not in evict:
         raise ContextasmError(where, "evicts without a limit", "add `max_kb:`, the most kilobytes of all its items")
     for weight, other in (("lru", "quality"), ("quality", "lru")):
@@ -136,44 +134,20 @@ def _parse_kilobytes(value: object, where: str) -> float:
     return float(value)
 
 
-_COMPRESS_KEYS: Mapping[str, ParseValue] = {
-    "after_days": values.parse_count,
-    "uses_below": values.parse_count,
-    "ratio": values.parse_fraction,
-    "summarize": values.parse_flag,
-}
-
-_EVICT_KEYS: Mapping[str, ParseValue] = {
-    "max_kb": _parse_kilobytes,
-    "lru": values.parse_fraction,
-    "quality": values.parse_fraction,
-    "to": values.one_of(PLACES),
-}
-
-POLICY_KEYS: Mapping[str, ParseValue] = {
-    "files": values.parse_inner_paths,
-    "types": values.parse_texts,
-    "pin": _parse_pin,
-    "compress": _parse_compress,
-    "evict": _parse_evict,
-}
-"""The keys of a policy; each is a field of `RetentionPolicy`."""
-
-
 class LogAges(NamedTuple):
     """When a log is archived, and how; the day of a log is that of its name."""
 
-    archive: int = 30
+    archive: Annotated[int, values.parse_count] = 30
     """The greatest age, in days, of a log that stays in place."""
-    compress: bool = False
+    compress: Annotated[bool, values.parse_flag] = False
     """Whether archived logs are compressed with gzip."""
 
 
 class UpkeepSettings(NamedTuple):
     """The parsed section."""
 
-    logs: LogAges = LogAges()
-    retention: tuple[RetentionPolicy, ...] = ()
+    logs: Annotated[LogAges, _parse_log_ages] = LogAges()
+    retention: Annotated[tuple[RetentionPolicy, ...], parse_retention] = ()
 
 
 def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
@@ -185,13 +159,8 @@ def parse_upkeep(settings_file: YamlMapping) -> UpkeepSettings:
         return UpkeepSettings()
     where = f"{settings_file.where('upkeep')}: upkeep"
     hint = "write `logs:` and its keys under it"
-    return UpkeepSettings(**parse_table(settings_file["upkeep"], where, UPKEEP_KEYS, hint))
+    return UpkeepSettings(**parse_fields(settings_file["upkeep"], where, UpkeepSettings, hint))
 
 
 def _parse_log_ages(value: object, where: str) -> LogAges:
-    keys = {"archive": values.parse_count, "compress": values.parse_flag}
-    return LogAges(**parse_table(value, where, keys, "write `archive: 30` under it"))
-
-
-UPKEEP_KEYS: Mapping[str, ParseValue] = {"logs": _parse_log_ages, "retention": parse_retention}
-"""The keys of the section; each is a field of `UpkeepSettings`."""
+    return LogAges(**parse_fields(value, where, LogAges, "write `archive: 30` under it"))

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from contextasm.config.input import values
-from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
+from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
+from contextasm.config.profiles.loader import read_file
 from contextasm.text.names.templates import is_pattern
 from contextasm.workspace.folder import Folder, repository_top
-from contextasm.workspace.reading import file_bytes
 
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
@@ -23,9 +23,7 @@ _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 @cache
 def _kinds() -> Sequence[YamlMapping]:
     """The tables of `kinds.yaml`: `profile`, `signs` and `outermost` of each kind."""
-    data = file_bytes(str(_KINDS), limit=MAX_CONFIG)
-    assert isinstance(data, bytes)
-    tables = load_mapping(data, _KINDS.name)["kinds"]
+    tables = load_mapping(read_file(_KINDS, _KINDS.name), _KINDS.name)["kinds"]
     assert isinstance(tables, list)
     return tables
 

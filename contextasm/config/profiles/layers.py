@@ -226,12 +226,9 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     has_no_path = not any(source.reads_files for source in layer.query.traits)
     for key in ("heading", "source", "path"):
         if not layer_value(layer, key) and not (key == "path" and has_no_path):
-            such = (
-                f" such as {next(iter(SOURCE_TRAITS))} (there are: {', '.join(SOURCE_TRAITS)})"
-                if key == "source"
-                else ""
-            )
-            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", f"add `{key}:`{such}")
+            such = f" such as {next(iter(SOURCE_TRAITS))} (there are: {', '.join(SOURCE_TRAITS)})"
+            hint = f"add `{key}:`{such * (key == 'source')}"
+            raise ContextasmError(table.where(key), f"{layer.id} has no {key}", hint)
     if len(layer.heading) not in {1, len(layer.query.paths) or 1}:
         what = f"{layer.id} has {len(layer.heading)} headings for {len(layer.query.paths)} paths"
         raise ContextasmError(table.where("heading"), what, "give one heading, or one for each path")

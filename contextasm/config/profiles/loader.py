@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -173,16 +174,16 @@ def is_profile_path(name: str) -> bool:
 
 
 def profile_files(name: str, folder: Path) -> Sequence[Path]:
-    """The readable files that a profile is made of, without the files of the package; `folder` is where paths start."""
+    """The files that a profile is made of, without the files of the package; `folder` is where paths start.
+
+    The last of them may be one that can't be used.
+    """
     paths: list[Path] = []
-    while name and is_profile_path(name):
-        path = _profile_path(name, "", folder)
-        if path in paths:
-            break
+
+    def read(path: Path, where: str) -> bytes:
         paths.append(path)
-        try:
-            base = _profile_table(_text(read_file(path, ""), path, ""), str(path)).get("extends")
-        except ContextasmError:
-            break
-        name, folder = str(base or ""), path.parent
-    return paths
+        return read_file(path, where)
+
+    with suppress(ContextasmError):
+        load_profile(name, "profile", folder, read=read)
+    return [path for path in paths if path.parent != SHIPPED]

@@ -10,6 +10,7 @@ from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, Setting, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.profiles import loader
 from contextasm.config.profiles.layers import (
     LAYER_KEYS,
     in_scope,
@@ -18,37 +19,12 @@ from contextasm.config.profiles.layers import (
     with_freed_rooms,
     with_layer_changes,
 )
-from contextasm.config.profiles.loader import (
-    SHIPPED,
-    ReadProfile,
-    is_profile_path,
-    load_profile,
-    read_file,
-    with_strategy,
-)
 from contextasm.config.workspace_folder import is_native
 from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.text.names.matching import list_names
 from contextasm.text.names.places import any_owner_pattern
 from contextasm.text.names.templates import is_pattern, placeholders
 from contextasm.workspace.folder import Folder
-
-
-def with_detected_profile(
-    settings: dict[str, Setting], settings_file: YamlMapping, workspace: Folder
-) -> tuple[dict[str, Setting], str]:
-    """The settings with the profile for a folder that names none and is not native, and the words that report it."""
-    if settings["profile"].origin != "default" or settings_file or is_native(workspace):
-        return settings, ""
-    from contextasm.config.profiles.detection import (  # here: most workspaces have settings or agents
-        detect,
-        detection_words,
-    )
-
-    if not (kinds := detect(workspace)):
-        return settings, ""
-    profile, sign = kinds[0]
-    return settings | {"profile": Setting(profile, f"found: {sign}")}, detection_words(kinds)
 
 
 def named_files(profile: Profile) -> Sequence[str]:
@@ -72,7 +48,7 @@ def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Ite
     read |= {path.removeprefix(f"{workspace.root}/") for path in written}
     words = []
     for name, _ in kinds:
-        named = named_files(load_profile(name, name, Path(workspace.root)))
+        named = named_files(loader.load_profile(name, name, Path(workspace.root)))
         unread = [path for path in named if path not in read and _has_text(workspace, path)]
         read |= {*unread}
         words += [f"{list_names(unread)} (-p {name})"] if unread else []
@@ -91,11 +67,22 @@ class ProfileReader:
     """
 
     def __init__(self, settings_file: YamlMapping, workspace: Folder, process: ProcessEnvironment) -> None:
-        self._settings_file = settings_file
-        self._workspace = workspace
-        self._folder = process.folder
+        self.settings_file = settings_file
+        self.workspace = workspace
+        self.process = process
         self.digests: dict[str, str] = {}
         """SHA-256 of each file that was read, by path: relative to the workspace, or absolute outside of it."""
+
+    def with_detected(self, settings: dict[str, Setting]) -> tuple[dict[str, Setting], str]:
+        """The settings, with the profile for a folder that names none and is not native, and words that report it."""
+        if settings["profile"].origin != "default" or self.settings_file or is_native(self.workspace):
+            return settings, ""
+        from contextasm.config.profiles import detection  # here: most workspaces have settings or agents
+
+        if not (kinds := detection.detect(self.workspace)):
+            return settings, ""
+        profile, sign = kinds[0]
+        return settings | {"profile": Setting(profile, f"found: {sign}")}, detection.detection_words(kinds)
 
     def resolve(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, without the layers that are switched off.
@@ -113,22 +100,22 @@ class ProfileReader:
 
     def with_all_layers(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, with the layers that are switched off."""
-        setting, strategy, workspace = settings["profile"], settings["strategy"], self._workspace
-        is_from_file = setting.origin.startswith(self._settings_file.path)
+        setting, strategy, workspace = settings["profile"], settings["strategy"], self.workspace
+        is_from_file = setting.origin.startswith(self.settings_file.path)
         name = str(setting.value)
-        if is_from_file and is_profile_path(name):
+        if is_from_file and loader.is_profile_path(name):
             values.parse_inner_paths(name, setting.origin)
-        folder = Path(workspace.root) if is_from_file else self._folder
-        read = self._noting_digests(workspace_reader(workspace) if is_from_file else read_file)
-        profile = load_profile(name, setting.origin, folder, read=read)
+        folder = Path(workspace.root) if is_from_file else self.process.folder
+        read = self._noting_digests(workspace_reader(workspace) if is_from_file else loader.read_file)
+        profile = loader.load_profile(name, setting.origin, folder, read=read)
         if strategy.value:
-            profile = with_strategy(profile, str(strategy.value), strategy.origin)
+            profile = loader.with_strategy(profile, str(strategy.value), strategy.origin)
         if any(layer.query.app for layer in profile.layers):
             from contextasm.config.profiles.app_settings import with_app_settings  # here: few profiles need it
 
             profile = with_app_settings(profile, workspace, self.digests)
-        where = f"{self._settings_file.where('layers')}: layers"
-        return with_layer_changes(profile, self._settings_file.get("layers"), where, new=False)
+        where = f"{self.settings_file.where('layers')}: layers"
+        return with_layer_changes(profile, self.settings_file.get("layers"), where, new=False)
 
     def all_named(self, typed: Mapping[str, Setting]) -> Iterator[Profile]:
         """The profiles of the `typed` settings, of `ctxasm.yaml` and of its `outputs:`, each once, with no strategy.
@@ -137,21 +124,21 @@ class ProfileReader:
         """
         from contextasm.config.keys.outputs import parse_outputs  # here: a build needs no list of outputs
 
-        settings, _ = with_detected_profile({**typed}, self._settings_file, self._workspace)
-        outputs = [(dict(output.words), output.line) for output in parse_outputs(self._settings_file)]
+        settings, _ = self.with_detected({**typed})
+        outputs = [(dict(output.words), output.line) for output in parse_outputs(self.settings_file)]
         listed = [Setting(words["profile"], f"{FILE}:{line}") for words, line in outputs if "profile" in words]
-        named_in_file = resolve_settings({}, {}, self._settings_file)["profile"]
+        named_in_file = resolve_settings({}, {}, self.settings_file)["profile"]
         for setting in dict.fromkeys((settings["profile"], named_in_file, *listed)):
             profile = self.resolve({**settings, "profile": setting, "strategy": Setting("", "default")})
             yield profile
             if profile.agents:
                 yield of_agents(profile)
 
-    def _noting_digests(self, read: ReadProfile) -> ReadProfile:
+    def _noting_digests(self, read: loader.ReadProfile) -> loader.ReadProfile:
         def read_and_note(path: Path, where: str) -> bytes:
             data = read(path, where)
-            if path.parent != SHIPPED:
-                root = self._workspace.root
+            if path.parent != loader.SHIPPED:
+                root = self.workspace.root
                 name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
                 self.digests[name] = sha256(data).hexdigest()
             return data
@@ -175,20 +162,20 @@ def of_agents(profile: Profile) -> Profile:
     return profile._replace(layers=layers, remember=placed(profile.remember), log=placed(profile.log))
 
 
-def workspace_reader(workspace: Folder) -> ReadProfile:
+def workspace_reader(workspace: Folder) -> loader.ReadProfile:
     """The function that reads a file of a profile that the settings name; files of a git revision are read from it.
 
     It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
     """
 
     def read(path: Path, where: str) -> bytes:
-        if path.parent == SHIPPED:
-            return read_file(path, where)
+        if path.parent == loader.SHIPPED:
+            return loader.read_file(path, where)
         if not path.is_relative_to(workspace.root):
             hint = "put the profile into the workspace, or name it with --profile"
             raise ContextasmError(where, f"{path} is outside the workspace", hint)
         if workspace.is_on_disk:
-            return read_file(path, where)
+            return loader.read_file(path, where)
         name = path.relative_to(workspace.root).as_posix()
         document = workspace.read(name)
         if not isinstance(document, Document):

@@ -92,9 +92,8 @@ def _choose_output(folder: str, session: Any) -> tuple[str, str]:
     names = [output.name for output in session.get_outputs()]
     if _TEXT_OUTPUT in names:
         return _TEXT_OUTPUT, ""
-    for name in _TOKEN_OUTPUTS:
-        if name in names:
-            return name, _read_pooling(folder)
+    if name := next((name for name in _TOKEN_OUTPUTS if name in names), ""):
+        return name, _read_pooling(folder)
     raise EmbeddingFailed(f"can't use the model in {folder}: its outputs are {', '.join(names)}")
 
 

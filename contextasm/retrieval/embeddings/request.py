@@ -21,7 +21,7 @@ Vector = Sequence[float]
 OTHER_NUMBER = "gave another number of vectors than there were texts"
 
 
-class EmbeddingFailed(Exception):  # noqa: N818 - it is no error of the build
+class EmbeddingFailed(Exception):  # noqa: N818 - not an error of the build
     """Reason why there are no vectors: the rest of a sentence that begins with "the embedder"."""
 
 

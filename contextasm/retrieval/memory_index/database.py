@@ -183,15 +183,8 @@ def select_among(connection: sqlite3.Connection, query: str, values: Sequence[An
         yield from connection.execute(query.format(",".join("?" * len(some))), (*first, *some))
 
 
-_JSON = json.JSONEncoder(check_circular=False)
-"""No entry holds itself."""
+to_json = json.JSONEncoder(check_circular=False).encode
+"""Gives the values of an entry, or a list, as JSON in ASCII; no entry holds itself."""
 
-
-def to_json(values: Sequence[Any]) -> str:
-    """The values of an entry, or a list, as JSON in ASCII."""
-    return _JSON.encode(values)
-
-
-def from_json(text: str) -> Any:
-    """The values of a JSON text that `to_json` gave, tuples as lists."""
-    return json.loads(text)
+from_json = json.loads
+"""Gives the values of a JSON text that `to_json` gave, tuples as lists."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
@@ -132,14 +132,3 @@ def read_postings(connection: IndexConnection, pool: int, name: str) -> tuple[Nu
         for (held,) in connection.execute(query, span):
             numbers.frombytes(held)
     return numbers[::2], numbers[1::2]
-
-
-def terms_between(connection: IndexConnection, pool: int, first: str, last: str) -> Iterator[str]:
-    """Terms from `first` up to, but not including, `last`, in order; it may be that no row holds one any more."""
-    query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
-    return (name for (name,) in connection.execute(query, (pool, first, last)))
-
-
-def remove_postings(connection: IndexConnection, pool: int) -> None:
-    """Remove the postings of all terms of a pool."""
-    connection.execute("DELETE FROM postings WHERE place >> 32 IN (SELECT id FROM terms WHERE pool = ?)", (pool,))

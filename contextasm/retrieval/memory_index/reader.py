@@ -13,14 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from contextasm.model import Document, Problem, Reason, ScoreInputs
-from contextasm.retrieval.memory_index.database import (
-    DamagedIndex,
-    IndexConnection,
-    Numbers,
-    from_json,
-    select_among,
-)
-from contextasm.retrieval.memory_index.numbers import load_columns, read_postings, terms_between
+from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
+from contextasm.retrieval.memory_index.numbers import load_columns, read_postings
 from contextasm.retrieval.pool import EntryKind, is_later
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
@@ -171,7 +165,8 @@ class StoredIndex:
 
     def beginning(self, prefix: str) -> Sequence[str]:
         """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
-        return [*terms_between(self._connection, self._pool, prefix, prefix + LAST_WORD)]
+        query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
+        return [name for (name,) in self._connection.execute(query, (self._pool, prefix, prefix + LAST_WORD))]
 
     def _read(self, name: str) -> tuple[Numbers, Numbers]:
         """Rows that hold or held a term, and its number in each of them."""

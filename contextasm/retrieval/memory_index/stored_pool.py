@@ -14,7 +14,7 @@ from typing import Any
 from contextasm.model import EntryPool, Problem, Reason, T
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
-from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks, remove_postings
+from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
@@ -81,7 +81,8 @@ class StoredPool:
         return None
 
     def _remove(self, number: int) -> None:
-        remove_postings(self._connection, number)
+        query = "DELETE FROM postings WHERE place >> 32 IN (SELECT id FROM terms WHERE pool = ?)"
+        self._connection.execute(query, (number,))
         for table in POOL_TABLES:
             self._connection.execute(f"DELETE FROM {table} WHERE pool = ?", (number,))
         self._connection.execute("DELETE FROM pools WHERE id = ?", (number,))
@@ -141,7 +142,8 @@ class _FileWriter:
         self._files = files
         self._columns = ColumnBlocks(connection, pool)
         self._postings = AddedPostings(connection, pool)
-        self._lists = {name: _places(load_list(connection, pool, name)) for name in ("dates", "names")}
+        texts = {name: load_list(connection, pool, name) for name in ("dates", "names")}
+        self._lists = {name: {text: place for place, text in enumerate(own)} for name, own in texts.items()}
 
     def write(self, changed: Sequence[str], removed: set[str]) -> bool:
         """Remove files, and write the changed ones and the ones that they change; whether few rows are in use then."""
@@ -252,10 +254,6 @@ class _FileWriter:
     def _place(self, name: str, text: str) -> int:
         places = self._lists[name]
         return places.setdefault(text, len(places))
-
-
-def _places(texts: Sequence[str]) -> dict[str, int]:
-    return {text: place for place, text in enumerate(texts)}
 
 
 def _ids_and_states(entries: Sequence[Any]) -> tuple[list[str], list[tuple[int, str, Sequence[str]]]]:

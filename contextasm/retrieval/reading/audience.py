@@ -5,7 +5,7 @@ Private parts are removed when files are read, under any name: no source sees th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from contextasm.model import (
     SHARED,
@@ -140,12 +140,12 @@ def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
     documents = {document.path: document for document in result.documents if document.lacks_private}
     fragments = [_excluded(fragment, layer, documents) for fragment in result.fragments]
     reported = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
-    receipts = (
-        receipt
+    receipts = [
+        receipt(f"{path}:{gap.first}", Location(path, gap.first, rows=gap.last - gap.first + 1), layer, PRIVATE)
         for path, document in documents.items()
-        if path not in reported
-        for receipt in _receipts(document, layer)
-    )
+        for gap in document.gaps
+        if gap.reason == PRIVATE.code and path not in reported
+    ]
     problems = result.problems
     if layer.private and layer.limits.required and (fragments or documents):
         what = "is a private layer, so a shared context lacks it although it is required"
@@ -163,10 +163,3 @@ def _excluded(fragment: Fragment, layer: Layer, documents: Mapping[str, Document
         location = Location(document.path, gaps[0].first, rows=gaps[-1].last - gaps[0].first + 1)
         return fragment._replace(location=location).exclude(PRIVATE)
     return fragment._replace(text="", statement="").exclude(PRIVATE) if layer.private else fragment
-
-
-def _receipts(document: Document, layer: Layer) -> Iterator[Fragment]:
-    for gap in document.gaps:
-        if gap.reason == PRIVATE.code:
-            location = Location(document.path, gap.first, rows=gap.last - gap.first + 1)
-            yield receipt(f"{document.path}:{gap.first}", location, layer, PRIVATE)

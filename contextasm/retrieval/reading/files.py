@@ -146,7 +146,7 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
     own, today = query.layer.query, query.build.request.date.toordinal()
     for number, paths in enumerate(paths_by_template(query)):
         for path in paths:
-            written, day, rest = dated_parts(path, own.dates)
+            written, day, rest = dated_name(path, own.dates)
             if day:
                 ordinal = day.toordinal()
                 logs.append(DatedLog(path, day, today - ordinal, (-ordinal, number, rest)))
@@ -155,11 +155,6 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
             elif not problems or not own.dates:
                 problems[_name_problem(path, written, own.dates)] = None
     return sorted(logs, key=lambda log: (log.order, log.path)), [*problems]
-
-
-def dated_parts(path: str, forms: Sequence[str]) -> tuple[str, date | None, str]:
-    """Date of a log as written in its path, its day, and what follows in the name; empty and None where it has none."""
-    return dated_name(path, forms) or ("", None, "")
 
 
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:

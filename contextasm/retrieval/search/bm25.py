@@ -33,13 +33,7 @@ from contextasm.retrieval.search.inverted_index import (
     split_words,
     term,
 )
-from contextasm.retrieval.search.query_words import (
-    NamedDate,
-    closeness,
-    compound_terms,
-    named_dates,
-    similar_words,
-)
+from contextasm.retrieval.search.query_words import NamedDate, closeness, compound_terms, named_dates, similar_words
 
 # Saturation of a repeated word, and penalty of a long text (memories are short).
 _K1: Final = 0.9

@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
-from contextasm.text.caching import lazy_pattern
-
 STOP: Final = frozenset(
     """
     a about above after again against ago all almost already also although always am among an and another any anyone
@@ -119,8 +117,9 @@ _DENSE: Final = (
 _SIGNS: Final = "\u0900-\u0963\u0966-\u0dff"
 _LETTER: Final = rf"(?:[^\W_]|[{_SIGNS}])"
 _ASCII_WORD: Final = re.compile("[a-z0-9]+(?:'[a-z]+)?")
-_DENSE_RUN: Final = lazy_pattern(f"([{_DENSE}]+)")
-_WORD: Final = lazy_pattern(rf"{_LETTER}+(?:'{_LETTER}+)?")
+# Texts: `re` compiles each on first need, and keeps it.
+_DENSE_RUN: Final = f"([{_DENSE}]+)"
+_WORD: Final = rf"{_LETTER}+(?:'{_LETTER}+)?"
 _ACCENTS: Final = re.compile("[\u0300-\u036f]+")
 # Typographic marks: a text that is ASCII without them takes the fast path.
 _MARKS: Final = str.maketrans(
@@ -175,17 +174,17 @@ def analyze(text: str) -> list[str]:
     if text.isascii():
         return [_without_clitic(word) if "'" in word else word for word in _ASCII_WORD.findall(text.lower())]
     words: list[str] = []
-    for number, part in enumerate(_DENSE_RUN.split(unicodedata.normalize("NFKC", text).casefold())):
+    for number, part in enumerate(re.split(_DENSE_RUN, unicodedata.normalize("NFKC", text).casefold())):
         if number % 2:
             words += [part[at : at + 2] for at in range(len(part) - 1)] or [part]
         else:
-            words += [_without_clitic(_without_accents(word)) for word in _WORD.findall(part)]
+            words += [_without_clitic(_without_accents(word)) for word in re.findall(_WORD, part)]
     return words
 
 
 def is_dense(word: str) -> bool:
     """Whether a word is of a script without spaces: a character, or a pair of them."""
-    return word >= "\u0e00" and _DENSE_RUN.match(word) is not None
+    return word >= "\u0e00" and re.match(_DENSE_RUN, word) is not None
 
 
 def _without_clitic(word: str) -> str:

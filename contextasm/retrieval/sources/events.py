@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, time
 from typing import NamedTuple
 
-from contextasm.model import (
-    Document,
-    Fragment,
-    Labels,
-    Location,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-)
+from contextasm.model import Document, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_documents, receipt
 from contextasm.retrieval.reading.query_signals import half_life
 from contextasm.text.data.events import Event, event_text, parse_events
@@ -65,9 +56,8 @@ def events(query: SourceQuery) -> RetrievalResult:
     current = next((session for session in sessions if session.id == named), None)
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
-        problems.append(
-            Problem("no-session", where, 0, f"no session is called {named}; the others show their highlights")
-        )
+        message = f"no session is called {named}; the others show their highlights"
+        problems.append(Problem("no-session", where, 0, message))
     if not named and sessions:
         current = sessions[0]
     fragments = _session_fragments(current, query) if current else []

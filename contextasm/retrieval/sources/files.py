@@ -4,45 +4,39 @@ from __future__ import annotations
 
 import re
 
-from contextasm.model import (
-    Document,
-    Fragment,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-    Verdict,
-)
+from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery, Verdict
 from contextasm.retrieval.reading.files import layer_display, query_paths
 from contextasm.text.markdown.blocks import passage
 from contextasm.text.names.matching import mentions
 
-LANGUAGES = {
-    "bash": "bash",
-    "c": "c",
-    "cpp": "cpp",
+_OWN_NAMES = (
+    "bash",
+    "c",
+    "cpp",
+    "css",
+    "go",
+    "html",
+    "java",
+    "json",
+    "php",
+    "sql",
+    "swift",
+    "toml",
+    "tsx",
+    "xml",
+    "yaml",
+)
+LANGUAGES = {name: name for name in _OWN_NAMES} | {
     "cs": "csharp",
-    "css": "css",
-    "go": "go",
     "h": "c",
-    "html": "html",
-    "java": "java",
     "js": "javascript",
-    "json": "json",
     "kt": "kotlin",
     "md": "markdown",
-    "php": "php",
     "py": "python",
     "rb": "ruby",
     "rs": "rust",
     "sh": "bash",
-    "sql": "sql",
-    "swift": "swift",
-    "toml": "toml",
     "ts": "typescript",
-    "tsx": "tsx",
-    "xml": "xml",
-    "yaml": "yaml",
     "yml": "yaml",
 }
 """Language word of a fence, by the extension of the file's name; none for any other extension."""

@@ -7,16 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from contextasm.model import (
-    Data,
-    Fragment,
-    Labels,
-    Location,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-)
+from contextasm.model import Data, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.rows import Row, parse_rows
 from contextasm.text.names.matching import mentions
@@ -119,9 +110,7 @@ def relations(query: SourceQuery) -> RetrievalResult:
         repeated = Reason.of("repeated", line=first_of[edge].location.line)
         reason = not_reached if first_of[edge] is relation else repeated
         fragments.append(fragment._replace(text="", score=()).exclude(reason))
-    fragments.sort(
-        key=lambda fragment: (fragment.verdict.excluded is not None, -dict(fragment.score).get("weight", 0.0))
-    )
+    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("weight", 0.0)))
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 

@@ -10,16 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from contextasm.model import (
-    Document,
-    Layer,
-    Problem,
-    Reason,
-    Request,
-    RetrievalResult,
-    SourceQuery,
-    Workspace,
-)
+from contextasm.model import Document, Layer, Problem, Reason, Request, RetrievalResult, SourceQuery, Workspace
 from contextasm.retrieval.reading.files import layer_display, layer_paths, whole_fragment
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
@@ -43,7 +34,6 @@ class InstructionFile(NamedTuple):
     """A file that instructs an agent, as read."""
 
     document: Document
-    is_imported: bool
     excluded: Reason | None
     """The reason why it does not apply; None for a file that is for every file, or for an open one."""
 
@@ -131,9 +121,7 @@ class _Reading:
             if isinstance(read, Problem):
                 self._problems.setdefault(read, read)
             if isinstance(read, Document):
-                is_imported = bool(importing)
-                excluded = self._exclusion(read, is_imported=is_imported)
-                self._files[path] = InstructionFile(read, is_imported, excluded)
+                self._files[path] = InstructionFile(read, self._exclusion(read, is_imported=bool(importing)))
         if (file := self._files.get(path)) and not file.excluded:
             self._follow_imports(file.document, importing)
         return self._paths[path]

@@ -64,33 +64,30 @@ def split_sections(document: Document, layer: Layer) -> Iterator[tuple[Trail, Fr
     key = _front_word(document, "key")
     claim = document.path if key else ""
     labels = Labels(day=_page_day(document), kind=_front_word(document, "type"), key=key, claim=claim)
-    trail: list[tuple[int, str]] = []
-    start, end = 0, 0
+    for start, stop, trail in _spans(lines, name):
+        blank, text = trimmed("\n".join(lines[start:stop]))
+        if text:
+            location, text = passage(document, document.line + start + blank, text)
+            display = layer_display(layer, {"title": " / ".join(trail), "path": location.path})
+            yield trail, Fragment(f"{location.path}:{location.line}", location, text, display, labels=labels)
+
+
+def _spans(lines: Sequence[str], name: str) -> Iterator[tuple[int, int, Trail]]:
+    """The lines below each heading, half open, with the headings above them; without one, the `name` of the page."""
+    above: list[tuple[int, str]] = []
+    start = 0
     for block in blocks(lines):
         if block.levels:
-            titles = _titles(trail, name)
-            yield from _section_unless_blank(document, lines[start : block.first], start, titles, labels, layer)
+            yield start, block.first, _titles(above, name)
             start = block.body
             for line in lines[block.first : block.body]:
                 if title := heading(line):
-                    trail = [outer for outer in trail if outer[0] < title[0]] + [title]
-        end = block.stop
-    yield from _section_unless_blank(document, lines[start:end], start, _titles(trail, name), labels, layer)
+                    above = [outer for outer in above if outer[0] < title[0]] + [title]
+    yield start, len(lines), _titles(above, name)
 
 
-def _titles(trail: Sequence[tuple[int, str]], name: str) -> Trail:
-    return tuple(title for _, title in trail if title) or (name,)
-
-
-def _section_unless_blank(
-    document: Document, lines: Sequence[str], start: int, trail: Trail, labels: Labels, layer: Layer
-) -> Iterator[tuple[Trail, Fragment]]:
-    blank, text = trimmed("\n".join(lines))
-    if not text:
-        return
-    location, text = passage(document, document.line + start + blank, text)
-    display = layer_display(layer, {"title": " / ".join(trail), "path": location.path})
-    yield trail, Fragment(f"{location.path}:{location.line}", location, text, display, labels=labels)
+def _titles(above: Sequence[tuple[int, str]], name: str) -> Trail:
+    return tuple(title for _, title in above if title) or (name,)
 
 
 def _front_word(document: Document, key: str) -> str:

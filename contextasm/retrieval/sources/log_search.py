@@ -76,8 +76,7 @@ def line_entry(line: LogLine, day: str) -> IndexEntry:
 
 def log_day(path: str) -> str:
     """The day that the name of a log begins with, as YYYY-MM-DD; empty for any other name."""
-    parts = dated_name(path)
-    return parts[0] if parts else ""
+    return dated_name(path)[0]
 
 
 BESIDE = "beside"

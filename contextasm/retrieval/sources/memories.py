@@ -95,11 +95,8 @@ def group_name(key: str) -> str:
 
 def memory_tier(memory: Memory, layer: Layer) -> str:
     """Tier of a memory, as it says itself or as the layer gives its key one; empty for none."""
-    if memory.tier:
-        return memory.tier
-    return next(
-        (tier for pattern, tier in layer.memories.tier_of_key if wildcard_matches(pattern, memory_key(memory))), ""
-    )
+    tiers = (tier for pattern, tier in layer.memories.tier_of_key if wildcard_matches(pattern, memory_key(memory)))
+    return memory.tier or next(tiers, "")
 
 
 def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
@@ -165,10 +162,8 @@ def _group_places(keys: set[str], layer: Layer) -> dict[str, int]:
     # In the layer's order; keys that the layer does not name come after them, by name.
 
     def sort_key(key: str) -> tuple[int, str]:
-        patterns = (
-            number for number, pattern in enumerate(layer.display.group_order) if wildcard_matches(pattern, key)
-        )
-        return next(patterns, len(layer.display.group_order)), key
+        order = layer.display.group_order
+        return next((at for at, pattern in enumerate(order) if wildcard_matches(pattern, key)), len(order)), key
 
     return {key: number for number, key in enumerate(sorted(keys, key=sort_key))}
 

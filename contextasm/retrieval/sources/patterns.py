@@ -48,13 +48,7 @@ def patterns(query: SourceQuery) -> RetrievalResult:
             score=(("rate", _rate(succeeded, applied)),) if fits else (),
         )
         fragments.append(fragment if fits else fragment.exclude(Reason("no-match")))
-    fragments.sort(
-        key=lambda fragment: (
-            fragment.verdict.excluded is not None,
-            -dict(fragment.score).get("rate", 0.0),
-            fragment.text,
-        )
-    )
+    fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("rate", 0.0), each.text))
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 

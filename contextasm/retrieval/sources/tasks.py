@@ -6,30 +6,11 @@ Changes no task.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from contextasm.model import Fragment, Location, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.task_stack import Task, TaskStack, parse_task_stack, task_line
-
-
-def root_goal(query: SourceQuery) -> RetrievalResult:
-    """The task that all others serve; none if it is the current one."""
-    return _task_fragments(query, lambda stack: stack.path()[:-1][:1])
-
-
-def ancestor_goals(query: SourceQuery) -> RetrievalResult:
-    """The tasks between the root and the current one, those nearest to the current one first."""
-    return _task_fragments(query, lambda stack: stack.path()[1:-1][::-1])
-
-
-def sibling_results(query: SourceQuery) -> RetrievalResult:
-    """The completed siblings of the current task with their results, and the blocked ones, the latest first."""
-    return _task_fragments(query, TaskStack.siblings)
-
-
-def current_goals(query: SourceQuery) -> RetrievalResult:
-    """The current task; none for an empty stack."""
-    return _task_fragments(query, lambda stack: stack.path()[-1:])
 
 
 def _task_fragments(query: SourceQuery, choose: Callable[[TaskStack], Sequence[Task]]) -> RetrievalResult:
@@ -42,3 +23,16 @@ def _task_fragments(query: SourceQuery, choose: Callable[[TaskStack], Sequence[T
             display = layer_display(query.layer, place=(-len(fragments),))
             fragments.append(Fragment(f"task {task.id}", location, text, display))
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
+
+
+root_goal = partial(_task_fragments, choose=lambda stack: stack.path()[:-1][:1])
+"""The task that all others serve; none if it is the current one."""
+
+ancestor_goals = partial(_task_fragments, choose=lambda stack: stack.path()[1:-1][::-1])
+"""The tasks between the root and the current one, those nearest to the current one first."""
+
+sibling_results = partial(_task_fragments, choose=TaskStack.siblings)
+"""The completed siblings of the current task with their results, and the blocked ones, the latest first."""
+
+current_goals = partial(_task_fragments, choose=lambda stack: stack.path()[-1:])
+"""The current task; none for an empty stack."""

@@ -8,16 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from contextasm.model import (
-    Data,
-    Document,
-    Fragment,
-    Location,
-    Problem,
-    Reason,
-    RetrievalResult,
-    SourceQuery,
-)
+from contextasm.model import Data, Document, Fragment, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.names.templates import fill_item
 

@@ -160,7 +160,8 @@ def hidden_problems(document: Document) -> Iterator[Problem]:
 
     Runs inside the managed block are left out: they were reported where they come from.
     """
-    removed = [run for run in document.hidden if run.kind != "blank" and not _is_in_gap(document, run.line)]
+    in_gaps = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}
+    removed = [run for run in document.hidden if run.kind != "blank" and run.line not in in_gaps]
     for run in removed[:MAX_REPORTED]:
         yield hidden_problem(document.path, run)
     if len(removed) > MAX_REPORTED:
@@ -179,10 +180,6 @@ def hidden_words(run: Hidden) -> str:
     payload = run.payload if len(run.payload) <= MAX_QUOTED_LENGTH else run.payload[:MAX_QUOTED_LENGTH] + "..."
     says = f' that say "{payload}"' if payload else ""
     return f"{count} at column {run.column} ({run.kind}: {run.codes}){says}"
-
-
-def _is_in_gap(document: Document, line: int) -> bool:
-    return any(gap.first <= line <= gap.last for gap in document.gaps)
 
 
 MAX_FRONT_MATTER = 65_536
@@ -237,9 +234,8 @@ def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
     front = front_matter(lines)
     head = "".join(f"{line}\n" for line in lines[: front.lines])
     if len(head) > MAX_FRONT_MATTER:
-        return Problem(
-            "too-large", path, 1, f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
-        )
+        what = f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
+        return Problem("too-large", path, 1, what)
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
 
 

@@ -127,22 +127,19 @@ def without_private(value: object, lines: list[int]) -> object:
 
     A value that is itself private becomes an empty list.
     """
+    return [] if _is_left_out(value, lines) else value
+
+
+def _is_left_out(value: object, lines: list[int]) -> bool:
+    """Whether a value is private itself; if it is not, private mappings in it are left out."""
     if isinstance(value, Mapping) and is_private_mapping(value):
         lines.append(getattr(value, "line", 1))
-        return []
+        return True
     if isinstance(value, list):
         value[:] = [item for item in value if not _is_left_out(item, lines)]
     elif isinstance(value, dict):
         for key in [key for key, item in value.items() if _is_left_out(item, lines)]:
             del value[key]
-    return value
-
-
-def _is_left_out(item: object, lines: list[int]) -> bool:
-    if isinstance(item, Mapping) and is_private_mapping(item):
-        lines.append(getattr(item, "line", 1))
-        return True
-    without_private(item, lines)
     return False
 
 

@@ -202,16 +202,8 @@ def feedback_line(feedback: Feedback) -> str:
     """The feedback as one line of a file, without the line end."""
     import json
 
-    fields = {
-        "type": FEEDBACK_TYPE,
-        "time": feedback.day,
-        "record": feedback.record,
-        "shown": feedback.shown,
-        "coherence": feedback.coherence,
-        "useful": feedback.useful,
-        "wrong": feedback.wrong,
-        "missing": feedback.missing,
-    }
+    fields = feedback._asdict()
+    fields = {"type": FEEDBACK_TYPE, "time": fields.pop("day"), **fields}
     return json.dumps(fields, ensure_ascii=False)
 
 

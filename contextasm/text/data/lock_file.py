@@ -38,9 +38,8 @@ def parse_lock(data: bytes, where: str) -> dict[str, str]:
     lines = [(number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1)]
     lines = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not lines or lines[0][1] != VERSION_LINE:
-        raise ContextasmError(
-            f"{where}:{lines[0][0] if lines else 1}", f"is not a lock that begins with {VERSION_LINE}", _HINT
-        )
+        first = lines[0][0] if lines else 1
+        raise ContextasmError(f"{where}:{first}", f"is not a lock that begins with {VERSION_LINE}", _HINT)
     digests: dict[str, str] = {}
     for number, line in lines[1:]:
         entry = _ENTRY.fullmatch(line)

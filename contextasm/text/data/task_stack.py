@@ -124,15 +124,8 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
     """
     tasks: dict[str, Task] = {}
     for row in parse_rows(data, "tasks", problems):
-        task = Task(
-            id=row.word("id"),
-            goal=row.word("goal"),
-            parent=row.word("parent"),
-            status=row.word("status", "active"),
-            result=row.word("result"),
-            reason=row.word("reason"),
-            line=row.line,
-        )
+        keys = (key for key in Task._fields if key != "line")
+        task = Task(**{key: row.word(key, Task._field_defaults.get(key, "")) for key in keys}, line=row.line)
         if not task.id or not task.goal or task.id in tasks:
             row.report("has no `id`" if not task.id else "has no `goal`" if not task.goal else "takes an id twice")
         elif task.status not in STATUSES:

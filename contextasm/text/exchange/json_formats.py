@@ -122,9 +122,8 @@ def read_memory_server(files: Sequence[SourceFile], _parse: Parse) -> Iterator[S
             yield _relation(data, where)
             yield from unread_keys(data, _RELATION_KEYS, where)
         else:
-            raise ContextasmError(
-                f"{where}: type", f"{quoted_value(kind)} is neither entity nor relation", "correct this line"
-            )
+            what = f"{quoted_value(kind)} is neither entity nor relation"
+            raise ContextasmError(f"{where}: type", what, "correct this line")
 
 
 def _observations(data: Mapping[str, object], where: str) -> Iterator[SourceEntry]:

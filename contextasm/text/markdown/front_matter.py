@@ -6,6 +6,7 @@ line of each value. Other lines are reported, and left out.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 Value = str | tuple[str, ...]
@@ -139,9 +140,5 @@ def _is_open(value: str, later: Sequence[str]) -> bool:
     closing = {"[": "]", "{": "}", '"': '"', "'": "'"}.get(value[:1])
     if not closing:
         return False
-    rest = [value[1:]]
-    for line in later:
-        if _KEY.match(line):
-            break
-        rest.append(line)
-    return not any(closing in line for line in rest)
+    rest = takewhile(lambda line: not _KEY.match(line), later)
+    return not any(closing in line for line in (value[1:], *rest))

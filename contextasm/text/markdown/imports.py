@@ -86,9 +86,8 @@ def _outside_braces(text: str) -> list[str]:
 
 def is_for(glob: str, path: str) -> bool:
     """Whether a rule's glob fits a path of the workspace; one without a `/` fits a name in any folder."""
-    return any(
-        glob_matches(form if "/" in form else f"**/{form}", path) for form in _brace_forms(glob.removeprefix("./"))[0]
-    )
+    forms, _ = _brace_forms(glob.removeprefix("./"))
+    return any(glob_matches(form if "/" in form else f"**/{form}", path) for form in forms)
 
 
 def glob_fault(glob: str) -> str:

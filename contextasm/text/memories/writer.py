@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
 from contextasm.text.cleaning.clean import clean_text, hidden_problem
@@ -187,33 +188,28 @@ MOST_ITEMS = 100
 """Tags of one memory, or ids that it supersedes."""
 
 
-def parse_importance(value: object, where: str) -> float:
-    """The importance from 0 to 1 of a number or a word."""
-    return _share(value, where, "an importance", IMPORTANCE)
-
-
-def parse_confidence(value: object, where: str) -> float:
-    """The confidence from 0 to 1 of a number or a word."""
-    return _share(value, where, "a confidence", CONFIDENCE)
-
-
 def _share(value: object, where: str, meaning: str, words: Mapping[str, float]) -> float:
     is_written = isinstance(value, str | int | float) and not isinstance(value, bool)
     number = parse_share(str(value), words) if is_written else None
     if number is None:
-        raise ContextasmError(
-            where, f"{quoted_value(value)} is not {meaning}", f"give 0 to 1, or one of {', '.join(words)}"
-        )
+        hint = f"give 0 to 1, or one of {', '.join(words)}"
+        raise ContextasmError(where, f"{quoted_value(value)} is not {meaning}", hint)
     return number
+
+
+parse_importance = partial(_share, meaning="an importance", words=IMPORTANCE)
+"""The importance from 0 to 1 of a number or a word; it takes the value and its place for messages."""
+
+parse_confidence = partial(_share, meaning="a confidence", words=CONFIDENCE)
+"""The confidence from 0 to 1 of a number or a word, likewise."""
 
 
 def parse_type(word: str, where: str) -> str:
     """The type of a memory, a word that can be written in brackets."""
     _refuse_long(word, where)
     if not is_type(word):
-        raise ContextasmError(
-            where, f"{quoted_value(word)} can't be a type", "give a word such as fact, without brackets"
-        )
+        hint = "give a word such as fact, without brackets"
+        raise ContextasmError(where, f"{quoted_value(word)} can't be a type", hint)
     return word
 
 

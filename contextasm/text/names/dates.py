@@ -34,22 +34,24 @@ def leading_date_form(text: str) -> str:
     return match[0] if match else ""
 
 
-def dated_name(path: str, forms: Sequence[str] = ()) -> tuple[str, date | None, str] | None:
+_UNDATED = ("", None, "")
+
+
+def dated_name(path: str, forms: Sequence[str] = ()) -> tuple[str, date | None, str]:
     """Date, as written, its day, and the rest of the name of a file such as `daily/2025-03-10 standup.md`.
 
     The day is None if no calendar has it. The file may be compressed: `2025-03-10.md.gz`. With `forms`, of the path of
-    a log in the first form that it has; forms that can't be used fit nothing. None if the name has no date.
+    a log in the first form that it has; forms that can't be used fit nothing. All is empty if the name has no date.
     """
     if forms:
-        return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), None)
+        return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), _UNDATED)
     match = _DATED_NAME.fullmatch(path, path.rfind("/") + 1)
-    return (match[1], _calendar_date(match[1]), match[2]) if match else None
+    return (match[1], _calendar_date(match[1]), match[2]) if match else _UNDATED
 
 
 def day_of_name(path: str) -> date | None:
     """The day that the name of a file begins with; None for a name without a day of the calendar."""
-    parts = dated_name(path)
-    return parts[1] if parts else None
+    return dated_name(path)[1]
 
 
 def parse_date(text: str) -> date | None:

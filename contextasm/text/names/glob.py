@@ -89,34 +89,38 @@ class NamedEntry(NamedTuple):
         return self.is_folder or (follow_symlinks and self.leads_to_folder)
 
 
-class _PathTree:
+class PathTree:
     """The tree that a list of paths spells."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._folders: dict[str, dict[str, bool]] = {}
+        self.folders: dict[str, dict[str, bool]] = {}
+        """The names in each folder, and whether each is a folder itself."""
         for path in paths:
             folder, _, name = path.rpartition("/")
-            self._folders.setdefault(folder, {})[name] = False
+            self.folders.setdefault(folder, {})[name] = False
             while folder:
                 parent, _, name = folder.rpartition("/")
-                self._folders.setdefault(parent, {})[name] = True
+                self.folders.setdefault(parent, {})[name] = True
                 folder = parent
 
     def entries(self, folder: str) -> Iterator[NamedEntry]:
-        names = self._folders.get(folder, {}).items()
+        """The entries of a folder, hidden names left out."""
+        names = self.folders.get(folder, {}).items()
         yield from (NamedEntry(name, is_folder) for name, is_folder in names if not name.startswith("."))
 
     def exists(self, path: str) -> bool:
+        """Whether it is one of the paths, or a folder on the way to one."""
         folder, _, name = path.rpartition("/")
-        return name in self._folders.get(folder, {})
+        return name in self.folders.get(folder, {})
 
     def holds(self, folder: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        """Nothing leads out of it."""
         return True
 
 
 def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
     """The paths that a tree of nothing but them would list for a pattern, in code point order."""
-    return list_matching(_PathTree(paths), pattern)
+    return list_matching(PathTree(paths), pattern)
 
 
 class _Search:

@@ -88,7 +88,8 @@ def known_paths(path: str) -> tuple[str, ...]:
         return (path,)
     folder, name = match.groups()
     names = [name, *(name.removesuffix(ending) for ending in (".gz", ".txt") if name.endswith(ending))]
-    numbered = [found for found in map(_NUMBERED.fullmatch, names) if found and not is_date_form(_stem(found[0]))]
+    plain = (each for each in names if not is_date_form(each.partition(".")[0]))
+    numbered = filter(None, map(_NUMBERED.fullmatch, plain))
     names += [found[1] + (found[2] or "") for found in numbered]
     return (path, *dict.fromkeys(folder + each for each in names))
 
@@ -121,7 +122,3 @@ def list_with_archived(workspace: Workspace, pattern: str) -> Sequence[str]:
 def _had(path: str, pattern: str) -> bool:
     earlier = known_paths(path)[1:]
     return pattern in earlier or bool(matching_paths(earlier, pattern))
-
-
-def _stem(name: str) -> str:
-    return name.partition(".")[0]

@@ -21,13 +21,7 @@ from contextasm.text.names.templates import one_line
 from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, is_same, similarity
 from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
 from contextasm.upkeep.input import OwnerMemories
-from contextasm.upkeep.memories.states import (
-    can_merge,
-    changed_fields,
-    is_stale_task,
-    memory_audience,
-    merge_memories,
-)
+from contextasm.upkeep.memories.states import can_merge, changed_fields, is_stale_task, memory_audience, merge_memories
 from contextasm.workspace.editing.remember import raised_importance
 
 MAX_COMPARED = 500

@@ -25,9 +25,7 @@ RETIRED_STATUSES = ("deprecated", "superseded")
 
 def known_fields(memory: Memory) -> Memory:
     """The memory with the fields that it lacks and that its place states: the day in the name of its file."""
-    if memory.created:
-        return memory
-    day = day_of_name(memory.path)
+    day = None if memory.created else day_of_name(memory.path)
     return memory._replace(created=str(day)) if day else memory
 
 
@@ -158,6 +156,4 @@ def merge_memories(kept: Memory, other: Memory) -> Memory:
 
 def changed_fields(old: Memory, new: Memory) -> dict[str, str]:
     """The fields in which two states of a memory differ, as they are written."""
-    if old == new:
-        return {}
     return {name: field_text(value) for name, value in new._asdict().items() if value != getattr(old, name)}

@@ -170,9 +170,8 @@ def load_journal(root: str, name: str) -> Journal | None:
     except (ContextasmError, LookupError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
     if journal is None:
-        raise _disbelieved(
-            where, f"is not believed: it came with a copy, or {FOLDER}/.gitignore has been touched since"
-        )
+        what = f"is not believed: it came with a copy, or {FOLDER}/.gitignore has been touched since"
+        raise _disbelieved(where, what)
     return journal
 
 

@@ -70,9 +70,8 @@ def _holds(data: bytes, stack: TaskStack, old_value: object, parse_yaml: Parse) 
 
 def _unknown_content(value: object) -> list[object]:
     """The content that does not belong to a stack: of the file, then of each task."""
-    top = (
-        {key: item for key, item in value.items() if key not in {"tasks", "current"}} if isinstance(value, dict) else {}
-    )
+    pairs = value.items() if isinstance(value, dict) else ()
+    top = {key: item for key, item in pairs if key not in {"tasks", "current"}}
     rows = value.get("tasks") if isinstance(value, dict) else value
     items = rows if isinstance(rows, list) else []
     return [top, *({key: item for key, item in row.items() if key not in _FIELDS} for row in items)]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from contextasm.model import MAX_FILE, ContextasmError, system_errors
-from contextasm.text.names.glob import NamedEntry
+from contextasm.text.names.glob import NamedEntry, PathTree
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import git_failure, run_git, start_git
 from contextasm.workspace.reading import ReadFailure, failure_of_error, too_large
@@ -48,12 +48,13 @@ class GitFolder(Folder):
         self._environment = environment
         self._commit = commit
         self._object_reader: subprocess.Popen[bytes] | None = None
-        self._objects: dict[str, tuple[int, str]] = {}
-        self._folders: dict[str, dict[str, bool]] = {"": {}}
+        self._objects = {path: (mode, object_hash) for path, mode, object_hash in objects}
+        self._folders = {"": dict[str, bool](), **PathTree(self._objects).folders}
         """The names in each folder, and whether each is a folder itself."""
-        for path, mode, object_hash in objects:
-            self._objects[path] = mode, object_hash
-            self._add_to_folders(path, is_folder=mode == _SUBMODULE)
+        for path in (path for path, (mode, _) in self._objects.items() if mode == _SUBMODULE):
+            folder, _, name = path.rpartition("/")
+            self._folders[folder][name] = True
+            self._folders[path] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -61,18 +62,6 @@ class GitFolder(Folder):
     def __exit__(self, *_error: object) -> None:
         if self._object_reader:
             self._object_reader.communicate()
-
-    def _add_to_folders(self, path: str, *, is_folder: bool) -> None:
-        if is_folder:
-            self._folders.setdefault(path, {})
-        folder, _, name = path.rpartition("/")
-        while name:
-            was_listed = folder in self._folders
-            self._folders.setdefault(folder, {})[name] = is_folder
-            if was_listed:
-                return
-            folder, _, name = folder.rpartition("/")
-            is_folder = True
 
     @property
     def is_empty(self) -> bool:
@@ -217,11 +206,8 @@ def open_revision(root: str, revision: str, environment: Mapping[str, str]) -> G
         commit = _git_output(root, environment, *verify, f"{name}^{{commit}}").decode().strip()
     except ContextasmError as error:
         raise ContextasmError(where, "no such record or revision", hint) from error
-    objects = []
-    for entry in _git_output(root, environment, "ls-tree", "-r", "-z", commit).split(b"\0")[:-1]:
-        fields, _, path = entry.partition(b"\t")
-        mode, _, object_hash = fields.decode().split()
-        objects.append((os.fsdecode(path), int(mode, 8), object_hash))
+    listed = _listed(_git_output(root, environment, "ls-tree", "-r", "-z", commit))
+    objects = ((path, int(mode, 8), object_hash) for path, (mode, _, object_hash) in listed)
     return GitFolder(root, environment, commit, objects)
 
 
@@ -233,16 +219,19 @@ def open_index(root: str, environment: Mapping[str, str], folder: Path) -> GitFo
     are not merged.
     """
     _refuse_no_repository(root, environment, "--staged", "leave --staged out, or run `git init`")
-    objects = []
     index = _hook_index(root, environment, folder)
-    for entry in _git_output(root, environment, "ls-files", "--stage", "-z", index=index).split(b"\0")[:-1]:
-        fields, _, name = entry.partition(b"\t")
-        mode, object_hash, stage = fields.decode().split()
-        path = os.fsdecode(name)
-        if stage != "0":
-            raise ContextasmError(path, "has a merge conflict in the index", "resolve it and `git add` the file")
-        objects.append((path, int(mode, 8), object_hash))
+    listed = [*_listed(_git_output(root, environment, "ls-files", "--stage", "-z", index=index))]
+    if conflict := next((path for path, (*_, stage) in listed if stage != "0"), ""):
+        raise ContextasmError(conflict, "has a merge conflict in the index", "resolve it and `git add` the file")
+    objects = ((path, int(mode, 8), object_hash) for path, (mode, object_hash, _) in listed)
     return GitFolder(root, environment, "", objects)
+
+
+def _listed(output: bytes) -> Iterator[tuple[str, list[str]]]:
+    """Path and fields of each file in a list of git."""
+    for entry in output.split(b"\0")[:-1]:
+        fields, _, path = entry.partition(b"\t")
+        yield os.fsdecode(path), fields.decode().split()
 
 
 def _hook_index(root: str, environment: Mapping[str, str], folder: Path) -> str:
@@ -250,9 +239,8 @@ def _hook_index(root: str, environment: Mapping[str, str], folder: Path) -> str:
     named = environment.get("GIT_INDEX_FILE", "")
     if not named:
         return ""
-    top, git_folder = _git_output(root, environment, "rev-parse", "--show-toplevel", "--absolute-git-dir").split(b"\n")[
-        :2
-    ]
+    output = _git_output(root, environment, "rev-parse", "--show-toplevel", "--absolute-git-dir")
+    top, git_folder = output.split(b"\n")[:2]
     for start in (str(folder), os.fsdecode(top)):
         path = os.path.realpath(os.path.join(start, named))
         if os.path.dirname(path) == os.path.realpath(os.fsdecode(git_folder)):

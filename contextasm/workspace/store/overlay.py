@@ -15,13 +15,7 @@ from os.path import realpath
 from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp, Problem
-from contextasm.workspace.store.connection import (
-    UNREACHABLE,
-    UNWRITABLE,
-    StoreConfig,
-    is_replica_locked,
-    pull_problem,
-)
+from contextasm.workspace.store.connection import UNREACHABLE, UNWRITABLE, StoreConfig, is_replica_locked, pull_problem
 from contextasm.workspace.store.replica import REPLICA, pull, replica_folder
 from contextasm.workspace.store.replica_files import NO_REPLICA, ReplicaState, access_key, load_state
 

@@ -172,14 +172,9 @@ def _refuse_unseen(memory: Memory, where: str) -> None:
     words = [(name, word) for name in _WORDS if (word := getattr(memory, name)) or name == "id"]
     words += [(name, word) for name in LISTS for word in getattr(memory, name)]
     for name, word in (*words, ("type", memory.type)):
-        if not _is_clean_value(word):
+        if not is_value(word) or clean_value(word, CLEAN, 0, []) != word:  # something in it is hidden or masked
             what = f"can't be stored: '{shown_name(word)}' of its {name} would not be read as it is"
             raise ContextasmError(where, what, "take hidden characters, line ends, braces and secrets out of it")
-
-
-def _is_clean_value(word: str) -> bool:
-    """Whether a word can be the value of an attribute and is read as it is: nothing in it is hidden or masked."""
-    return is_value(word) and clean_value(word, CLEAN, 0, []) == word
 
 
 def _read_back(text: str) -> list[object]:

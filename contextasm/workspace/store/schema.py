@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.store.connection import (
-    ResultT,
-    Session,
-    StoreConfig,
-    StoreError,
-    committed,
-    open_session,
-)
+from contextasm.workspace.store.connection import ResultT, Session, StoreConfig, StoreError, committed, open_session
 
 _VERSION = "store-version"
 """Id of the problem of a store that is of another version than this program."""

@@ -31,14 +31,7 @@ from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, 
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
 from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import is_private_id, storable_memory
-from contextasm.workspace.store.rows import (
-    Row,
-    insert_row,
-    lock_texts,
-    locked_rows,
-    update_row,
-    writable_owners,
-)
+from contextasm.workspace.store.rows import Row, insert_row, lock_texts, locked_rows, update_row, writable_owners
 from contextasm.workspace.store.schema import in_transaction
 from contextasm.workspace.store.transfer import IncomingMemory, stated_memories, store_by_id
 

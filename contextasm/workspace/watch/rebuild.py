@@ -77,7 +77,7 @@ class Rescan(Folder):
         if before and status and before[0] == status and self.holds(os.path.dirname(path)):
             return before
         answer = super().read(path)
-        # Equal content is the same value: a file that was only touched is no change.
+        # Equal content is the same value: a file that was only touched has not changed.
         return status, before[1] if before and _is_same_answer(before[1], answer) else answer
 
 

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from contextasm.model import Hidden, Secret, Span
@@ -263,10 +263,7 @@ _RUN = re.compile(r"(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-]))*+")
 def _has(mark: str, pattern: str, text: str) -> bool:
     """Whether the pattern is found in a text; `mark` is a character of all its matches."""
     # Most texts have no such character at all, and to see that takes no time.
-    return mark in text and _compiled(pattern).search(text) is not None
-
-
-_compiled = cache(re.compile)
+    return mark in text and re.search(pattern, text) is not None
 
 
 _LONG = r"[A-Za-z0-9+/_.~=\\\"'-]{16}"

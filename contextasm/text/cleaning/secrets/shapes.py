@@ -49,9 +49,9 @@ class Shape(NamedTuple):
     """Texts of which one begins every match; without any, the pattern itself is searched for where `clue` is found."""
     pattern: re.Pattern[str]
     """The group `secret` is the secret, else the whole match. No repeat without a bound gives back what it took."""
-    is_secret: Callable[[re.Match[str]], bool]
+    is_secret: Callable[[re.Match[str]], bool] = always
     """Whether a match is a secret at all."""
-    is_real: Callable[[re.Match[str]], bool]
+    is_real: Callable[[re.Match[str]], bool] = always
     """Whether a secret is not a placeholder."""
     wider: bool = False
     """Placeholders are not secrets."""
@@ -89,14 +89,19 @@ def common(kind: str, anchors: str, pattern: str, clue: str = "", edge: str = ED
 
     compiled_clue = re.compile(clue, re.ASCII) if clue else None
     whole_pattern = re.compile(rf"{edge}(?:{pattern})", re.ASCII)
-    return Shape(kind, tuple(anchors.split()), whole_pattern, always, is_real, clue=compiled_clue)
+    return Shape(kind, tuple(anchors.split()), whole_pattern, is_real=is_real, clue=compiled_clue)
 
 
 def wider(kind: str, anchors: str, body: str) -> Shape:
     """A wider shape: one of the anchors, which are set apart by blanks, and the pattern of what follows."""
     either = "|".join(re.escape(anchor) for anchor in anchors.split())
     pattern = rf"{EDGE}(?:{either})(?P<body>{body})"
-    return Shape(kind, tuple(anchors.split()), re.compile(pattern, re.ASCII), always, has_random_body, wider=True)
+    return Shape(kind, tuple(anchors.split()), re.compile(pattern, re.ASCII), is_real=has_random_body, wider=True)
+
+
+def with_body(kind: str, anchors: str, pattern: str, *, folded: bool = False) -> Shape:
+    """A common shape of which the group `body` says whether it is a placeholder; `anchors` as in `common`."""
+    return Shape(kind, tuple(anchors.split()), re.compile(pattern), is_real=has_random_body, folded=folded)
 
 
 # --- Shapes by families ----------------------------------------------------------------------------------------------
@@ -152,40 +157,19 @@ _COOKIE = (
 def assigned_shapes() -> tuple[Shape, ...]:
     """Values after a sign that assigns them to a name."""
     return (
-        Shape(
-            "azure-storage-key",
-            ("AccountKey=",),
-            re.compile(r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
-            always,
-            has_random_body,
-        ),
+        with_body("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
         common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
-        Shape(
-            "authorization-header",
-            ("authorization",),
-            re.compile(_AUTHORIZATION),
-            always,
-            has_random_body,
-            folded=True,
-        ),
+        with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
         Shape(
             "assigned-secret",
             _ANCHORS,
             re.compile(rf"{_LABEL}(?P<rest>[\w.-]{{0,20}}+)(?:{_SIGN}){_LETTERS}(?P<call>\(?)"),
             is_random_value,
-            always,
             folded=True,
             long=True,
             is_sure=has_digits,
         ),
-        Shape(
-            "cookie",
-            ("cookie",),
-            re.compile(_COOKIE, re.IGNORECASE),
-            is_random_body,
-            always,
-            folded=True,
-        ),
+        Shape("cookie", ("cookie",), re.compile(_COOKIE, re.IGNORECASE), is_random_body, folded=True),
     )
 
 
@@ -194,18 +178,8 @@ def password_shapes() -> tuple[Shape, ...]:
     """Values after a name of a password, which may be short and have any signs."""
     sign = r"\s\"'`|<>,;{}()\[\]"
     value = rf"(?P<secret>[^{sign}]{{5,127}}[^{sign}.:\\*])"
-    pattern = rf"{_PASSWORD}(?:{_SIGN}){value}(?P<call>\(?)"
-    return (
-        Shape(
-            "assigned-secret",
-            PASSWORDS,
-            re.compile(pattern),
-            is_password,
-            always,
-            folded=True,
-            is_sure=never,
-        ),
-    )
+    pattern = re.compile(rf"{_PASSWORD}(?:{_SIGN}){value}(?P<call>\(?)")
+    return (Shape("assigned-secret", PASSWORDS, pattern, is_password, folded=True, is_sure=never),)
 
 
 @cache
@@ -223,7 +197,7 @@ def argument_shapes() -> tuple[Shape, ...]:
 
 def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
     whole_pattern = re.compile(rf"{pattern}{_LETTERS}(?P<call>\(?)")
-    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, always, long=True, is_sure=has_digits)
+    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, long=True, is_sure=has_digits)
 
 
 @cache
@@ -295,7 +269,7 @@ def service_shapes() -> tuple[Shape, ...]:
     """Keys with a known beginning, and random signs with digits after it."""
     either = "|".join(map(re.escape, SERVICES))
     pattern = re.compile(rf"{EDGE}(?:{either})(?P<body>\w+(?:[.+/-]+\w+)*+)", re.ASCII)
-    return (Shape("service-key", SERVICES, pattern, always, is_random_body, wider=True),)
+    return (Shape("service-key", SERVICES, pattern, is_real=is_random_body, wider=True),)
 
 
 @cache
@@ -329,8 +303,7 @@ def dot_shapes() -> tuple[Shape, ...]:
             re.compile(
                 rf"(?<!-){WORD_EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII
             ),
-            always,
-            is_real_jwt,
+            is_real=is_real_jwt,
             wider=True,
         ),
     )
@@ -354,27 +327,21 @@ def capitals_shapes() -> tuple[Shape, ...]:
 def webhook_shapes() -> tuple[Shape, ...]:
     """Addresses that are secrets."""
     return (
-        Shape(
+        with_body(
             "slack-webhook",
-            ("https://hooks.slack.com/",),
-            re.compile(r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)"),
-            always,
-            has_random_body,
+            "https://hooks.slack.com/",
+            r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)",
         ),
-        Shape(
+        with_body(
             "discord-webhook",
-            ("https://discord.com/api/webhooks/", "https://discordapp.com/api/webhooks/"),
-            re.compile(r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<body>[\w-]{50,}+)", re.ASCII),
-            always,
-            has_random_body,
+            "https://discord.com/api/webhooks/ https://discordapp.com/api/webhooks/",
+            r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<body>[A-Za-z0-9_-]{50,}+)",
         ),
         wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
-        Shape(
+        with_body(
             "azure-signature",
-            ("sig=",),
-            re.compile(r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))"),
-            always,
-            has_random_body,
+            "sig=",
+            r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))",
         ),
     )
 
@@ -383,14 +350,10 @@ def webhook_shapes() -> tuple[Shape, ...]:
 def aws_secret_shapes() -> tuple[Shape, ...]:
     """Secret keys after a name of AWS."""
     return (
-        Shape(
+        with_body(
             "aws-secret-key",
-            ("aws",),
-            re.compile(
-                r"(?i:aws.{0,20}(?:secret|key).{0,12})['\"=:\s](?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+=])"
-            ),
-            always,
-            has_random_body,
+            "aws",
+            r"(?i:aws.{0,20}(?:secret|key).{0,12})['\"=:\s](?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+=])",
             folded=True,
         ),
     )
@@ -406,8 +369,7 @@ def url_shapes() -> tuple[Shape, ...]:
             re.compile(
                 r"://[^\s:/@'\"<>]{0,64}+:(?P<secret>[^\s:/@'\"<>$]{3,128}+)@(?=[\w.-])(?P<host>[\w.${%-]++)",
             ),
-            always,
-            is_password_of_real_host,
+            is_real=is_password_of_real_host,
         ),
         Shape(
             "url-password",
@@ -416,8 +378,7 @@ def url_shapes() -> tuple[Shape, ...]:
                 r"(?<=[A-Za-z0-9])://[^\s:@/\"'<>`]*+:(?P<secret>[^\s@/\"'<>`]++)@"
                 r"(?P<host>\[[0-9A-Fa-f:.]*+\]|[\w.${%-]++)",
             ),
-            always,
-            is_password_of_real_host,
+            is_real=is_password_of_real_host,
             wider=True,
         ),
     )
