@@ -108,7 +108,7 @@ class ServedTools:
         """
         context = self.build(agent, team, topic, budget)
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
-        problems = problem_words(context.problems)
+        problems = _problems_of(context)
         texts = [context.text, "\n".join([*problems, receipt(context)])]
         return CallToolResult(
             content=[TextContent(type="text", text=text) for text in texts],
@@ -140,7 +140,7 @@ class ServedTools:
             receipt=receipt(context),
             decisions=decisions[:MOST_DECISIONS],
             left_out=max(0, len(decisions) - MOST_DECISIONS),
-            problems=problem_words(context.problems),
+            problems=_problems_of(context),
         )
 
     def search_memories(
@@ -154,7 +154,8 @@ class ServedTools:
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team))
         hits = [cast("Hit", hit_data(*hit)) for hit in result.hits]
-        return Hits(hits=hits, searched=result.searched, problems=problem_words(result.problems))
+        problems = problem_words(result.problems, lacks_private=result.lacks_private)
+        return Hits(hits=hits, searched=result.searched, problems=problems)
 
     def remember(
         self,
@@ -223,6 +224,11 @@ def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in left}
     call.__annotations__["return"] = signature.return_annotation
     return call
+
+
+def _problems_of(context: Context) -> list[str]:
+    lacks_private = any(decision.reason.code == "private" for decision in context.decisions)
+    return problem_words(context.problems, lacks_private=lacks_private)
 
 
 def _is_at(place: str, decision: Any) -> bool:

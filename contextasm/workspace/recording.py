@@ -94,8 +94,9 @@ def _recorded(answers: Mapping[str, T], asked: str) -> T:
 class InspectedWorkspace(RecordingWorkspace):
     """Recorded folder, or git's index, that knows what it records."""
 
-    def __init__(self, folder: Folder) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Folder, visible: Workspace | None = None) -> None:
+        """`visible` is the folder as an audience may see it, if that is less than all."""
+        super().__init__(visible or folder)
         self.folder = folder
 
 

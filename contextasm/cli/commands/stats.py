@@ -19,6 +19,7 @@ from contextasm.cli.output import (
     format_plain_table,
     format_table,
     is_rich_terminal,
+    show_lacking,
     show_problems,
     show_taken,
     shown,
@@ -83,9 +84,7 @@ def stats(
     else:
         write_stdout(stats_text(figures, growth, context, top))
         show_problems(problems)
-        if lacking := sum(document.lacks_private for document in documents):
-            files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
-            write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
+        show_lacking(documents, "counts")
         if advice:
             write_stderr(f"ctxasm: {advice}")
     return 0
