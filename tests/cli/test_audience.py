@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import CASES, SMALL, fill, inside
+from tests.command import CASES, SMALL, fill, inside, refused
 
 PRIVATE = "The locker opens with the spare key"
 FILES = {
@@ -56,6 +56,9 @@ def test_records_hold_the_audience_and_no_private_text(folder: Path) -> None:
     (folder / "agents/a/INSTRUCTIONS.md").write_text("Do it now.\n")
     told = inside("diff", record.stem, *at, "--json").out
     assert [each["fragment"] for each in json.loads(told)["changes"]] == ["agents/a/INSTRUCTIONS.md"]
+    inside("build", *at, "--record")
+    (own,) = {*(folder / ".ctxasm" / "records").glob("*.json")} - {record}
+    refused(inside("diff", own.stem, *at, "--text", "--audience", "shared"), "this record may hold private parts")
 
 
 def test_a_manifest_names_no_file_that_is_private_as_a_whole(folder: Path) -> None:
