@@ -29,7 +29,7 @@ from contextasm.integrations.mcp_answers import (
 )
 from contextasm.model import Context, ContextasmError, Memory
 from contextasm.rendering.documents import decision_data, hit_data
-from contextasm.rendering.wording import receipt
+from contextasm.rendering.wording import private_words, receipt
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, MOST_ITEMS
 
@@ -227,8 +227,7 @@ def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]
 
 
 def _problems_of(context: Context) -> list[str]:
-    lacks_private = any(decision.reason.code == "private" for decision in context.decisions)
-    return problem_words(context.problems, lacks_private=lacks_private)
+    return problem_words(context.problems, lacks_private=bool(private_words(context)))
 
 
 def _is_at(place: str, decision: Any) -> bool:
