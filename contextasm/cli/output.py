@@ -8,11 +8,11 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from contextasm.config.build import PreparedBuild
-from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Problem, system_errors
+from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
@@ -107,6 +107,13 @@ def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:
     """Write which profile was taken for a folder without settings; nothing for no words."""
     if words:
         write(f"ctxasm: {words}")
+
+
+def show_lacking(documents: Iterable[Document], verb: str) -> None:
+    """Write how many files lack private parts, and with which option a command reads them; nothing for none."""
+    if lacking := sum(document.lacks_private for document in documents):
+        files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
+        write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` {verb} them")
 
 
 _DUMB = {None, "dumb"}

@@ -11,7 +11,7 @@ from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEn
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, Build, ContextasmError, Layer, Memory, Problem, Profile, Score, SourceQuery
 from contextasm.retrieval.pool import MEMORIES, ReadPool, TopicHits, read_pool, topic_hits
-from contextasm.retrieval.reading.audience import for_audience
+from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
 from contextasm.retrieval.reading.files import logs_in_display_order, query_paths
 from contextasm.retrieval.sources.log_search import log_lines
 from contextasm.text.names.places import MEMORY_FILES
@@ -31,6 +31,8 @@ class SearchResult(NamedTuple):
     """Why this profile was taken, in a folder without settings; empty if the settings or the options name it."""
     noun: str = "memories"
     """What was searched: `memories`, or `lines` of logs."""
+    lacks_private: bool = False
+    """Whether private parts of the files are left out for the audience."""
 
 
 def best_memories(
@@ -133,7 +135,8 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     problems = dict.fromkeys([*build.problems, *(problem for _, _, own in results for problem in own)])
     searched = sum(searched for _, searched, _ in results)
     noun = "lines" if any(map(_has_lines, layers)) else "memories"
-    return SearchResult(tuple(hits[:top]), searched, tuple(problems), prepared.taken, noun)
+    lacks_private = isinstance(build.workspace, SharedWorkspace) and build.workspace.lacks_private
+    return SearchResult(tuple(hits[:top]), searched, tuple(problems), prepared.taken, noun, lacks_private)
 
 
 def _own_file(build: Build) -> Sequence[str]:

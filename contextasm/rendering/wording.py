@@ -147,7 +147,7 @@ def receipt(context: Context, taken: str = "") -> str:
     fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
     spent = f"{size}, headings included: {parts}" if parts else size
-    left_out = (_left_out_words(context), _private_words(context))
+    left_out = (_left_out_words(context), private_words(context))
     return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context), taken)))
 
 
@@ -159,7 +159,8 @@ def _mask_words(context: Context) -> str:
     return f"{total:,} secret{'s' * (total != 1)} masked ({kinds})" if counts else ""
 
 
-def _private_words(context: Context) -> str:
+def private_words(context: Context) -> str:
+    """The number of private parts that a shared context lacks; empty for none."""
     count = sum(decision.reason.code == "private" for decision in context.decisions)
     return f"{count:,} private part{'s' if count > 1 else ''} left out because the context is shared" if count else ""
 

@@ -170,7 +170,8 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
         hint = "name another file with --file, or leave it out"
         raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)
     if editor.hides_new(path):
-        hint = "take {private=true} out of the text, or write to a file that is not private"
+        allow = "allow what is private with --audience personal"
+        hint = f"take {{private=true}} out of the text, {allow}, or name another file with --file"
         raise ContextasmError(path, "the memory would be private there, and a shared audience may not read it", hint)
     hint = "close what is open at its end, such as a code fence, or name another file with --file"
     raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
