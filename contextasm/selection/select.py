@@ -6,7 +6,7 @@ section format says what surrounds a section, so that headings, blank lines and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import (
