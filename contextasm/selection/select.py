@@ -116,17 +116,21 @@ def own_part(demand: Demand, follower: Demand, whole: Allowance) -> Allowance:
     grows (law 7).
     """
     limits = [limit.units for limit in fixed_limits(follower, 0) if limit.by != "share"]
-    part = whole._replace(units=max(demand.pinned_units, whole.units // OWN_PART))
-    left = follower
+    units = max(demand.pinned_units, whole.units // OWN_PART, whole.units - min([follower.units, *limits]))
+    paths = {fragment.location.path for fragment in demand.candidates}
+    others = (each for group in follower.sections.values() for each in group if each.location.path not in paths)
+    never_shown = sum(follower.counter.units(fragment.text) for fragment in others)
+    most = whole.units - min([never_shown, *limits])
     for _ in range(_ROUNDS):
-        part = part._replace(units=max(part.units, whole.units - min([left.units, *limits])))
-        if demand.units <= part.units or not left.units:
+        if units >= min(demand.units, most) or not loses_no_line(demand.layer):
             break
-        left = follower.with_candidates(without_shown(follower, demand.layer, _filled(demand, part).selected))
-    return part
+        shown = overflow(demand, units)[0]
+        left = follower.with_candidates(without_shown(follower, demand.layer, shown))
+        units = max(units, whole.units - min([left.units, *limits]))
+    return whole._replace(units=units)
 
 
-_ROUNDS = 3
+_ROUNDS = 2
 """Times that a layer takes what its follower does not demand any more."""
 
 
@@ -263,7 +267,7 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
 def _sharing_layers(demands: Sequence[Demand]) -> set[str]:
     """Ids of the layers that share a room with another one, if the second of the two has anything to show."""
     ids = {demand.layer.id for demand in demands}
-    pairs = ((each.layer.id, each.layer.limits.within) for each in demands if each.units or each.pinned_units)
+    pairs = ((each.layer.id, each.layer.limits.within) for each in demands if each.units)
     return {layer for pair in pairs if pair[1] in ids for layer in pair}
 
 

@@ -157,7 +157,7 @@ def search_archives(
     texts: list[_Entry] = []
     pages: list[str] = []
     for path in _paths(workspace, folders):
-        read = workspace.read(path)
+        read = workspace.read(path) if path.endswith(ARCHIVE_SUFFIX) else None
         if isinstance(read, Document) and (archived := [*parse_archive(read.text)]):
             texts += (_text_entry(path, read.line - 1, text) for text in archived)
         else:
