@@ -453,8 +453,8 @@ def _whole(fragment: Fragment) -> str:
     return fragment.part_of or fragment.id
 
 
-def without_shown(demand: Demand, other: Layer, shown: Selected) -> Demand:
-    """The demand without fragments of which the `other` layer shows all lines, and of the rest the layer's `top`."""
+def without_shown(demand: Demand, other: Layer, shown: Selected) -> list[Fragment]:
+    """The candidates, without the fragments of which the `other` layer shows all lines: these are excluded."""
     lines: set[tuple[str, int]] = set()
     for section in shown.values():
         for excerpt in section.excerpts:
@@ -470,4 +470,4 @@ def without_shown(demand: Demand, other: Layer, shown: Selected) -> Demand:
         is_shown = all((location.path, location.file_line(number)) in lines for number in own)
         is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
         candidates.append(fragment.exclude(reason) if is_twice else fragment)
-    return demand.with_candidates(keep_top_k(candidates, demand.layer.ranking.top))
+    return candidates

@@ -275,6 +275,27 @@ def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
     assert codes(of(files, EVENTS, session="s9")) == ["no-session"]
 
 
+def test_topic_ranks_files_by_their_words_after_open_and_named_ones() -> None:
+    files: dict[str, Content] = {f"docs/a{number}.md": f"Notes {number}.\n" for number in range(10)}
+    files |= {"docs/payments.md": "How ledger refunds are booked.\n", "docs/refunds/x.md": "Text.\n", "src/o.py": "1\n"}
+    files["docs/z.md"] = "line\n" * 200 + "A refund.\n"
+    context = build(
+        files, load_profile("memory", "tests", Path()), topic="ledger refunds, as in a9.md", open=("src/o.py",)
+    )
+    best = [line.removeprefix("### ") for line in shown(context, "Library") if line.startswith("### ")]
+    assert best[:3] == ["src/o.py", "docs/a9.md", "docs/payments.md"]
+    assert {*best[3:5]} == {"docs/refunds/x.md", "docs/z.md"}
+
+
+def test_topic_chooses_results_of_tools_among_the_last_fifty() -> None:
+    events = [{"type": "tool_result", "content": f"{'the ledger' if n == 5 else 'row'} {n}"} for n in range(30)]
+    files = {"sessions/s.jsonl": "".join(f"{json.dumps(event)}\n" for event in events)}
+    memory = load_profile("memory", "tests", Path())
+    assert "the ledger 5" in section(build(files, memory, topic="ledger"), "Workshop")
+    newest = shown(build(files, memory), "Workshop")
+    assert newest[1::2] == [f"  row {n}" for n in range(20, 30)]
+
+
 def test_file_is_shown_in_a_fence_that_its_text_does_not_close() -> None:
     files: dict[str, Content] = {"a.md": "# A\n\n```py\nx\n```\n", "b.py": "\n".join(f"line {n}" for n in range(99))}
     own = layer("files", "{open}", overflow=("truncate",))
