@@ -184,11 +184,12 @@ def semantic_similarity(
     topic: str,
     workspace: Folder,
     environment: Mapping[str, str],
+    near: float | None = None,
 ) -> SemanticSimilarity | None:
     """Similarity by the embedder of `ctxasm.yaml`; None without an embedder or a topic.
 
     An embedder that is not trusted gives a problem in place of similarities. A description of the embedder is added
-    to `settings`.
+    to `settings`. `near` is the least cosine of a match, in place of the configured one.
     """
     if settings_file.get("embedder") is None:
         return None
@@ -196,6 +197,7 @@ def semantic_similarity(
     from contextasm.config.keys.trust import is_trusted, trust_advice
 
     embedder = parse_embedder(settings_file)
+    embedder = embedder if near is None else embedder._replace(near=near)
     trusted = is_trusted(workspace.root, environment)
     settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), settings_file.where("embedder"))
     if not trusted:
