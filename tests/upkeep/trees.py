@@ -11,7 +11,7 @@ OWN = {".tidy", ".ctxasm"}
 
 
 def tree(root: Path) -> Mapping[str, tuple[bytes, tuple[int, int]]]:
-    """The bytes, mode and time of change of every file, but for those of ctxasm's own; an empty folder is an entry, too."""
+    """The bytes, mode and time of change of every file, but for those of ctxasm's own; an empty folder is an entry."""
     found: dict[str, tuple[bytes, tuple[int, int]]] = {}
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in OWN]

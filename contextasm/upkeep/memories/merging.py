@@ -23,7 +23,6 @@ from contextasm.text.similarity import (
     SAME,
     find_similar,
     fold_text,
-    is_same,
     text_fingerprint,
     words_and_names,
 )
@@ -134,7 +133,6 @@ class SimilarMemories:
         self.problem: Problem | None = None
         """Why memories are not compared by meaning."""
         self._class_of: dict[str, str] = {}
-        self._members: dict[str, list[str]] = {}
         self._shares: dict[str, dict[str, float]] = {}
         audiences: dict[tuple[bool, str], list[Memory]] = {}
         for memory in memories:
@@ -149,8 +147,6 @@ class SimilarMemories:
                     self._add(earlier, later, share)
             if semantics:
                 self._compare_meanings(of_audience[:MAX_COMPARED], semantics)
-        for id_, first in self._class_of.items():
-            self._members.setdefault(first, []).append(id_)
 
     def _add(self, one: str, other: str, share: float) -> None:
         self._shares.setdefault(one, {}).setdefault(other, share)
@@ -178,10 +174,6 @@ class SimilarMemories:
     def class_of(self, memory: Memory) -> str:
         """The class of a memory; of one that was not compared, a class of its own."""
         return self._class_of.get(memory.id, memory.id)
-
-    def members(self, name: str) -> Sequence[str]:
-        """Ids of the memories of a class, in order; empty for one that was not compared."""
-        return self._members.get(name, ())
 
     def alike(self, name: str) -> Mapping[str, float]:
         """Similarity, from `RELATED` to 1, of the classes like this one, itself first, then the most similar."""
@@ -235,16 +227,6 @@ def _groups_to_join(similar: SimilarMemories, name: str, firsts: Mapping[str, Se
     for other, share in similar.alike(name).items():
         if share >= SAME:
             yield from firsts.get(other, ())[:MAX_EQUAL]
-
-
-def _other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterator[str]:
-    """Ids of memories that are like one of these and none of them, one of each text."""
-    ids = {memory.id for memory in memories}
-    classes = dict.fromkeys(other for memory in memories for other in similar.alike(similar.class_of(memory)))
-    for name in classes:
-        other = next((id_ for id_ in similar.members(name) if id_ not in ids), None)
-        if other is not None:
-            yield other
 
 
 def reinforce(owner: OwnerMemories, group: DuplicateGroup, written: Mapping[str, Memory]) -> Action:
@@ -328,29 +310,28 @@ def consolidate(
     owner: OwnerMemories,
     cluster: Sequence[DuplicateGroup],
     merged: Memory,
-    similar: SimilarMemories,
     written: Mapping[str, Memory],
     summarizer: Summarizer | None,
     today: date,
 ) -> Action:
     """The action that makes one memory of a cluster, with the fields of `merged`.
 
-    `written` has the memories as they stand. Its text is by the summarizer, unless that says the same as a memory which
-    is like a member; else the member that is most like the others stays.
+    `written` has the memories as they stand. Its text is by the summarizer, unless that says the same as another
+    memory; else the first of the cluster stays, which all others are like.
     """
-    members = [memory for group in cluster for memory in group.memories]
-    other_texts = [written[name].text for name in _other_texts(similar, members)]
+    members, best = [memory for group in cluster for memory in group.memories], cluster[0].kept
     last = written[max(members, key=lambda memory: (memory.path, memory.line)).id]
+    ids = dict.fromkeys([*(memory.id for memory in members), *merged.supersedes])
+    merged = merged._replace(importance=raised_importance(merged.importance), supersedes=tuple(ids))
     text = _summary([group.kept.text for group in cluster], summarizer)
-    new = _new_memory(members, merged, last.path, text)._replace(id=memory_id(last.path, text), created=str(today))
+    new = merged._replace(id=memory_id(last.path, text), path=last.path, text=text, created=str(today), accessed="")
     bullet = format_bullet(text, new.type, _bullet_fields(new, owner.file(last).document.front))
-    reason = f"{len(members)} memories like {quoted(members[0])} become one, its text by the summarizer"
+    reason = f"{len(members)} memories like {quoted(best)} become one, its text by the summarizer"
+    others = [memory.text for memory in written.values() if text and memory.id not in ids]
     is_new = bool(text) and new.id not in written and _reads_back(bullet, new)
-    if not is_new or any(is_same(text, other) for other in other_texts):
-        best = _most_alike(cluster, similar)
-        others = [memory for memory in members if memory.id != best.id]
-        new = _new_memory(others, merged, best.path, best.text)
-        new, bullet = new._replace(id=best.id, line=best.line, created=best.created, accessed=str(today)), ""
+    if not is_new or find_similar(text, others, [*map(fold_text, others)]):
+        del ids[best.id]
+        new, bullet = merged._replace(accessed=str(today), supersedes=tuple(ids)), ""
         reason = f"{len(members)} memories are alike: only {memory_place(best)}, {quoted(best)}, stays"
     action = change_action("consolidate", members, reason, needs_approval=True)
     for known in members:
@@ -359,23 +340,6 @@ def consolidate(
         fields = {**changed_fields(written[known.id], changed), "id": known.id}
         action = owner.set_fields(action, written[known.id], fields, bullet if known.id == last.id else "")
     return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
-
-
-def _most_alike(cluster: Sequence[DuplicateGroup], similar: SimilarMemories) -> Memory:
-    """The memory that is most like all others of a cluster; of equal ones the newest."""
-    classes = [similar.class_of(group.kept) for group in cluster]
-
-    def rank(memory: Memory) -> tuple[float, str, str, int]:
-        shares = similar.alike(similar.class_of(memory))
-        return sum(shares.get(name, 0.0) for name in classes), memory.created, memory.path, memory.line
-
-    return max((group.kept for group in cluster), key=rank)
-
-
-def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str) -> Memory:
-    ids = tuple(dict.fromkeys([*(memory.id for memory in members), *merged.supersedes]))
-    importance = raised_importance(merged.importance)
-    return merged._replace(path=path, text=text, accessed="", importance=importance, supersedes=ids)
 
 
 def _bullet_fields(new: Memory, front: Mapping[str, object]) -> Mapping[str, str]:

@@ -66,7 +66,7 @@ def _plan_similar(upkeep: UpkeepInput, owner: OwnerMemories, memories: Sequence[
             reason = f"{similar.problem.message.partition(';')[0]}, so memories are compared by their letters only"
             yield Action("skip", (owner.folder,), reason, needs_approval=False)
         for cluster, merged in find_clusters(owner, groups, similar):
-            yield consolidate(owner, cluster, merged, similar, written, upkeep.summarizer, upkeep.today)
+            yield consolidate(owner, cluster, merged, written, upkeep.summarizer, upkeep.today)
             for group in cluster:
                 del by_id[group.kept.id]
     yield from _plan_groups(owner, [*by_id.values()], written)
