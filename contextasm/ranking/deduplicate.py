@@ -17,14 +17,7 @@ from typing import NamedTuple
 from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import (
-    find_candidates,
-    fingerprint,
-    fold_text,
-    identities,
-    is_same,
-    stated_text,
-)
+from contextasm.text.similarity import find_candidates, fingerprint, fold_text, identities, is_same, stated_text
 
 LEAST_CHARACTERS = 16
 """Length of the shortest paragraph that is compared."""

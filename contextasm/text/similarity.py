@@ -225,14 +225,9 @@ def _most_alike(one: str, other: str) -> float:
     from rapidfuzz.distance import Levenshtein
 
     (first, names), (second, other_names) = words_and_names(one), words_and_names(other)
-    pairs = [
-        pair
-        for edit in Levenshtein.opcodes(first, second)
-        if edit.tag != "equal"
-        for pair in zip_longest(
-            first[edit.src_start : edit.src_end], second[edit.dest_start : edit.dest_end], fillvalue=""
-        )
-    ]
+    edits = Levenshtein.opcodes(first, second)
+    blocks = ((first[edit.src_start : edit.src_end], second[edit.dest_start : edit.dest_end]) for edit in edits)
+    pairs = [pair for left, right in blocks if left != right for pair in zip_longest(left, right, fillvalue="")]
     # The first word has a capital whether it is a name or not.
     begins_alike = first[:1] == second[:1] or {*first[:1]} & {*second} or {*second[:1]} & {*first}
     if {word for pair in pairs for word in pair} & (names | other_names) or not (begins_alike or _are_forms(*pairs[0])):
@@ -271,9 +266,10 @@ def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> li
     return [at for _, _, at in process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=cutoff)]
 
 
-def find_similar(
-    text: str, others: Sequence[str], folded: Sequence[str], least: float = SAME
-) -> list[tuple[int, float]]:
+Similar = list[tuple[int, float]]
+
+
+def find_similar(text: str, others: Sequence[str], folded: Sequence[str], least: float = SAME) -> Similar:
     """The places of the texts in `others`, as written, that are like `text`, each with its similarity, from `least` on.
 
     `folded` are the same texts, folded. The most similar by letters comes first.
