@@ -17,7 +17,7 @@ from typing import NamedTuple
 from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import fingerprint, fold_text, identities, most_similar
+from contextasm.text.similarity import find_candidates, fingerprint, fold_text, identities, is_same, stated_text
 
 LEAST_CHARACTERS = 16
 """Length of the shortest paragraph that is compared."""
@@ -270,7 +270,7 @@ class _Search:
                 continue
             text = fingerprint(candidate.fragment)
             others = shown.setdefault((text.figures, text.polarity), {})
-            match = None if candidate.is_protected else most_similar(text.folded, [*others])
+            match = None if candidate.is_protected else _find_same(candidate, text.folded, others)
             if match and (others[match].copy.path, others[match].copy.line) == (copy.path, copy.line):
                 match = None
             if match and candidate.precedence >= others[match].precedence:
@@ -290,6 +290,13 @@ class _Search:
         while twin := self._twins.get(copy) or self._twins.get(self._whole_of[copy.layer, copy.fragment]):
             copy, _ = twin
         return copy
+
+
+def _find_same(candidate: _Candidate, folded: str, others: Mapping[str, _Candidate]) -> str | None:
+    """The folded text in `others` that says the same as the candidate and is most like it; None for none."""
+    text, names = stated_text(candidate.fragment), [*others]
+    alike = (names[at] for at in find_candidates(folded, names)) if folded else ()
+    return next((name for name in alike if is_same(text, stated_text(others[name].fragment))), None)
 
 
 def _is_divisible(candidate: _Candidate) -> bool:

@@ -256,6 +256,9 @@ EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="## {session
 
 def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> None:
     lines = '{"type":"error","message":"one"}\nnot json\n[1]\n\n{"type":"a","timestamp":"soon"}\n{"type":"err'
+    scored = of({"sessions/s.jsonl": '{"type":"a","importance":0.9}\n{"type":"b","importance":"high"}\n'}, EVENTS)
+    assert [dict(decision.score)["importance"] for decision in scored.decisions] == [0.5, 0.9]
+    assert [(each.code, each.line) for each in scored.problems] == [("bad-event", 2)]
     context = of({"sessions/s.jsonl": lines}, EVENTS)
     assert [(each.code, each.line) for each in context.problems] == [("bad-event", n) for n in (2, 3, 5, 6)]
     assert shown(context, "events") == ["## s", "- Error: one", "- a: {}"]
@@ -439,7 +442,7 @@ def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None
         return inside("build", "-q", *base, "--topic", topic).out.count("(confidence")
 
     assert (shown("zebra"), shown("gate"), shown("")) == (20, 15, 15)
-    assert "rank 21, and 20 are shown" in inside("explain", *base, "--topic", "zebra").out
+    assert "5 fragments: after the 20 that are shown" in inside("explain", *base, "--topic", "zebra").out
 
 
 def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path: Path) -> None:

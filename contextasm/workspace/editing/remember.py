@@ -76,13 +76,13 @@ def reinforce_or_add(
     editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
 ) -> RememberOutcome | AmongNew:
     """Reinforce a memory, or one of the `new` entries, that says the same; else, or with `force`, add it to `new`."""
-    text = fold_text(entry.text)
-    if not force and (same := editor.find_same(text, entry.supersedes)):
+    if not force and (same := editor.find_same(entry.text, entry.supersedes)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
         editor.set_fields(memory, **_changed_fields(memory, changed))
         return RememberOutcome("reinforced", changed, alike, unmerged)
-    similar = [] if force else find_similar(text, [fold_text(other.text) for other in new])
+    texts = [other.text for other in new]
+    similar = [] if force else find_similar(entry.text, texts, [*map(fold_text, texts)])
     for at, share in similar[:1]:
         new[at], unmerged = reinforced(new[at], entry, day)
         return AmongNew("reinforced", at, share, unmerged)
