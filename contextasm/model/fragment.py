@@ -119,7 +119,7 @@ OUTCOME = {
     "below-floor": "excluded",
     "overruled": "excluded",
     "merged": "merged",
-    "same-paragraph": "merged",
+    "same-text": "merged",
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",
@@ -225,8 +225,6 @@ class Fragment(NamedTuple):
     statement: str = ""
     """Text without the form that its layer gives it; empty where `text` has no such form."""
     labels: Labels = Labels()
-    part_of: str = ""
-    """Id of the fragment that it is a part of, where paragraphs of that one are left out; else empty."""
     score: Score = ()
     """Parts of its score by name, each from 0 to 1, and `total`; empty if it was not scored."""
     verdict: Verdict = Verdict()

@@ -24,13 +24,16 @@ def decision_table(
 ) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and numeric columns of the table of decisions.
 
-    Three or more unopened files with one layer and reason share a row, unless `every` is set. `text` gives the text of
-    a fragment for a column of its own.
+    Three or more unopened files with one layer and reason share a row, and so do the sections of a file that another
+    one has, unless `every` is set. `text` gives the text of a fragment for a column of its own.
     """
     rows: list[Sequence[str]] = []
-    for (unopened, _, _), group in groupby(decisions, key=_row_group):
+    for (unopened, *_), group in groupby(decisions, key=_row_group):
         members = [*group]
-        if every or not unopened or len(members) < 3:
+        if not every and len(members) > 1 and members[0].reason.code == "same-text":
+            why = f"{len(members)} sections: {reason_words(members[0].reason)}"
+            rows.append((*_decision_row(members[0])[:-1], why, *(("",) if text else ())))
+        elif every or not unopened or len(members) < 3:
             rows += [(*_decision_row(member), *((text(member),) if text else ())) for member in members]
         else:
             first, last = sorted((members[0].path, members[-1].path))
@@ -40,9 +43,10 @@ def decision_table(
     return ("layer", "outcome", "tokens", "of", "where", "why", *(("text",) if text else ())), rows, (2, 3)
 
 
-def _row_group(decision: Decision) -> tuple[bool, str, str]:
+def _row_group(decision: Decision) -> tuple[bool, str, str, str, object]:
     unopened = decision.lines == (0, 0) and not decision.reason.is_count
-    return unopened, decision.layer, decision.reason.code
+    other = dict(decision.reason.facts)["path"] if decision.reason.code == "same-text" else ""
+    return unopened, decision.layer, decision.reason.code, decision.path if other else "", other
 
 
 def _common_reason_words(decisions: Sequence[Decision]) -> str:

@@ -35,7 +35,7 @@ REASONS: Mapping[str, str] = {
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise about {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
-    "same-paragraph": "the same as line {line} of {path} ({by})",
+    "same-text": "the same as in {path} from line {line} on ({by})",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
@@ -84,9 +84,19 @@ RULE_TRACES: Mapping[str, str] = {
 
 def decision_words(decision: Decision) -> str:
     """The reason of a decision in words, the copies that its fragment stands for, and its score."""
-    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    twins = f"stands for {_place_words(decision.stands_for)}" if decision.stands_for else ""
     score = score_words(decision.score, decision.boosted_by)
     return "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
+
+
+def _place_words(places: Sequence[str]) -> str:
+    """Places such as `memories/m.md:3`; of several in one file the first, with their number."""
+    by_path: dict[str, list[str]] = {}
+    for place in places:
+        by_path.setdefault(place.rpartition(":")[0], []).append(place)
+    return ", ".join(
+        found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1} more" for found in by_path.values()
+    )
 
 
 def rule_trace_words(trace: RuleTrace) -> str:

@@ -432,7 +432,7 @@ def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
     rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
     ranked: list[Fragment] = []
     for fragment in fragments:
-        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
+        number = rank_of.get(fragment.id, 0) if fragment.verdict.excluded is None else 0
         if number > top and not fragment.verdict.pinned_by:
             ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
         else:
@@ -442,15 +442,10 @@ def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
 
 def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
     # By id, from 1. A fragment without a similarity keeps its place.
-    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
+    score_of = {fragment.id: dict(fragment.score) for fragment in fragments}
     least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
     in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
     return {name: number for number, name in enumerate(in_order, 1)}
-
-
-def _whole(fragment: Fragment) -> str:
-    # Parts of one fragment count as one.
-    return fragment.part_of or fragment.id
 
 
 def without_shown(demand: Demand, other: Layer, shown: Selected) -> Demand:

@@ -240,7 +240,7 @@ def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]
         yield from ((block,) for block in _from_both_ends(text_blocks, lines))
         return
     levels = [block.levels for block in text_blocks]
-    if _has_title(levels):
+    if has_title(levels):
         levels[0] = levels[0][1:]
     highest = min((level for block_levels in levels for level in block_levels), default=0)
     starts = [n for n, block_levels in enumerate(levels) if highest in block_levels]
@@ -268,8 +268,11 @@ def _from_both_ends(text_blocks: Sequence[TextBlock], lines: Sequence[str]) -> I
         yield block
 
 
-def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:
-    # A title is the first heading, at the very top, the only one of its level, and none is of a higher one.
+def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
+    """Whether the first heading of a text, at the very top, is the only one of its level, and none is of a higher one.
+
+    `levels` are those of the text's blocks.
+    """
     all_levels = [level for block_levels in levels for level in block_levels]
     return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
 
