@@ -120,6 +120,7 @@ OUTCOME = {
     "overruled": "excluded",
     "merged": "merged",
     "same-text": "merged",
+    "imports": "merged",
     "not-in-pool": "excluded",
     "not-reached": "excluded",
     "repeated": "merged",

@@ -1,10 +1,10 @@
 """Fragments of several layers that say the same are shown once.
 
 By content, by a declared hint, or by similarity, as the profile sets. Texts are compared by sections, too: one goes if
-another file has all its blocks under the same headings. Two texts that differ in a number or in a negation are never
-the same; by similarity, nor are two that differ in another word that turns their meaning. The copy that stays is one
-that is pinned or of a required layer, else one of a document, else the surest. If it is not shown in the end, the next
-one takes its place.
+another file has all its blocks under the same headings, and a line that only imports a file goes if that is shown. Two
+texts that differ in a number or in a negation are never the same; by similarity, nor are two that differ in another
+word that turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document,
+else the surest. If it is not shown in the end, the next one takes its place.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,12 +19,13 @@ LEAST_CHARACTERS = 16
 """Length of the shortest text that is compared, of a paragraph or of a section of a text."""
 
 
-class Paragraph(NamedTuple):
-    """A paragraph of a fragment, by lines of its text, counted from 0."""
+class TextPart(NamedTuple):
+    """A paragraph of a fragment or a line that imports a file, by lines of its text, counted from 0."""
 
     first: int
     stop: int
-    folded: str
+    key: str
+    """The folded text of a paragraph; the path of an imported file."""
 
 
 class TextSection(NamedTuple):
@@ -48,7 +49,7 @@ class TextSection(NamedTuple):
         return tuple(("section", *titles, "", *self.blocks) for titles in self.titles)
 
 
-def paragraphs(fragment: Fragment) -> list[Paragraph]:
+def paragraphs(fragment: Fragment) -> list[TextPart]:
     """The paragraphs of a fragment that other fragments may repeat; none of a fenced one."""
     if fragment.display.fence:
         return []
@@ -57,7 +58,7 @@ def paragraphs(fragment: Fragment) -> list[Paragraph]:
     if len(in_order) == 1 and not in_order[0].levels:
         return []  # the fragment itself
     return [
-        Paragraph(block.body, block.stop, folded)
+        TextPart(block.body, block.stop, folded)
         for block in in_order
         if block.kind == "text"
         and _stands_alone(block, lines)
@@ -76,6 +77,21 @@ def _stands_alone(block: TextBlock, lines: list[str]) -> bool:
         return False
     begins = not block.body or bool(block.levels) or not lines[block.body - 1].strip()
     return begins and (block.stop == len(lines) or not lines[block.stop - 1].strip())
+
+
+def import_lines(fragment: Fragment) -> list[TextPart]:
+    """The lines of a fragment that are an import such as `@docs/style.md`, and nothing else; none of a fenced one."""
+    if "@" not in fragment.text or fragment.display.fence:
+        return []
+    from contextasm.text.markdown.imports import find_imports, imported_path  # here: few texts have any
+
+    lines = fragment.text.split("\n")
+    return [
+        TextPart(line, line + 1, path)
+        for line, written in find_imports(fragment.text)
+        if lines[line][list_mark(lines[line]) :].strip() == f"@{written}"
+        and (path := imported_path(fragment.location.path, written))
+    ]
 
 
 def text_sections(fragment: Fragment) -> list[TextSection]:
@@ -194,7 +210,7 @@ class Candidate(NamedTuple):
         is_document = any(source.is_document for source in self.layer.query.traits)
         return not self.is_protected, not is_document, -self.fragment.labels.confidence
 
-    def part(self, part: Paragraph | TextSection) -> Copy:
+    def part(self, part: TextPart | TextSection) -> Copy:
         """A part of the fragment's text."""
         location, lines = self.fragment.location, self.fragment.text.split("\n")
         if location.rows:
@@ -219,7 +235,8 @@ def _deduplicate(
         for place, fragment in enumerate(pools[layer.id])
         if fragment.verdict.excluded is None
     ]
-    search = _Search(profile.merge, unshown)
+    files = {each.copy.path: each.copy for each in reversed(candidates) if not _is_item(each)}
+    search = _Search(profile.merge, files, unshown)
     for candidate in sorted(candidates, key=lambda candidate: (candidate.precedence, candidate.rank)):
         search.compare(candidate)
     if "near" in profile.merge:
@@ -235,8 +252,9 @@ def _deduplicate(
 class _Search:
     """The copies that stay so far, by text and by hint, and the copies that are left out."""
 
-    def __init__(self, methods: Sequence[str], unshown: Collection[Copy]) -> None:
-        """`methods` are the profile's, of `METHODS`."""
+    def __init__(self, methods: Sequence[str], files: Mapping[str, Copy], unshown: Collection[Copy]) -> None:
+        """`methods` are the profile's, of `METHODS`, and `files` the texts by path."""
+        self._files = files
         self._methods = [method for method in methods if method != "near"]
         self._unshown = unshown
         self._by_identity: dict[tuple[str, ...], Copy] = {}
@@ -254,11 +272,13 @@ class _Search:
         keys = identities(text, candidate.fragment.labels.dedup, self._methods)
         if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
             return
+        if "content" in self._methods:
+            self._leave_out_imports(candidate)
         gone = self._compare_sections(candidate) if "content" in self._methods else frozenset()
         for paragraph in paragraphs(candidate.fragment) if "content" in self._methods else ():
             part = candidate.part(paragraph)
             if paragraph.first not in gone and part not in self._unshown:
-                self._by_identity.setdefault(("content", paragraph.folded), part)
+                self._by_identity.setdefault(("content", paragraph.key), part)
         if copy not in self._parted and copy not in self._unshown:
             for method, key in keys.items():
                 # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
@@ -273,6 +293,13 @@ class _Search:
                 self._twins[copy] = other, method
                 return True
         return False
+
+    def _leave_out_imports(self, candidate: Candidate) -> None:
+        for line in import_lines(candidate.fragment) if _is_divisible(candidate) else ():
+            file = self._files.get(line.key)
+            if file and file != candidate.copy and file not in self._unshown:
+                self._twins[candidate.part(line)] = file, "import"
+                self._parted.add(candidate.copy)
 
     def _compare_sections(self, candidate: Candidate) -> frozenset[int]:
         """Leave out sections for ones of other files under the same headings; the lines of the ones left out.
@@ -363,7 +390,7 @@ def _is_item(candidate: Candidate) -> bool:
 
 
 def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[Fragment]:
-    """The fragment, excluded if it is left out; without the sections of it that are, and each of these, excluded."""
+    """The fragment, excluded if it is left out; without the parts of it that are, and each of these, excluded."""
     candidate = Candidate(layer, (0, 0), fragment)
     if fragment.verdict.excluded:
         yield fragment
@@ -372,14 +399,16 @@ def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[F
     elif not twins or not _is_divisible(candidate):
         yield fragment
     else:
-        sections = ((section, twins.get(candidate.part(section))) for section in text_sections(fragment))
-        yield from _without_sections(fragment, {section: _reason(*twin) for section, twin in sections if twin})
+        every: tuple[TextPart | TextSection, ...] = (*text_sections(fragment), *import_lines(fragment))
+        parts = {candidate.part(part): part for part in every}
+        reasons = {part: _reason(*twins[copy]) for copy, part in parts.items() if copy in twins}
+        yield from _without_parts(fragment, reasons)
 
 
-def _without_sections(fragment: Fragment, reasons: Mapping[TextSection, Reason]) -> Iterator[Fragment]:
-    """The fragment without these sections, and each of them, excluded; excluded whole if nothing would be left."""
+def _without_parts(fragment: Fragment, reasons: Mapping[TextPart | TextSection, Reason]) -> Iterator[Fragment]:
+    """The fragment without these parts, and each of them, excluded; excluded whole if nothing would be left."""
     lines = fragment.text.split("\n")
-    gone = {line for section in reasons for line in range(section.first, section.stop)}
+    gone = {line for part in reasons for line in range(part.first, part.stop)}
     shown = [line for line in range(len(lines)) if line not in gone and lines[line].strip()]
     if not reasons or not shown:
         yield fragment.exclude(next(iter(reasons.values()))) if reasons else fragment
@@ -387,13 +416,15 @@ def _without_sections(fragment: Fragment, reasons: Mapping[TextSection, Reason])
     kept = [line for line in range(shown[0], shown[-1] + 1) if line not in gone]
     location = without_lines(fragment.location, len(lines), frozenset(range(len(lines))).difference(kept))
     yield fragment._replace(text="\n".join(lines[line] for line in kept), location=location)
-    for section, reason in sorted(reasons.items(), key=lambda item: dict(item[1].facts)["path"]):
-        own = fragment.location._replace(line=fragment.location.file_line(section.first), gaps=())
-        text = "\n".join(lines[section.first : section.stop]).rstrip()
+    for part, reason in sorted(reasons.items(), key=lambda item: dict(item[1].facts)["path"]):
+        own = fragment.location._replace(line=fragment.location.file_line(part.first), gaps=())
+        text = "\n".join(lines[part.first : part.stop]).rstrip()
         yield fragment._replace(id=f"{fragment.id}:{own.line}", location=own, text=text).exclude(reason)
 
 
 def _reason(shown: Copy, method: str) -> Reason:
+    if method == "import":
+        return Reason.of("imports", path=shown.path)
     if shown.lines:
         return Reason.of("same-text", into=shown.fragment, path=shown.path, line=shown.line, by=method)
     return Reason.of("merged", into=shown.fragment, path=shown.path, by=method)

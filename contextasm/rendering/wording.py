@@ -36,6 +36,7 @@ REASONS: Mapping[str, str] = {
     "overruled": "{by} says otherwise about {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
     "same-text": "the same as in {path} from line {line} on ({by})",
+    "imports": "it imports {path}, which is shown",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
