@@ -36,7 +36,7 @@ def decision_table(
         elif every or not unopened or len(members) < 3:
             rows += [(*_decision_row(member), *((text(member),) if text else ())) for member in members]
         else:
-            first, last = sorted((members[0].path, members[-1].path))
+            first, last = sorted((members[0].path, members[-1].path), key=lambda path: path.rpartition("/")[2])
             span = f"{first} .. {last.rpartition('/')[2]}"
             why = f"{len(members)} files: {_common_reason_words(members)}"
             rows.append((members[0].layer, members[0].outcome, "0", "-", span, why, *(("",) if text else ())))

@@ -1,8 +1,9 @@
 """Truncate: the most of a section that fits a room.
 
-The choice is among nested states: the first k blocks of the keep order, then the first lines of the next block, then
-the first words of the next line. The last state that costs no more than the room is taken, so more room never
-loses a line that less room kept (docs/architecture.md, law 7).
+The choice is among nested states: the first k blocks of the keep order, then the first sentences of the next block, or
+the first rows of a table and lines of long code. A sentence is cut between words only if nothing else would be shown.
+The last state that costs no more than the room is taken, so more room never loses a line that less room kept
+(docs/architecture.md, law 7).
 """
 
 import re
@@ -11,15 +12,19 @@ from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment, TokenCounter
-from contextasm.selection.sections import Excerpt, LineRange
+from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown.blocks import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
+from contextasm.text.markdown.blocks import TextBlock, blocks, has_structural_lead, is_structural, keep_order, list_mark
+from contextasm.text.markdown.logs import statement_starts
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
 
 LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
+
+WHOLE_CODE = 60
+"""Lines of the longest fence that is shown whole or not at all, whatever the room: else law 7 would not hold."""
 
 Size = Callable[[str], int]
 """Gives the units of a text."""
@@ -37,10 +42,17 @@ class _Piece(NamedTuple):
     """Number of the fragment in keep order."""
     block: TextBlock
     lines: LineRange
+    title: int = -1
+    """Line of the last heading above its text, which is shown wherever the end of a text is kept; -1 for none."""
 
 
-def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost) -> tuple[Excerpt, ...]:
-    """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits."""
+def truncate(
+    fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost, *, is_alone: bool = True
+) -> tuple[Excerpt, ...]:
+    """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits.
+
+    `is_alone` says whether nothing else is shown with them.
+    """
     size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
@@ -65,7 +77,11 @@ def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, co
         return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
     left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
-    part = _part(following.block, lines[following.number], left, counter, lambda part: cost(with_part(part)) <= room)
+    own = lines[following.number]
+    part = _part(following.block, own, left, counter, lambda part: cost(with_part(part)) <= room)
+    if part and following.block.kind == "text" and not fragments[following.number].display.fence:
+        ends = (end for end in _sentence_ends(following.block, own, part) if cost(with_part(end)) <= room)
+        part = next(ends, part if is_alone and not chosen else None)
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -111,8 +127,15 @@ def _turn_group(item: tuple[int, Fragment]) -> str | int:
 
 
 def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence[_Piece]]:
+    titles: dict[int, int] = {}
+    title = -1
+    for block in blocks(lines) if keep != "start" else ():
+        title = max((line for line in range(block.first, block.body) if lines[line].strip()), default=title)
+        titles[block.first] = title
     for section in keep_order(lines, keep):
-        yield [_Piece(number, block, LineRange(block.first, block.stop)) for block in section]
+        yield [
+            _Piece(number, block, LineRange(block.first, block.stop), titles.get(block.first, -1)) for block in section
+        ]
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
@@ -171,6 +194,8 @@ def _part(
     stop = block.stop
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
+    if block.kind == "fence" and stop - block.body <= WHOLE_CODE:
+        return None
     least = block.body + LEAST_LINES.get(block.kind, stop)
     sizes = _row_sizes(lines[least - 1 : stop - 1], counter)
     rows = ((LineRange(block.first, end, fence=block.fence), units) for end, units in enumerate(sizes, least))
@@ -195,6 +220,21 @@ def _part(
         left -= sum(_row_sizes(lines[block.first : at], counter))
         end = _furthest(((end, size(line[start:end])) for start, end in words), left, beginning_fits)
     return with_beginning(end) if end else by_line
+
+
+def _sentence_ends(block: TextBlock, lines: Sequence[str], cut: LineRange) -> Iterator[LineRange]:
+    """The parts of a block of text that end with a sentence or a statement, from the cut back to its beginning."""
+    starts = {*statement_starts(lines, block, block.stop)}
+    for line in range(min(cut.stop, block.stop - 1), block.body - 1, -1):
+        text = lines[line]
+        longest = len(cut.words) if line == cut.stop else len(text)
+        for end in reversed([end for end in sentence_ends(text, list_mark(text)) if end <= longest]):
+            if not text[end:].strip():
+                yield LineRange(block.first, line + 1)
+            elif not is_structural(text[:end]):
+                yield LineRange(block.first, line, text[:end])
+        if line in starts:
+            yield LineRange(block.first, line)
 
 
 def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
@@ -230,12 +270,15 @@ def _words(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
-    """The pieces put together again, fragment by fragment."""
+    """The pieces put together again with the headings above them, fragment by fragment."""
+    own = {(piece.number, piece.title) for piece in pieces if piece.block.levels}
+    above = {(piece.number, piece.title) for piece in pieces if piece.title >= 0} - own
+    parts = [(number, LineRange(title, title + 1)) for number, title in above]
     ranges: dict[int, list[LineRange]] = {}
-    for piece in sorted(pieces, key=lambda piece: (piece.number, piece.block.first)):
-        shown = ranges.setdefault(piece.number, [])
-        if shown and shown[-1].stop == piece.lines.first and not shown[-1].words and not shown[-1].fence:
-            shown[-1] = piece.lines._replace(first=shown[-1].first)
+    for number, part in sorted([*parts, *((piece.number, piece.lines) for piece in pieces)]):
+        shown = ranges.setdefault(number, [])
+        if shown and shown[-1].stop == part.first and not shown[-1].words and not shown[-1].fence:
+            shown[-1] = part._replace(first=shown[-1].first)
         else:
-            shown.append(piece.lines)
+            shown.append(part)
     return tuple(Excerpt(fragments[number], tuple(shown)) for number, shown in ranges.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,6 +54,17 @@ def heading(line: str) -> tuple[int, str] | None:
     words = line[match.end() :].strip()
     bare = words.rstrip("#")
     return len(match[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
+
+
+@lru_cache(maxsize=256)
+def titles_of(text: str) -> tuple[tuple[int, str], ...]:
+    """The headings of a text that have words, outside of code, with their lines counted from 0."""
+    if "#" not in text:
+        return ()
+    lines = text.split("\n")
+    code = code_lines(lines)
+    found = ((number, heading(line)) for number, line in enumerate(lines) if number not in code)
+    return tuple((number, title[1]) for number, title in found if title and title[1])
 
 
 def trimmed(text: str) -> tuple[int, str]:
