@@ -1,10 +1,14 @@
-"""Fragments of several layers that say the same are shown once.
+"""Fragments of several layers that say the same are shown once; of fragments that contradict each other, one may win.
 
 By content, by a declared hint, or by similarity, as the profile sets. Texts are compared by sections, too: one goes if
 another file has all its blocks under the same headings, and a line that only imports a file goes if that is shown. Two
 texts that differ in a number or in a negation are never the same; by similarity, nor are two that differ in another
 word that turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document,
 else the surest. If it is not shown in the end, the next one takes its place.
+
+Fragments that declare the same key and say different things are in conflict; nothing is guessed from meaning. The
+profile's table gives the severity of a conflict by type. Precedence of layers settles a minor one; any other is shown
+with a problem, until the user names the fragment to prefer (digest 003-10 to 003-12).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,119 +16,25 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
-from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_lead, list_mark, without_lines
-from contextasm.text.similarity import fingerprint, fold_text, identities, most_similar
+from contextasm.text.markdown.blocks import list_mark, without_lines
+from contextasm.text.names.matching import list_names
+from contextasm.text.similarity import TextSection, fingerprint, identities, most_similar, text_sections
 
 LEAST_CHARACTERS = 16
 """Length of the shortest text that is compared, of a paragraph or of a section of a text."""
 
 
-class TextPart(NamedTuple):
-    """A paragraph of a fragment or a line that imports a file, by lines of its text, counted from 0."""
-
-    first: int
-    stop: int
-    key: str
-    """The folded text of a paragraph; the path of an imported file."""
-
-
-class TextSection(NamedTuple):
-    """A heading with the text up to the next one, by lines of a fragment's text, counted from 0.
-
-    The text above the first heading is one, too.
-    """
-
-    first: int
-    stop: int
-    size: int
-    """Number of sections that it consists of: itself and the ones below its heading."""
-    titles: tuple[tuple[str, ...], ...]
-    """The headings that it is under and its own, folded; a second time without the title of the text."""
-    blocks: tuple[str, ...]
-    """Each block of its own text, folded; of code and tables, as it is."""
-
-    @property
-    def keys(self) -> tuple[tuple[str, ...], ...]:
-        """Keys of all its own text under its heading."""
-        return tuple(("section", *titles, "", *self.blocks) for titles in self.titles)
-
-
-def paragraphs(fragment: Fragment) -> list[TextPart]:
-    """The paragraphs of a fragment that other fragments may repeat; none of a fenced one."""
-    if fragment.display.fence:
-        return []
-    lines = fragment.text.split("\n")
-    in_order = [*blocks(lines)]
-    if len(in_order) == 1 and not in_order[0].levels:
-        return []  # the fragment itself
-    return [
-        TextPart(block.body, block.stop, folded)
-        for block in in_order
-        if block.kind == "text"
-        and _stands_alone(block, lines)
-        and len(folded := _folded(lines, block)) >= LEAST_CHARACTERS
-    ]
-
-
-def _folded(lines: list[str], block: TextBlock) -> str:
-    text = "\n".join(lines[block.body : block.stop])
-    return fold_text(text[len(list_lead(text)) :]) if block.kind == "text" else text.strip()
-
-
-def _stands_alone(block: TextBlock, lines: list[str]) -> bool:
-    # The item that begins a fragment is a memory or an event as its layer writes it.
-    if block.body and list_mark(lines[block.body]):
-        return False
-    begins = not block.body or bool(block.levels) or not lines[block.body - 1].strip()
-    return begins and (block.stop == len(lines) or not lines[block.stop - 1].strip())
-
-
-def import_lines(fragment: Fragment) -> list[TextPart]:
-    """The lines of a fragment that are an import such as `@docs/style.md`, and nothing else; none of a fenced one."""
+def import_lines(fragment: Fragment) -> list[tuple[int, str]]:
+    """The lines of a fragment that are an import such as `@docs/style.md` and nothing else, with these paths."""
     if "@" not in fragment.text or fragment.display.fence:
         return []
     from contextasm.text.markdown.imports import find_imports, imported_path  # here: few texts have any
 
-    lines = fragment.text.split("\n")
+    lines, importing = fragment.text.split("\n"), fragment.location.path
     return [
-        TextPart(line, line + 1, path)
+        (line, imported_path(importing, written) or "")
         for line, written in find_imports(fragment.text)
         if lines[line][list_mark(lines[line]) :].strip() == f"@{written}"
-        and (path := imported_path(fragment.location.path, written))
-    ]
-
-
-def text_sections(fragment: Fragment) -> list[TextSection]:
-    """The sections of a fragment's text, in their order; none of a fenced one."""
-    if fragment.display.fence:
-        return []
-    lines = fragment.text.split("\n")
-    in_order = [*blocks(lines)]
-    with_title = has_title([block.levels for block in in_order])
-    sections: list[TextSection] = []
-    texts: list[list[str]] = []
-    above: list[tuple[int, str, int]] = []  # level, words and number of each heading that the text is under
-    for block in in_order:
-        for line in range(block.first, block.body):
-            if found := heading(lines[line]):
-                while above and above[-1][0] >= found[0]:
-                    above.pop()
-                for _, _, number in above:
-                    sections[number] = sections[number]._replace(size=sections[number].size + 1)
-                above.append((found[0], fold_text(found[1]), len(sections)))
-                titles = tuple(words for _, words, _ in above)
-                without_title = titles[1:] if with_title else ()
-                sections.append(TextSection(line, line, 1, (titles, without_title) if without_title else (titles,), ()))
-                texts.append([])
-        if not sections:
-            sections.append(TextSection(0, 0, 1, ((),), ()))
-            texts.append([])
-        if block.kind != "heading":
-            texts[-1].append(_folded(lines, block))
-    stops = [*(section.first for section in sections[1:]), len(lines)]
-    return [
-        section._replace(stop=stop, blocks=tuple(text))
-        for section, stop, text in zip(sections, stops, texts, strict=True)
     ]
 
 
@@ -143,7 +53,7 @@ def show_each_once(
     unshown: set[Copy] = set()
     while True:
         distinct, twins = _deduplicate(profile, pools, unshown)
-        candidates, conflicts = _without_overruled(profile, distinct, prefer)
+        candidates, conflicts = _resolve_conflicts(profile, distinct, prefer)
         problems = (*conflicts, *_low_quality_problems(profile, candidates))
         context = make_context(candidates)
         missing = _unshown_copies(twins, context.decisions)
@@ -151,16 +61,6 @@ def show_each_once(
             decisions = _with_twins(context.decisions, twins)
             return context._replace(decisions=decisions, problems=(*problems, *context.problems))
         unshown |= missing
-
-
-def _without_overruled(
-    profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
-) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
-    if profile.conflicts is None:
-        return pools, ()
-    from contextasm.ranking.conflicts import resolve_conflicts  # here: most profiles resolve none
-
-    return resolve_conflicts(profile, pools, prefer)
 
 
 METHODS = ("content", "dedup", "near")
@@ -183,9 +83,7 @@ Twins = Mapping[Copy, tuple[Copy, str]]
 """Copies that are left out, each with the one that stands for it and the method that found them."""
 
 
-class Candidate(NamedTuple):
-    """A ranked fragment of a layer."""
-
+class _Candidate(NamedTuple):
     layer: Layer
     rank: tuple[int, int]
     """Place of its layer, and its place there."""
@@ -193,12 +91,10 @@ class Candidate(NamedTuple):
 
     @property
     def copy(self) -> Copy:
-        """All of the fragment."""
         return Copy(self.layer.id, self.fragment.id, self.fragment.location.path, self.fragment.location.line)
 
     @property
     def is_protected(self) -> bool:
-        """Whether it is shown whatever else says the same."""
         return self.layer.limits.required or bool(self.fragment.verdict.pinned_by)
 
     @property
@@ -210,14 +106,12 @@ class Candidate(NamedTuple):
         is_document = any(source.is_document for source in self.layer.query.traits)
         return not self.is_protected, not is_document, -self.fragment.labels.confidence
 
-    def part(self, part: TextPart | TextSection) -> Copy:
-        """A part of the fragment's text."""
-        location, lines = self.fragment.location, self.fragment.text.split("\n")
-        if location.rows:
-            return self.copy._replace(lines=tuple(range(location.line, location.line + location.rows)))
-        shown = (line for line in range(part.first, part.stop) if lines[line].strip())
-        numbers = tuple(map(location.file_line, shown))
-        return self.copy._replace(line=numbers[0], lines=numbers)
+    def parts(self, spans: Sequence[tuple[int, int]]) -> list[Copy]:
+        """Parts of the fragment's text, each some of its lines, counted from 0."""
+        lines = self.fragment.text.split("\n")
+        own = ([line for line in range(first, stop) if lines[line].strip()] for first, stop in spans)
+        numbers = [tuple(map(self.fragment.location.file_line, shown)) for shown in own]
+        return [self.copy._replace(line=each[0], lines=each) for each in numbers]
 
 
 def _deduplicate(
@@ -230,7 +124,7 @@ def _deduplicate(
     if not profile.merge:
         return pools, {}
     candidates = [
-        Candidate(layer, (number, place), fragment)
+        _Candidate(layer, (number, place), fragment)
         for number, layer in enumerate(profile.layers)
         for place, fragment in enumerate(pools[layer.id])
         if fragment.verdict.excluded is None
@@ -262,7 +156,7 @@ class _Search:
         self._whole_of: dict[tuple[str, str], Copy] = {}
         self._parted: set[Copy] = set()
 
-    def compare(self, candidate: Candidate) -> None:
+    def compare(self, candidate: _Candidate) -> None:
         """Leave the candidate, or paragraphs of it, out for copies that stay, or have it stay."""
         text = fingerprint(candidate.fragment)
         copy = candidate.copy
@@ -272,18 +166,20 @@ class _Search:
         keys = identities(text, candidate.fragment.labels.dedup, self._methods)
         if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
             return
-        if "content" in self._methods:
+        staying = list[tuple[TextSection, Copy]]()
+        if "content" in self._methods and not _is_item(candidate):
             self._leave_out_imports(candidate)
-        gone = self._compare_sections(candidate) if "content" in self._methods else frozenset()
-        for paragraph in paragraphs(candidate.fragment) if "content" in self._methods else ():
-            part = candidate.part(paragraph)
-            if paragraph.first not in gone and part not in self._unshown:
-                self._by_identity.setdefault(("content", paragraph.key), part)
+            staying = self._compare_sections(candidate)
         if copy not in self._parted and copy not in self._unshown:
             for method, key in keys.items():
                 # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
                 if method == "content" or not candidate.layer.limits.required:
                     self._by_identity.setdefault(key, copy)
+        for section, part in staying:
+            texts = (("content", block) for block in section.blocks if len(block) >= LEAST_CHARACTERS)
+            headed = (section.keys(own) for own in (section.blocks, (), *((block,) for block in section.blocks)))
+            for key in chain(texts, *headed):
+                self._by_identity.setdefault(key, part)
 
     def _leave_out(self, copy: Copy, keys: Mapping[str, tuple[str, ...]]) -> bool:
         for method, key in keys.items():
@@ -294,58 +190,54 @@ class _Search:
                 return True
         return False
 
-    def _leave_out_imports(self, candidate: Candidate) -> None:
-        for line in import_lines(candidate.fragment) if _is_divisible(candidate) else ():
-            file = self._files.get(line.key)
+    def _leave_out_imports(self, candidate: _Candidate) -> None:
+        for line, path in () if candidate.is_protected else import_lines(candidate.fragment):
+            file = self._files.get(path)
             if file and file != candidate.copy and file not in self._unshown:
-                self._twins[candidate.part(line)] = file, "import"
+                self._twins[candidate.parts([(line, line + 1)])[0]] = file, "import"
                 self._parted.add(candidate.copy)
 
-    def _compare_sections(self, candidate: Candidate) -> frozenset[int]:
-        """Leave out sections for ones of other files under the same headings; the lines of the ones left out.
+    def _compare_sections(self, candidate: _Candidate) -> list[tuple[TextSection, Copy]]:
+        """Leave out sections for ones of other files under the same headings; the sections that stay.
 
         A section goes with all sections below its heading, or not at all.
         """
-        sections = [] if _is_item(candidate) else text_sections(candidate.fragment)
-        parts = [candidate.part(section) for section in sections]
+        sections = text_sections(candidate.fragment.text) if not candidate.fragment.display.fence else []
+        parts = candidate.parts([section[:2] for section in sections])
         others = [self._section_like(section, part) for section, part in zip(sections, parts, strict=True)]
         for number in reversed(range(len(sections))):
             if not sections[number].blocks and sections[number].size > 1:
                 others[number] = others[number] or others[number + 1]  # such as a title
         found = [0, *accumulate(other is not None for other in others)]
-        lengths = [0, *accumulate(sum(map(len, section.blocks)) for section in sections)]
-        gone: set[int] = set()
+        staying: list[tuple[TextSection, Copy]] = []
         beyond = 0
         for number, (section, part) in enumerate(zip(sections, parts, strict=True)):
             stop = number + section.size
-            is_long = lengths[stop] - lengths[number] >= LEAST_CHARACTERS
-            if is_long and not candidate.is_protected and found[stop] - found[number] == section.size:
-                beyond = max(beyond, stop)
+            if not candidate.is_protected and found[stop] - found[number] == section.size:
+                length = sum(len(block) for each in sections[number:stop] for block in each.blocks)
+                beyond = max(beyond, stop if length >= LEAST_CHARACTERS else 0)
             if number < beyond and (other := others[number]):
                 self._twins[part] = other, "content"
-                gone.update(range(section.first, section.stop))
+                self._parted.add(candidate.copy)
             elif part not in self._unshown:
-                for key in (*section.keys, *section._replace(blocks=()).keys, *_block_keys(section)):
-                    self._by_identity.setdefault(key, part)
-        if gone:
-            self._parted.add(candidate.copy)
-        return frozenset(gone)
+                staying.append((section, part))
+        return staying
 
     def _section_like(self, section: TextSection, part: Copy) -> Copy | None:
         """The section of another file that has the same headings and every block of this one."""
         if part in self._unshown:
             return None
-        same = (self._by_identity.get(key) for key in section.keys)
-        holders = {self._by_identity.get(key) for key in _block_keys(section)}
+        same = (self._by_identity.get(key) for key in section.keys(section.blocks))
+        holders = {self._by_identity.get(section.keys((block,))[-1]) for block in section.blocks}
         larger = holders.pop() if len(holders) == 1 else None
         return next((other for other in (*same, larger) if other and other.path != part.path), None)
 
-    def compare_by_similarity(self, candidates: Sequence[Candidate]) -> None:
+    def compare_by_similarity(self, candidates: Sequence[_Candidate]) -> None:
         """Leave out the candidates that are like another one, of the two the less sure, each layer's best first.
 
         Fragments after the first `ranking.top` of their layer can't be shown, so they are not compared.
         """
-        shown: dict[tuple[tuple[str, ...], ...], dict[str, Candidate]] = {}
+        shown: dict[tuple[tuple[str, ...], ...], dict[str, _Candidate]] = {}
         counts: dict[str, int] = {}
         for candidate in sorted(candidates, key=lambda candidate: (not candidate.is_protected, candidate.rank)):
             layer, copy = candidate.layer, candidate.copy
@@ -377,38 +269,30 @@ class _Search:
         return copy
 
 
-def _block_keys(section: TextSection) -> list[tuple[str, ...]]:
-    return [("block", *section.titles[-1], "", block) for block in section.blocks]
-
-
-def _is_divisible(candidate: Candidate) -> bool:
-    return not (candidate.is_protected or _is_item(candidate))
-
-
-def _is_item(candidate: Candidate) -> bool:
+def _is_item(candidate: _Candidate) -> bool:
     return bool(candidate.layer.display.item_template or candidate.fragment.location.rows)
 
 
 def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[Fragment]:
     """The fragment, excluded if it is left out; without the parts of it that are, and each of these, excluded."""
-    candidate = Candidate(layer, (0, 0), fragment)
+    candidate = _Candidate(layer, (0, 0), fragment)
     if fragment.verdict.excluded:
         yield fragment
     elif twin := twins.get(candidate.copy):
         yield fragment.exclude(_reason(*twin))
-    elif not twins or not _is_divisible(candidate):
+    elif not twins or _is_item(candidate):
         yield fragment
     else:
-        every: tuple[TextPart | TextSection, ...] = (*text_sections(fragment), *import_lines(fragment))
-        parts = {candidate.part(part): part for part in every}
-        reasons = {part: _reason(*twins[copy]) for copy, part in parts.items() if copy in twins}
-        yield from _without_parts(fragment, reasons)
+        spans = [section[:2] for section in text_sections(fragment.text)]
+        spans = [*dict.fromkeys([*spans, *((line, line + 1) for line, _ in import_lines(fragment))])]
+        found = zip(spans, map(twins.get, candidate.parts(spans)), strict=True)
+        yield from _without_parts(fragment, {span: _reason(*twin) for span, twin in found if twin})
 
 
-def _without_parts(fragment: Fragment, reasons: Mapping[TextPart | TextSection, Reason]) -> Iterator[Fragment]:
-    """The fragment without these parts, and each of them, excluded; excluded whole if nothing would be left."""
+def _without_parts(fragment: Fragment, reasons: Mapping[tuple[int, int], Reason]) -> Iterator[Fragment]:
+    """The fragment without some of its lines, and each part of them, excluded; excluded whole if nothing is left."""
     lines = fragment.text.split("\n")
-    gone = {line for part in reasons for line in range(part.first, part.stop)}
+    gone = {line for part in reasons for line in range(*part)}
     shown = [line for line in range(len(lines)) if line not in gone and lines[line].strip()]
     if not reasons or not shown:
         yield fragment.exclude(next(iter(reasons.values()))) if reasons else fragment
@@ -416,9 +300,9 @@ def _without_parts(fragment: Fragment, reasons: Mapping[TextPart | TextSection, 
     kept = [line for line in range(shown[0], shown[-1] + 1) if line not in gone]
     location = without_lines(fragment.location, len(lines), frozenset(range(len(lines))).difference(kept))
     yield fragment._replace(text="\n".join(lines[line] for line in kept), location=location)
-    for part, reason in sorted(reasons.items(), key=lambda item: dict(item[1].facts)["path"]):
-        own = fragment.location._replace(line=fragment.location.file_line(part.first), gaps=())
-        text = "\n".join(lines[part.first : part.stop]).rstrip()
+    for (first, stop), reason in sorted(reasons.items(), key=lambda item: dict(item[1].facts)["path"]):
+        own = fragment.location._replace(line=fragment.location.file_line(first), gaps=())
+        text = "\n".join(lines[first:stop]).rstrip()
         yield fragment._replace(id=f"{fragment.id}:{own.line}", location=own, text=text).exclude(reason)
 
 
@@ -465,6 +349,110 @@ def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]
         for copy in copies
         if copy[:2] in numbers and (not copy.lines or lines[copy[:2]].issuperset(copy.lines))
     }
+
+
+# --- Conflicts -------------------------------------------------------------------------------------------------------
+
+
+MINOR = 0.3
+"""Severity below which a conflict is minor."""
+
+
+def _resolve_conflicts(
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
+) -> tuple[Mapping[str, Sequence[Fragment]], Sequence[Problem]]:
+    """The ranked fragments in `pools` (by layer id), without the ones that another one of their key overrules.
+
+    `prefer` are ids of fragments that win against the table.
+    """
+    if profile.conflicts is None:
+        return pools, ()
+    reasons: dict[tuple[str, str], Reason] = {}
+    problems: list[Problem] = []
+    for key, claims in _conflicting_claims(profile, pools):
+        winner = _winner(profile, claims, prefer)
+        if winner is None:
+            problems.append(_conflict_problem(key, claims))
+            continue
+        for claim in claims:
+            if claim.is_protected or _name(claim) == _name(winner):
+                continue
+            if _is_same(claim.fragment, winner.fragment):
+                reason = Reason.of("merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key")
+            else:
+                reason = Reason.of("overruled", by=winner.fragment.id, key=key)
+            reasons[claim.layer.id, claim.fragment.id] = reason
+    candidates = {
+        layer: tuple(_exclude_for(fragment, reasons.get((layer, fragment.id))) for fragment in fragments)
+        for layer, fragments in pools.items()
+    }
+    return candidates, problems
+
+
+def _winner(profile: Profile, claims: Sequence[_Candidate], prefer: Sequence[str]) -> _Candidate | None:
+    """The preferred claim, else the one of highest precedence; None for a conflict that the user has to settle."""
+    preferred = next((claim for claim in claims if {claim.fragment.id, _name(claim)} & {*prefer}), None)
+    if preferred or _severity(profile, claims) >= MINOR:
+        return preferred
+    return min(claims, key=lambda claim: _precedence(profile, claim))
+
+
+def _conflicting_claims(
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]]
+) -> Iterator[tuple[str, list[_Candidate]]]:
+    """Keys whose fragments say different things, with their claims: highest layer first, each best first."""
+    claims_by_key: dict[str, list[_Candidate]] = {}
+    for layer in profile.layers:
+        for fragment in pools[layer.id]:
+            if fragment.labels.key and fragment.verdict.excluded is None:
+                claim = _Candidate(layer, (0, 0), fragment)
+                claims_by_key.setdefault(fragment.labels.key, []).append(claim)
+    for key, claims in claims_by_key.items():
+        others = (claim for claim in claims if _name(claim) != _name(claims[0]))
+        if any(not _is_same(claims[0].fragment, claim.fragment) for claim in others):
+            yield key, claims
+
+
+def _name(claim: _Candidate) -> str:
+    """The page of a section, since its sections say one thing together; else the fragment's id."""
+    return claim.fragment.labels.claim or claim.fragment.id
+
+
+def _is_same(one: Fragment, other: Fragment) -> bool:
+    return fingerprint(one) == fingerprint(other)
+
+
+def _severity(profile: Profile, claims: Sequence[_Candidate]) -> float:
+    """The highest severity of the types of the claims; a page without a type takes that of the others."""
+    assert profile.conflicts
+    severity, otherwise = dict(profile.conflicts.severity), profile.conflicts.otherwise
+    kinds = {claim.fragment.labels.kind for claim in claims} - {""}
+    return max((severity.get(kind, otherwise) for kind in kinds), default=otherwise)
+
+
+def _precedence(profile: Profile, claim: _Candidate) -> tuple[bool, int]:
+    # Protected claims first, then the layers in the order of the table, then all others.
+    assert profile.conflicts
+    order = profile.conflicts.precedence
+    return not claim.is_protected, order.index(claim.layer.id) if claim.layer.id in order else len(order)
+
+
+def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
+    first, *others = _first_of_each(claims)
+    names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
+    message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
+    return Problem("conflict", first.location.path, first.location.line, message)
+
+
+def _first_of_each(claims: Sequence[_Candidate]) -> list[Fragment]:
+    first: dict[str, Fragment] = {}
+    for claim in claims:
+        first.setdefault(_name(claim), claim.fragment)
+    return [*first.values()]
+
+
+def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:
+    return fragment.exclude(reason) if reason else fragment
 
 
 def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> tuple[Problem, ...]:

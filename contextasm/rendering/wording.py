@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from contextasm.model import Context, Decision, Problem, Reason, RuleTrace
 from contextasm.text.cleaning.secrets.scanner import count_masks
@@ -85,19 +86,11 @@ RULE_TRACES: Mapping[str, str] = {
 
 def decision_words(decision: Decision) -> str:
     """The reason of a decision in words, the copies that its fragment stands for, and its score."""
-    twins = f"stands for {_place_words(decision.stands_for)}" if decision.stands_for else ""
+    places = [[*own] for _, own in groupby(decision.stands_for, key=lambda place: place.rpartition(":")[0])]
+    names = ", ".join(own[0] + f" and {len(own) - 1} more" * (len(own) > 1) for own in places)
+    twins = f"stands for {names}" if names else ""
     score = score_words(decision.score, decision.boosted_by)
     return "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
-
-
-def _place_words(places: Sequence[str]) -> str:
-    """Places such as `memories/m.md:3`; of several in one file the first, with their number."""
-    by_path: dict[str, list[str]] = {}
-    for place in places:
-        by_path.setdefault(place.rpartition(":")[0], []).append(place)
-    return ", ".join(
-        found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1} more" for found in by_path.values()
-    )
 
 
 def rule_trace_words(trace: RuleTrace) -> str:

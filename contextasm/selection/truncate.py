@@ -7,7 +7,7 @@ The last state that costs no more than the room is taken, so more room never los
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
@@ -31,6 +31,9 @@ Size = Callable[[str], int]
 
 Cost = Callable[[Sequence[Excerpt]], int]
 """Gives the units of a whole section, heading and markers included, that shows these excerpts."""
+
+Fits = Callable[[LineRange], bool]
+"""Whether a part of a block fits, with the blocks before it."""
 
 State = TypeVar("State")
 
@@ -77,11 +80,11 @@ def truncate(
         return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
     left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
+    may_tear = is_alone and not chosen
+    is_code = bool(fragments[following.number].display.fence)
+    block = following.block._replace(kind="raw") if is_code else following.block
     own = lines[following.number]
-    part = _part(following.block, own, left, counter, lambda part: cost(with_part(part)) <= room)
-    if part and following.block.kind == "text" and not fragments[following.number].display.fence:
-        ends = (end for end in _sentence_ends(following.block, own, part) if cost(with_part(end)) <= room)
-        part = next(ends, part if is_alone and not chosen else None)
+    part = _part(block, own, left, counter, lambda part: cost(with_part(part)) <= room, may_tear=may_tear)
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -184,57 +187,52 @@ def _furthest_by_doubling(states: Iterable[State], fits: Callable[[State], bool]
 
 
 def _part(
-    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Callable[[LineRange], bool]
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits, *, may_tear: bool
 ) -> LineRange | None:
-    """The most of one block that fits: its first lines, and of plain text the first words of the next line.
+    """The most of one block that fits: of plain text its first sentences, of others its first lines.
 
-    `left` is the room that is not taken by the blocks before it; looking further than that would be in vain.
+    `left` is the room that is not taken by the blocks before it; looking further than that would be in vain. With
+    `may_tear`, words of a first sentence that is too long.
     """
-    size = counter.units
     stop = block.stop
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
     if block.kind == "fence" and stop - block.body <= WHOLE_CODE:
         return None
-    least = block.body + LEAST_LINES.get(block.kind, stop)
-    sizes = _row_sizes(lines[least - 1 : stop - 1], counter)
-    rows = ((LineRange(block.first, end, fence=block.fence), units) for end, units in enumerate(sizes, least))
-    by_line = _furthest(rows, left, fits)
     if block.kind != "text":
-        return by_line
-    at = by_line.stop if by_line else block.body
-    line = lines[at]
-    # A state is the end of a beginning of the line: to take them all out of a long line would cost its square.
-    may_be_structural = has_structural_lead(line)
-    words = ((start, end) for start, end in _words(line) if not (may_be_structural and is_structural(line[:end])))
+        least = block.body + LEAST_LINES.get(block.kind, stop)
+        sizes = _row_sizes(lines[least - 1 : stop - 1], counter)
+        rows = ((LineRange(block.first, end, fence=block.fence), units) for end, units in enumerate(sizes, least))
+        return _furthest(rows, left, fits)
 
-    def with_beginning(end: int) -> LineRange:
-        return LineRange(block.first, at, line[:end])
+    # A state is a place in a line: to take all beginnings out of a long line would cost its square.
+    def part_up_to(place: tuple[int, int]) -> LineRange:
+        line, end = place
+        return LineRange(block.first, line, lines[line][:end])
 
-    def beginning_fits(end: int) -> bool:
-        return fits(with_beginning(end))
-
-    if _has_tokens_of_several_letters(line, size):
-        end = _furthest_by_doubling((end for _, end in words), beginning_fits)
-    else:
-        left -= sum(_row_sizes(lines[block.first : at], counter))
-        end = _furthest(((end, size(line[start:end])) for start, end in words), left, beginning_fits)
-    return with_beginning(end) if end else by_line
+    starts = {*statement_starts(lines, block, stop)}
+    states = _places(lines, block.body, stop, starts, lambda line: sentence_ends(line, list_mark(line)))
+    place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
+    if place is None and may_tear:
+        states = _places(lines, block.body, stop, range(block.body + 1, stop), _words)
+        place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
+    return part_up_to(place) if place else None
 
 
-def _sentence_ends(block: TextBlock, lines: Sequence[str], cut: LineRange) -> Iterator[LineRange]:
-    """The parts of a block of text that end with a sentence or a statement, from the cut back to its beginning."""
-    starts = {*statement_starts(lines, block, block.stop)}
-    for line in range(min(cut.stop, block.stop - 1), block.body - 1, -1):
-        text = lines[line]
-        longest = len(cut.words) if line == cut.stop else len(text)
-        for end in reversed([end for end in sentence_ends(text, list_mark(text)) if end <= longest]):
-            if not text[end:].strip():
-                yield LineRange(block.first, line + 1)
-            elif not is_structural(text[:end]):
-                yield LineRange(block.first, line, text[:end])
-        if line in starts:
-            yield LineRange(block.first, line)
+def _places(
+    lines: Sequence[str], first: int, stop: int, starts: Collection[int], ends: Callable[[str], Iterable[int]]
+) -> Iterator[tuple[int, int]]:
+    """The places where some lines may be cut: before a line of `starts`, with 0, and after some characters of one."""
+    for number in range(first, stop):
+        line = lines[number]
+        if number in starts:
+            yield number, 0
+        length, may_be_structural = len(line.rstrip()), has_structural_lead(line)
+        for end in ends(line):
+            if end < length and not (may_be_structural and is_structural(line[:end])):
+                yield number, end
+            elif end >= length and number + 1 < stop:
+                yield number + 1, 0
 
 
 def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
@@ -252,21 +250,15 @@ def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
         line_ends += "\n"
 
 
-def _has_tokens_of_several_letters(line: str, size: Size) -> bool:
-    """Whether letters of a long word take fewer units together than one by one, as exact counts have it."""
-    beginnings = (word[:LONG_WORD] for word in line.split() if len(word) > LONG_WORD)
-    return any(sum(map(size, letters)) > size(letters) for letters in beginnings)
-
-
-def _words(line: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each step by which a line may grow, the last one left out: it would be the whole line."""
+def _words(line: str) -> Iterator[int]:
+    """The end of each step by which a line may grow, the last one left out: it would be the whole line."""
     mark = list_mark(line)
-    start, end = 0, 0
+    end = 0
     for word in re.finditer(r"\S+", line[mark:]):
         for length in grapheme_ends(word[0]) if len(word[0]) > LONG_WORD else (len(word[0]),):
             if end:
-                yield start, end
-            start, end = end, mark + word.start() + length
+                yield end
+            end = mark + word.start() + length
 
 
 def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:

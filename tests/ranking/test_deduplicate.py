@@ -178,4 +178,4 @@ def test_twin_in_a_paragraph_is_named_with_its_line() -> None:
     _, rows, _ = decision_table(build(files, profile(text("rules"), memories("notes"))).decisions, every=True)
     words = {row[4]: row[5] for row in rows}
     assert "stands for notes/m.md:1" in words["rules.md:1"]
-    assert "the same as in rules.md from line 3 on (content)" in words["notes/m.md:1"]
+    assert "the same as in rules.md from line 1 on (content)" in words["notes/m.md:1"]
