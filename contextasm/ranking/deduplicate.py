@@ -339,10 +339,9 @@ def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, 
 def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]) -> dict[Copy, int]:
     """For each copy that is shown, of a part of a fragment each line, the number of the decision that shows it."""
     numbers = {(each.layer, each.fragment): number for number, each in enumerate(decisions) if each.kept}
-    with_parts = {copy[:2] for copy in copies if copy.lines} & numbers.keys()
     lines = {
         whole: {line for first, last in decisions[numbers[whole]].kept for line in range(first, last + 1)}
-        for whole in with_parts
+        for whole in {copy[:2] for copy in copies if copy.lines} & numbers.keys()
     }
     return {
         copy: numbers[copy[:2]]

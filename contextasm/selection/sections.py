@@ -26,16 +26,9 @@ from contextasm.model import (
     TokenCounter,
     least_similarity,
 )
-from contextasm.text.markdown.blocks import (
-    TextBlock,
-    blocks,
-    is_structural,
-    is_underline,
-    list_mark,
-    must_stand_apart,
-    titles_of,
-)
+from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark, must_stand_apart
 from contextasm.text.markdown.literals import open_literal
+from contextasm.text.markdown.outline import titles_of
 
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
@@ -138,9 +131,8 @@ def sentence_ends(line: str, start: int) -> Iterator[int]:
         if found["wide"]:
             yield found.end()
         elif found["end"]:
-            following = re.compile(r"\s*(\S?)").match(line, found.end())
+            letter = line[found.end() : found.end() + 20].lstrip()[:1]
             begun = line[max(start, found.end() - 20) : found.end()].rstrip(_CLOSERS)
-            letter = following[1] if following else ""
             if not (letter.islower() or (letter and re.search(_ABBREVIATED, begun))):
                 yield found.end()
 

@@ -14,8 +14,15 @@ from typing import NamedTuple, TypeVar
 from contextasm.model import Fragment, TokenCounter
 from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown.blocks import TextBlock, blocks, has_structural_lead, is_structural, keep_order, list_mark
-from contextasm.text.markdown.logs import statement_starts
+from contextasm.text.markdown.blocks import (
+    TextBlock,
+    blocks,
+    has_structural_lead,
+    is_structural,
+    keep_order,
+    list_mark,
+    statement_starts,
+)
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -81,8 +88,7 @@ def truncate(
 
     left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
     may_tear = is_alone and not chosen
-    is_code = bool(fragments[following.number].display.fence)
-    block = following.block._replace(kind="raw") if is_code else following.block
+    block = following.block._replace(kind="raw") if fragments[following.number].display.fence else following.block
     own = lines[following.number]
     part = _part(block, own, left, counter, lambda part: cost(with_part(part)) <= room, may_tear=may_tear)
     return with_part(part) if part else _excerpts(fragments, chosen)
@@ -136,9 +142,7 @@ def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence
         title = max((line for line in range(block.first, block.body) if lines[line].strip()), default=title)
         titles[block.first] = title
     for section in keep_order(lines, keep):
-        yield [
-            _Piece(number, block, LineRange(block.first, block.stop), titles.get(block.first, -1)) for block in section
-        ]
+        yield [_Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, -1)) for each in section]
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:

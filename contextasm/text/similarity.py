@@ -296,10 +296,8 @@ def text_sections(text: str) -> list[TextSection]:
             body = "\n".join(lines[block.body : block.stop])
             texts[-1].append(fold_text(body) if block.kind == "text" else body.strip())
     stops = [*(section.first for section in sections[1:]), len(lines)]
-    return [
-        section._replace(stop=stop, blocks=tuple(own))
-        for section, stop, own in zip(sections, stops, texts, strict=True)
-    ]
+    every = zip(sections, stops, texts, strict=True)
+    return [section._replace(stop=stop, blocks=tuple(own)) for section, stop, own in every]
 
 
 # --- Common words ----------------------------------------------------------------------------------------------------

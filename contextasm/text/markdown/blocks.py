@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,6 +28,8 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
+_TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
 
 
 class TextBlock(NamedTuple):
@@ -54,17 +55,6 @@ def heading(line: str) -> tuple[int, str] | None:
     words = line[match.end() :].strip()
     bare = words.rstrip("#")
     return len(match[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
-
-
-@lru_cache(maxsize=256)
-def titles_of(text: str) -> tuple[tuple[int, str], ...]:
-    """The headings of a text that have words, outside of code, with their lines counted from 0."""
-    if "#" not in text:
-        return ()
-    lines = text.split("\n")
-    code = code_lines(lines)
-    found = ((number, heading(line)) for number, line in enumerate(lines) if number not in code)
-    return tuple((number, title[1]) for number, title in found if title and title[1])
 
 
 def trimmed(text: str) -> tuple[int, str]:
@@ -287,6 +277,16 @@ def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
     """
     all_levels = [level for block_levels in levels for level in block_levels]
     return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
+
+
+def statement_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
+    """The lines of a paragraph up to `stop`, but for its first, that begin a sentence or a statement."""
+    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
+        return
+    for line in range(block.body + 1, stop):
+        mark = _TIME_OR_NAME.match(lines[line])
+        if _ENDS_SENTENCE.search(lines[line - 1]) or (mark and not (mark[1] or "").islower()):
+            yield line
 
 
 def passage(document: Document, line: int, text: str) -> tuple[Location, str]:

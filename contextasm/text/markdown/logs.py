@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Location, Problem
 from contextasm.text.caching import cached_by_content
-from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage
+from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage, statement_starts
 
 MAX_LINES = 20_000
 """Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
 
-_ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
-_TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
 _WORD = re.compile(r"\w")
 
 
@@ -81,16 +79,6 @@ def _spans(lines: Sequence[str], in_order: Sequence[TextBlock]) -> Iterator[tupl
             stop -= 1
         starts = [block.body, *statement_starts(lines, block, stop)]
         yield from ((first, end, False) for first, end in zip(starts, [*starts[1:], stop], strict=True) if first < end)
-
-
-def statement_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
-    """The lines of a paragraph up to `stop`, but for its first, that begin a sentence or a statement."""
-    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
-        return
-    for line in range(block.body + 1, stop):
-        mark = _TIME_OR_NAME.match(lines[line])
-        if _ENDS_SENTENCE.search(lines[line - 1]) or (mark and not (mark[1] or "").islower()):
-            yield line
 
 
 def _log_line(document: Document, lines: Sequence[str], first: int, is_heading: bool) -> LogLine:
