@@ -406,6 +406,10 @@ class Omission(NamedTuple):
     """Missing lines; empty if fragments are shortened and nothing else is missing."""
     shortened: int = 0
     """Number of the section's fragments that are shown in a shorter form; set only at the end of the section."""
+    titles: tuple[str, ...] = ()
+    """The headings among the missing lines."""
+    more: int = 0
+    """Number of fragments, besides the first one, of which all is missing."""
 
 
 Marker = Callable[[Omission], str]

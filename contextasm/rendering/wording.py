@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from contextasm.model import Context, Decision, Problem, Reason, RuleTrace
 from contextasm.text.cleaning.secrets.scanner import count_masks
@@ -35,7 +36,8 @@ REASONS: Mapping[str, str] = {
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise about {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
-    "same-paragraph": "the same as line {line} of {path} ({by})",
+    "same-text": "the same as in {path} from line {line} on ({by})",
+    "imports": "it imports {path}, which is shown",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
@@ -84,7 +86,9 @@ RULE_TRACES: Mapping[str, str] = {
 
 def decision_words(decision: Decision) -> str:
     """The reason of a decision in words, the copies that its fragment stands for, and its score."""
-    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    places = [[*own] for _, own in groupby(decision.stands_for, key=lambda place: place.rpartition(":")[0])]
+    names = ", ".join(own[0] + f" and {len(own) - 1} more" * (len(own) > 1) for own in places)
+    twins = f"stands for {names}" if names else ""
     score = score_words(decision.score, decision.boosted_by)
     return "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Fragment
-from contextasm.text.markdown.blocks import list_lead
+from contextasm.text.markdown.blocks import blocks, has_title, heading, list_lead
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it. Some take a millisecond.
 _NUMBER = r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+"
@@ -180,7 +180,7 @@ def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return numbers(text), polarity(text)
 
 
-_TOKEN = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
+_PIECE = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
 """A word between blanks, or one letter of a script that has none."""
 _CORE = r"[./~@$#]?\w(?:.*\w)?(?=['’ʼ]s\W*$)|[./~@$#]?\w(?:.*\w)?"
 """A word without the marks around it and without `'s`."""
@@ -205,7 +205,7 @@ def words_and_names(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
     A word with a capital is a name unless it begins a sentence, or turns a meaning as the names of days do.
     """
     words, names, begins = list[str](), set[str](), True
-    for token in re.findall(_TOKEN, normalize("NFKC", text)):
+    for token in re.findall(_PIECE, normalize("NFKC", text)):
         core = re.search(_CORE, token)
         word = core[0].casefold() if core else ""
         if core and word not in _FORM_WORDS and not _negation(word):
@@ -311,6 +311,62 @@ def identities(text: Fingerprint, hint: str, methods: Iterable[str]) -> dict[str
         keys["dedup"] = ("dedup", hint, *text.figures)
     return {method: keys[method] for method in methods if method in keys}
 
+
+# --- Sections --------------------------------------------------------------------------------------------------------
+
+
+class TextSection(NamedTuple):
+    """A heading with the text up to the next one, by lines of a text, counted from 0.
+
+    The text above the first heading is one, too.
+    """
+
+    first: int
+    stop: int
+    size: int
+    """Number of sections that it consists of: itself and the ones below its heading."""
+    titles: tuple[tuple[str, ...], ...]
+    """The headings that it is under and its own, folded; a second time without the title of the text."""
+    blocks: tuple[str, ...]
+    """Each block of its own text, folded; of code and tables, as it is."""
+
+    def keys(self, own: Sequence[str]) -> list[tuple[str, ...]]:
+        """Keys of some of its blocks under its headings."""
+        return [("section", *titles, "", *own) for titles in self.titles]
+
+
+def text_sections(text: str) -> list[TextSection]:
+    """The sections of a text, in their order."""
+    lines = text.split("\n")
+    in_order = [*blocks(lines)]
+    with_title = has_title([block.levels for block in in_order])
+    sections: list[TextSection] = []
+    texts: list[list[str]] = []
+    above: list[tuple[int, str, int]] = []  # level, words and number of each heading that the text is under
+    for block in in_order:
+        for line in range(block.first, block.body):
+            if found := heading(lines[line]):
+                while above and above[-1][0] >= found[0]:
+                    above.pop()
+                for _, _, number in above:
+                    sections[number] = sections[number]._replace(size=sections[number].size + 1)
+                above.append((found[0], fold_text(found[1]), len(sections)))
+                titles = tuple(words for _, words, _ in above)
+                without_title = titles[1:] if with_title else ()
+                sections.append(TextSection(line, line, 1, (titles, without_title) if without_title else (titles,), ()))
+                texts.append([])
+        if not sections:
+            sections.append(TextSection(0, 0, 1, ((),), ()))
+            texts.append([])
+        if block.kind != "heading":
+            body = "\n".join(lines[block.body : block.stop])
+            texts[-1].append(fold_text(body) if block.kind == "text" else body.strip())
+    stops = [*(section.first for section in sections[1:]), len(lines)]
+    every = zip(sections, stops, texts, strict=True)
+    return [section._replace(stop=stop, blocks=tuple(own)) for section, stop, own in every]
+
+
+# --- Common words ----------------------------------------------------------------------------------------------------
 
 MAX_COMPARED = 60
 """Number of texts that are compared with each other: more take time and hardly change the mean."""

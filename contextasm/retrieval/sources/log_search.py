@@ -62,8 +62,8 @@ def _settle_lines(lines: Sequence[LogLine]) -> Settled[LogLine]:
 
 
 def _restored(values: Sequence[Any]) -> LogLine:
-    (path, line, rows, gaps), text, is_heading = values
-    return LogLine(Location(path, line, rows, tuple((first, last) for first, last in gaps)), text, is_heading)
+    (path, line, rows, gaps), *others = values
+    return LogLine(Location(path, line, rows, tuple((first, last) for first, last in gaps)), *others)
 
 
 def line_entry(line: LogLine, day: str) -> IndexEntry:
@@ -206,11 +206,14 @@ def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], layer: Layer) ->
     log, place = placed
     template = layer.display.item_template
     text = fill_item(template, {"text": line.text}, ("text",)) if template else line.text
+    display = layer_display(layer, {"date": str(log.day)}, (place, line.location.line))
+    if display.group and line.title:
+        display = display._replace(group=f"{display.group}: {line.title}")
     return Fragment(
         f"{log.path}:{line.location.line}",
         line.location,
         "\n".join(row.rstrip() for row in text.split("\n")),
-        layer_display(layer, {"date": str(log.day)}, (place, line.location.line)),
+        display,
         statement=line.text,
         labels=Labels(day=str(log.day)),
     )
