@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.checks.hosts.cuts import LostSection
-from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
+from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile, read_host_files
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
@@ -70,7 +70,7 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
     rows += [
         [file.path, "on demand" if file.is_on_demand else "not loaded", "", "", file.why] for file in reading.unread
     ]
-    rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
+    rows += [[problem.path, "missing" if problem.code == NO_FILE else "unreadable", "", "", problem.message] for problem in reading.problems]
     write_stdout(format_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)))
     lost = [
         [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]

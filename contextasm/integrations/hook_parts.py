@@ -16,6 +16,7 @@ from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.truncate import LONG_WORD
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
+from contextasm.text.markdown.literals import open_literal
 from contextasm.workspace.folder import Folder
 
 CUT_MARKER = "\n[cut here: the rest does not fit]\n"
@@ -37,15 +38,20 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
 def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
     """The beginning of a text, with a marker after it, that measures `limit` at most; the text itself if that does.
 
-    It ends after a word, else after a letter.
+    It ends after a word, else after a letter. Code and comments that it leaves open are closed before the marker.
     """
     if measure(text) <= limit:
         return text
-    room = limit - measure(CUT_MARKER)
-    if room <= 0:
-        return ""
-    end = prefix_length(text, room, measure)
-    return text[: _word_end(text, end) or _letter_end(text, end) or end].rstrip() + CUT_MARKER
+    ending = CUT_MARKER
+    while (room := limit - measure(ending)) > 0:
+        end = prefix_length(text, room, measure)
+        shown = text[: _word_end(text, end) or _letter_end(text, end) or end].rstrip()
+        left_open = open_literal(shown)
+        needed = f"\n{left_open.closing}{CUT_MARKER}" if left_open and left_open.closing else CUT_MARKER
+        if measure(needed) <= measure(ending):
+            return shown + needed
+        ending = needed
+    return ""
 
 
 class _Parts:

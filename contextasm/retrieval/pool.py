@@ -116,7 +116,7 @@ class ReadPool(Generic[EntryT]):
         created = (inputs.created for inputs in map(self._kind.score_inputs, self.active))
         return {row for row, day in enumerate(created) if is_later(day, today)}
 
-    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
@@ -124,7 +124,7 @@ class ReadPool(Generic[EntryT]):
         later = self.later(today)
         rows = [row for row in range(self.rows) if row not in later]
         index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
-        return {rows[at]: similarity for at, similarity in similarities(topic, index, min_match).items()}
+        return {rows[at]: value for at, value in similarities(topic, index, min_match, min_cover).items()}
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
@@ -321,8 +321,8 @@ def topic_hits(query: SourceQuery) -> TopicHits:
 
 def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score]:
     """Score parts of the rows that match the request's topic by their words; rows of later days count for nothing."""
-    request = query.build.request
-    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+    request, own = query.build.request, query.layer.query
+    similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
     return {
         row: memory_score(similarity, inputs.importance, inputs.last, request.date)
         for (row, similarity), inputs in zip(similar.items(), pool.score_inputs([*similar]), strict=True)

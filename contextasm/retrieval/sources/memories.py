@@ -228,7 +228,7 @@ def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, 
     topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
     entries = [index_entry(memory) for memory in memories]
     index = build_index(entries)
-    word_hits = similarities(topic, index, min_match)
+    word_hits = similarities(topic, index, min_match, query.layer.query.min_cover)
     nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
     if isinstance(nearness, Problem) or not nearness:
         problems = (nearness,) if isinstance(nearness, Problem) else ()

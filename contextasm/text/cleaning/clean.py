@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from contextasm.model import (
@@ -173,12 +173,31 @@ def hidden_problem(path: str, run: Hidden) -> Problem:
     return Problem(HIDDEN_TEXT, path, run.line, hidden_words(run), _REMOVED)
 
 
-def hidden_words(run: Hidden) -> str:
-    """The run in words, with the beginning of the message that it spells."""
-    count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
+def hidden_words(run: Hidden, *others: Hidden) -> str:
+    """The run, and others like it in its line, in words, with the beginning of the message that each spells."""
+    length = sum(each.length for each in (run, *others))
+    count = f"{length} hidden characters" if length > 1 else "a hidden character"
+    place = f"from column {run.column} on" if others else f"at column {run.column}"
     payload = run.payload if len(run.payload) <= MAX_QUOTED_LENGTH else run.payload[:MAX_QUOTED_LENGTH] + "..."
-    says = f' that say "{payload}"' if payload else ""
-    return f"{count} at column {run.column} ({run.kind}: {run.codes}){says}"
+    says = f' that say{"s" * (length == 1)} "{payload}"' if payload else ""
+    return f"{count} {place} ({run.kind}: {run.codes}){says}"
+
+
+MANY_LINES = 5
+"""Lines of a file with hidden characters of one kind above which they are reported together."""
+
+
+def folded_hidden(runs: Iterable[Hidden]) -> Iterator[tuple[Hidden, str]]:
+    """The first run of each kind in each line, and the words for all of these; for the file if many lines have it."""
+    lines_of: dict[tuple[str, str], dict[int, list[Hidden]]] = {}
+    for run in runs:
+        lines_of.setdefault((run.kind, run.payload), {}).setdefault(run.line, []).append(run)
+    for lines in lines_of.values():
+        for number, own in enumerate(lines.values()):
+            if len(lines) <= MANY_LINES:
+                yield own[0], hidden_words(*own)
+            elif number == 0:
+                yield own[0], f"{hidden_words(*own)}, and more in {len(lines) - 1:,} other lines"
 
 
 def _is_in_gap(document: Document, line: int) -> bool:
