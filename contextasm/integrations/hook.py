@@ -48,13 +48,11 @@ _MEMORIES = 10
 _MIN_COVER = 0.45
 """Share of a prompt's words, weighed by how rare they are, that the best match holds; below it nothing is sent."""
 
-_CHATTER = STOP | frozenset(
-    """
+_CHATTER = """
     agreed ahead awesome better carry continue cool correct do done excellent fine fix go going good great help it keep
     look looks lgtm make makes next nice perfect proceed retry right sounds start step stop try works wrong yep
-    """.split()
-)
-"""Words that a prompt needs others next to, to be about something."""
+"""
+"""Words of a prompt that is not about anything, unless it has others."""
 
 _PINNED = ("pinned", "pin")
 
@@ -272,7 +270,7 @@ def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> 
     options = call.options._replace(topic=topic)
     prepared = prepare_build(options, process, restrict_profile=_with_matches_only)
     prepared = prepared.with_lock(process.environment, locked=False)
-    if not prepared.build.profile.layers or _CHATTER.issuperset(analyze(topic)):
+    if not prepared.build.profile.layers or not {*analyze(topic)} - STOP - {*_CHATTER.split()}:
         return "", ""
     units = min(MAX_PROMPT_UNITS, call.max_units)
     budget = _own_budget(prepared, units)
@@ -314,27 +312,19 @@ def _without_answers(prompt: str, call: HookCall) -> str:
 
 def _with_matches_only(profile: Profile) -> Profile:
     """The profile with the layers that a topic chooses from, and with nothing in them but what matches it well."""
-    layers = []
-    for layer in profile.layers:
-        sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
-        if _is_searched(profile, layer):
-            sources = ("search",)  # It takes its room before notes of days do.
-            ranking = layer.ranking._replace(order="best", top=_MEMORIES)
-            display = layer.display._replace(item_template="- {text}")
-            layer = layer._replace(ranking=ranking, display=display, overflow=layer.overflow._replace(steps=("drop",)))
-        if sources:
-            priority = int(_is_searched(profile, layer))
-            limits = layer.limits._replace(
-                required=False,
-                within="",
-                reserve=0,
-                reserve_against=(),
-                priority=priority,
-                share=50 if priority else None,
-            )
-            query = layer.query._replace(sources=sources, min_cover=_MIN_COVER)
-            layers.append(layer._replace(query=query, limits=limits))
-    return profile._replace(layers=tuple(layers))
+    return profile._replace(layers=tuple(filter(None, (_matches_of(layer, profile) for layer in profile.layers))))
+
+
+def _matches_of(layer: Layer, profile: Profile) -> Layer | None:
+    sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
+    limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
+    if _is_searched(profile, layer):  # It takes its room before notes of days do.
+        sources, limits = ("search",), limits._replace(priority=1, share=50)
+        ranking = layer.ranking._replace(order="best", top=_MEMORIES)
+        display, overflow = layer.display._replace(item_template="- {text}"), layer.overflow._replace(steps=("drop",))
+        layer = layer._replace(ranking=ranking, display=display, overflow=overflow)
+    query = layer.query._replace(sources=sources, min_cover=_MIN_COVER)
+    return layer._replace(query=query, limits=limits) if sources else None
 
 
 def config_text(host: Host, call: HookCall) -> str:

@@ -135,6 +135,9 @@ def _letter_end(text: str, most: int) -> int:
     return line + max((end for end in grapheme_ends(text[line : most + 1]) if end <= most - line), default=0)
 
 
+_FOR_ALL = "AGENTS.md"
+"""File of instructions that is for every program by its convention (agents.md)."""
+
 HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
 """What every one of some hosts loads, as real paths and as whole texts; and real paths of what any of them names."""
 
@@ -142,14 +145,17 @@ HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
 def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
     """The files that the hosts load when a session starts in a folder, and all that these import for a build.
 
-    Files that a host imports are among the first. What one of the hosts does not load is sent to all.
+    Files that a host imports are among the first. What one of the hosts does not load is sent to all. A host
+    without a rule for AGENTS.md names it all the same, since that file is for every program.
     """
     paths, texts = [], []
     named: set[str] = set()
     for host in hosts:
         reading = read_host_files(host, folder)
         files = {file.path: file.text for file in reading.files if file.kept}
-        imported, _, _ = read_with_imports(Folder(Path(reading.root)), files)
+        is_known = any(_FOR_ALL in rule.files for rule in host.loads)
+        others = [file.path for file in reading.unread if not is_known and os.path.basename(file.path) == _FOR_ALL]
+        imported, _, _ = read_with_imports(Folder(Path(reading.root)), [*files, *others])
         named |= {os.path.realpath(f"{reading.root}/{file.document.path}") for file in imported}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))
@@ -181,7 +187,11 @@ def without_host_texts(build: Build, texts: HostTexts, context: Context, root: s
         return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
     profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
-    return excluding(build._replace(profile=profile), sorted(map(escape, paths)))
+    names = {layer.id: layer.query.paths for layer in build.profile.layers if layer.id not in instructing}
+    others = {
+        each.path for each in context.decisions if each.path in paths and each.path not in names.get(each.layer, ())
+    }
+    return excluding(build._replace(profile=profile), sorted(map(escape, others)))
 
 
 def excluding(build: Build, patterns: Sequence[str]) -> Build:

@@ -21,8 +21,8 @@ def check_host(reading: HostReading) -> list[Finding]:
     """One finding for each part of a file that is lost, and for each file that is not loaded or can't be read.
 
     A lost part and a file that can't be read are errors; a file that the host has given up is a warning, and so are a
-    host that loads nothing and an import without a file; one that gives way to another, or is for others, is a note, and one that is loaded later is
-    nothing. What they quote is clean text.
+    host that loads nothing and an import without a file; one that gives way to another, or is for others, is a note,
+    and one that is loaded later is nothing. What they quote is clean text.
     """
     findings = (*_empty_findings(reading), *_cut_findings(reading), *_unread_findings(reading))
     return [finding.cleaned for finding in findings]

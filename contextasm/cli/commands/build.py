@@ -84,8 +84,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     files.refuse_inputs(job)
     if flags.takes_lock:
         _recover(job, flags)
-    if held := [] if files.uses_stdout else held_files(job, files.targets):
-        job = prepare_context(options._replace(exclude=(*options.exclude, *held)), files.targets, locked=flags.locked)
+    job = _without_files_of_block(job, options, files, flags)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
@@ -110,6 +109,20 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
 
 
 run = takes_options(write_context)
+
+
+def _without_files_of_block(
+    job: PreparedBuild, options: Options, files: RequestedFiles, flags: BuildFlags
+) -> PreparedBuild:
+    """The build without what is read anyway by whoever reads the file with the block."""
+    if flags.into and job.build.profile.host:
+        from contextasm.cli.host_view import leave_to_host
+
+        if (hosted := leave_to_host(job, files.targets, quiet=flags.quiet)) is not job:
+            return hosted
+    held = [] if files.uses_stdout else held_files(job, files.targets)
+    options = options._replace(exclude=(*options.exclude, *held))
+    return prepare_context(options, files.targets, locked=flags.locked) if held else job
 
 
 def _refuse_contradictions(flags: BuildFlags) -> None:
@@ -160,6 +173,10 @@ def _write(
                     _show_left_out(context, recording, stored)
         write_files([file for file in writes if file[0].managed], quiet=flags.quiet)
     write_files([file for file in writes if not file[0].managed], quiet=flags.quiet)
+    if flags.into and job.build.profile.host and not flags.quiet:
+        from contextasm.cli.host_view import show_cut_blocks
+
+        show_cut_blocks(job, files.targets)
     if files.uses_stdout:
         write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):
