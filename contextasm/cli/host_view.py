@@ -8,22 +8,20 @@ from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.checks.hosts.cuts import LostSection
-from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile, read_host_files
+from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_json, format_table, write_stderr, write_stdout
 from contextasm.config.build import PreparedBuild
-from contextasm.config.hosts.loader import instruction_files, load_host, shipped_hosts
+from contextasm.config.hosts.loader import load_host, shipped_hosts
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
-from contextasm.integrations.hook_parts import load_host_texts, without_host_texts
 from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.workspace.atomic import refuse_unwritable
-from contextasm.workspace.folder import Folder, repository_top
+from contextasm.workspace.folder import is_below, repository_top
 from contextasm.workspace.git.folder import open_index
-from contextasm.workspace.outputs import REPORTS, InputFiles, InputPattern, OutputFile, refuse_inputs
+from contextasm.workspace.outputs import REPORTS, OutputFile
 
 HostOption = Annotated[
     str | None, Flag("", "NAME", f"Apply the loading rules of this host: {', '.join(shipped_hosts())}.")
@@ -67,29 +65,34 @@ def write_scope(reading: HostReading) -> None:
         write_stderr(f"not looked at: {text}")
 
 
-def leave_to_host(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: bool) -> PreparedBuild:
-    """The build without what the host of its profile loads by itself, if the one file with a block is loaded, too."""
-    host, root = load_host(job.build.profile.host, "host"), os.path.realpath(job.workspace.root)
-    own = {name for rule in host.loads if rule.folders != "outside" for name in rule.files}
-    texts = [target for target in targets if target.kind not in REPORTS]
-    if [target.managed for target in texts] != [True] or os.path.relpath(texts[0].real, root) not in own:
+def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: bool) -> PreparedBuild:
+    """The build without what the one file with a block says anyway, or what the profile's host loads next to it.
+
+    If the text goes to more than one file, nothing is left out: one has not the other's.
+    """
+    from contextasm.integrations.hook_parts import load_host_texts, without_host_texts  # here: only a block needs it
+
+    texts, root = [target for target in targets if target.kind not in REPORTS], os.path.realpath(job.workspace.root)
+    if [target.managed for target in texts] != [True] or not is_below(texts[0].real, root):
         return job
-    loaded = load_host_texts([host], Path(root))
-    if not quiet and loaded[0]:
-        names = ", ".join(sorted(os.path.relpath(path, root) for path in loaded[0]))
-        write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
-    return job._replace(build=without_host_texts(job.build, loaded, job.run(), root, only_named=False))
+    paths, own = frozenset([texts[0].real]), os.path.relpath(texts[0].real, root)
+    host = load_host(job.build.profile.host, "host") if job.build.profile.host else None
+    if host and any(own in rule.files for rule in host.loads if rule.folders != "outside"):
+        paths |= load_host_texts([host], Path(root))[0]
+        if not quiet:
+            names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
+            write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
+    build = without_host_texts(job.build, (paths, frozenset(), frozenset()), job.run(), root, only_named=False)
+    return job._replace(build=build)
 
 
 def show_cut_blocks(job: PreparedBuild, targets: Sequence[OutputFile]) -> None:
     """Warn about each file with a block that the host of the profile cuts."""
-    host = load_host(job.build.profile.host, "host")
-    blocks = {target.real: target.path for target in targets if target.managed}
-    for file in read_host_files(host, Path(job.workspace.root)).files:
-        path = blocks.get(os.path.realpath(os.path.join(job.workspace.root, file.path)))
-        if path and file.limit:
+    host, root = load_host(job.build.profile.host, "host"), job.workspace.root
+    for file in read_host_files(host, Path(root)).files:
+        if file.limit and os.path.realpath(f"{root}/{file.path}") in {each.real for each in targets if each.managed}:
             mend = f"build less with -b; `ctxasm check --host {host.name}` names the lines that are lost"
-            write_stderr(f"ctxasm: warning: {path}: {host.summary} cuts this file at {file.limit}: {mend}")
+            write_stderr(f"ctxasm: warning: {file.path}: {host.summary} cuts it at {file.limit}: {mend}")
 
 
 def explain_host(reading: HostReading, *, as_json: bool) -> None:
@@ -97,48 +100,20 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
     if as_json:
         write_stdout(format_json(HostDocument, _reading_data(reading)))
         return
-    rows, lost = _rows(reading)
-    write_stdout(format_table(_FILE_COLUMNS, rows, (2, 3)))
-    if lost:
-        write_stdout("\n" + format_table(_LOST_COLUMNS, lost, (1, 2)))
-    write_scope(reading)
-
-
-_FILE_COLUMNS = ("file", "outcome", "tokens", "lost", "why")
-_LOST_COLUMNS = ("never seen from", "to line", "tokens", "heading")
-
-
-def _rows(reading: HostReading) -> tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]:
-    """A row for each file, and one for each section that is lost."""
     rows = [_file_row(file) for file in reading.files]
     rows += [
         [file.path, "on demand" if file.is_on_demand else "not loaded", "", "", file.why] for file in reading.unread
     ]
-    for problem in reading.problems:
-        rows.append([problem.path, "missing" if problem.code == NO_FILE else "unreadable", "", "", problem.message])
+    rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
+    write_stdout(format_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)))
     lost = [
         [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]
         for file in reading.files
         for section in _lost(file)
     ]
-    return rows, lost
-
-
-def write_host_page(reading: HostReading, name: str) -> None:
-    """Write a page with the same tables. Raises `ContextasmError` for a file that a host reads."""
-    from contextasm.cli.page_file import load_style, page_file, write_page
-    from contextasm.rendering.page import element, page, table, words
-
-    target, (rows, lost) = page_file(name), _rows(reading)
-    patterns = {*instruction_files(), *(file.path for file in reading.files)}
-    read = tuple(InputPattern(pattern, "a host reads this file") for pattern in sorted(patterns))
-    refuse_inputs([target], InputFiles(Folder(Path(reading.root)), read, (), ()))
-    refuse_unwritable(target.path)
-    title = f"Files that {reading.host.summary} loads by itself"
-    parts = [table("Files", _FILE_COLUMNS, (map(words, row) for row in rows))]
-    parts += [table("Lost parts", _LOST_COLUMNS, (map(words, row) for row in lost))] if lost else []
-    parts += [element("p", words(f"not looked at: {text}"), class_="request") for text in reading.not_looked_at]
-    write_page(target, page(title, load_style(), [element("h1", words(title)), *parts]))
+    if lost:
+        write_stdout("\n" + format_table(("never seen from", "to line", "tokens", "heading"), lost, (1, 2)))
+    write_scope(reading)
 
 
 def _lost(file: LoadedFile) -> Sequence[LostSection]:

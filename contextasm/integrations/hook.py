@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
 from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Layer, Problem, Profile
-from contextasm.retrieval.search.inverted_index import STOP, analyze
+from contextasm.retrieval.search.inverted_index import STOP, analyze, term
 from contextasm.selection.tokens import BYTES_ESTIMATE, CHARS_ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
@@ -42,17 +42,14 @@ MAX_TOPIC = 4000
 
 _MAX_MESSAGE = 500
 _MAX_BUILDS = 40
-_MEMORIES = 10
-"""Most memories that a prompt gets of a file that a build shows whole."""
 
 _MIN_COVER = 0.45
 """Share of a prompt's words, weighed by how rare they are, that the best match holds; below it nothing is sent."""
 
-_CHATTER = """
-    agreed ahead awesome better carry continue cool correct do done excellent fine fix go going good great help it keep
-    look looks lgtm make makes next nice perfect proceed retry right sounds start step stop try works wrong yep
-"""
-"""Words of a prompt that is not about anything, unless it has others."""
+_CHATTER = (
+    "agre continu cool do fine go good great help it keep lgtm look make next nice perfect proceed sens sound tri"
+)
+"""Stems of words of a prompt that is not about anything, unless it has others."""
 
 _PINNED = ("pinned", "pin")
 
@@ -179,9 +176,16 @@ def _json_text(name: str, text: str, message: str) -> str:
 
 def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """Text and message at the start of a session; only the first part has a message."""
+    prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
-    prepared, build = _start_build(call, process)
-    pieces, problems, _ = _pieces(prepared, build, call, call.max_units - LENGTHS[call.unit].units(lead))
+    room = call.max_units - LENGTHS[call.unit].units(lead)
+    texts = load_host_texts(call.hosts, process.folder)
+    build = prepared.build
+    is_detected = bool(prepared.taken)  # Then nobody has asked for what other programs read.
+    if is_detected or any(texts):
+        context = _run(prepared, build, call, build.request.budget)
+        build = without_host_texts(build, texts, context, prepared.workspace.root, only_named=is_detected)
+    pieces, problems = _pieces(prepared, build, call, room)
     piece = pieces[call.part - 1] if call.part <= len(pieces) else ""
     # To have nothing else to send is not a fault, nor is a person's own file, which each host imports from the home.
     silent = {"home-import", *(["no-effect"] if build is not prepared.build else ())}
@@ -190,22 +194,10 @@ def _start_answer(call: HookCall, process: ProcessEnvironment) -> tuple[str, str
     return (lead + piece if piece.strip() else ""), message
 
 
-def _start_build(call: HookCall, process: ProcessEnvironment) -> tuple[PreparedBuild, Build]:
-    """The build at the start of a session, as prepared and without what the hosts load by themselves."""
-    prepared = prepare_build(call.options, process).with_lock(process.environment, locked=False)
-    texts = load_host_texts(call.hosts, process.folder)
-    is_detected = bool(prepared.taken)  # Then nobody has asked for what other programs read.
-    if not is_detected and not any(texts):
-        return prepared, prepared.build
-    context = _run(prepared, prepared.build, call, prepared.build.request.budget)
-    root = prepared.workspace.root
-    return prepared, without_host_texts(prepared.build, texts, context, root, only_named=is_detected)
-
-
 def _pieces(
     prepared: PreparedBuild, build: Build, call: HookCall, room: int
-) -> tuple[Sequence[str], Sequence[Problem], Context]:
-    """The parts of the largest context that `call.parts` parts of `room` units hold, its problems, and the context.
+) -> tuple[Sequence[str], Sequence[Problem]]:
+    """The parts of the largest context that `call.parts` parts of `room` units hold, and the problems of its build.
 
     If the required layers are larger, the last part ends with a marker.
     """
@@ -215,13 +207,13 @@ def _pieces(
         context = _run(prepared, build, call, budget)
         pieces = split_text(context.text, room, measure)
         if len(pieces) <= call.parts:
-            return pieces, context.problems, context
+            return pieces, context.problems
         if any(problem.code == "over-budget" for problem in context.problems):
             break
         budget = budget * 97 // 100
     shown = [*pieces[: call.parts - 1], cut_text("".join(pieces[call.parts - 1 :]), room, measure)]
     others = [problem for problem in context.problems if problem.code != "over-budget"]
-    return shown, [_cut_problem(measure(context.text), call, len(pieces)), *others], context
+    return shown, [_cut_problem(measure(context.text), call, len(pieces)), *others]
 
 
 def _cut_problem(units: int, call: HookCall, needed: int) -> Problem:
@@ -265,42 +257,21 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """The entries that match a prompt, and no message; an empty text if none does."""
     topic = _without_answers(prompt, call).strip()[:MAX_TOPIC]
+    is_chatter = all(word in STOP or term(word) in _CHATTER.split() for word in analyze(topic))
     if not topic or call.part > 1:
         return "", ""
     options = call.options._replace(topic=topic)
     prepared = prepare_build(options, process, restrict_profile=_with_matches_only)
     prepared = prepared.with_lock(process.environment, locked=False)
-    if not prepared.build.profile.layers or not {*analyze(topic)} - STOP - {*_CHATTER.split()}:
+    if is_chatter or not prepared.build.profile.layers:
         return "", ""
     units = min(MAX_PROMPT_UNITS, call.max_units)
     budget = _own_budget(prepared, units)
     context = _run(prepared, prepared.build, call, budget)
-    if known := [*_known_from_start(context, call, process)]:
-        context = _run(prepared, excluding(prepared.build, known), call, budget)
+    if pins := [decision.fragment for decision in context.decisions if decision.reason.code in _PINNED]:
+        # They were in the context at the start, for every prompt.
+        context = _run(prepared, excluding(prepared.build, pins), call, budget)
     return cut_text(context.text, units, LENGTHS[call.unit].units) if context.text.strip() else "", ""
-
-
-def _known_from_start(context: Context, call: HookCall, process: ProcessEnvironment) -> Iterator[str]:
-    """The fragments that the context at the start shows for every prompt: pins, and lines of the file of memories."""
-    yield from (decision.fragment for decision in context.decisions if decision.reason.code in _PINNED)
-    if not context.text.strip():
-        return
-    prepared, build = _start_build(call._replace(parts=1), process)
-    whole = {layer.id for layer in build.profile.layers if _is_searched(prepared.build.profile, layer)}
-    if not any(decision.layer in whole for decision in context.decisions):
-        return
-    _, _, start = _pieces(prepared, build, call, call.max_units)
-    shown = {
-        (each.path, line) for each in start.decisions for kept in each.kept for line in range(kept[0], kept[1] + 1)
-    }
-    for decision in context.decisions:
-        if decision.layer in whole and (decision.path, decision.lines[0]) in shown:
-            yield decision.fragment
-
-
-def _is_searched(profile: Profile, layer: Layer) -> bool:
-    """Whether a layer shows the file whole that the profile keeps memories in: a prompt searches it for them."""
-    return profile.remember in layer.query.paths and any(source.is_document for source in layer.query.traits)
 
 
 def _without_answers(prompt: str, call: HookCall) -> str:
@@ -316,12 +287,14 @@ def _with_matches_only(profile: Profile) -> Profile:
 
 
 def _matches_of(layer: Layer, profile: Profile) -> Layer | None:
+    """The layer with its matches only; also of one that shows the file whole that the profile keeps memories in."""
     sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
     limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
-    if _is_searched(profile, layer):  # It takes its room before notes of days do.
+    if not sources and profile.remember in layer.query.paths:
+        # The start may have had no room for a line of it. It takes room before the notes of days do.
         sources, limits = ("search",), limits._replace(priority=1, share=50)
-        ranking = layer.ranking._replace(order="best", top=_MEMORIES)
-        display, overflow = layer.display._replace(item_template="- {text}"), layer.overflow._replace(steps=("drop",))
+        ranking, overflow = layer.ranking._replace(order="best", top=10), layer.overflow._replace(steps=("drop",))
+        display = layer.display._replace(item_template="- {text}")
         layer = layer._replace(ranking=ranking, display=display, overflow=overflow)
     query = layer.query._replace(sources=sources, min_cover=_MIN_COVER)
     return layer._replace(query=query, limits=limits) if sources else None

@@ -177,20 +177,18 @@ def without_host_texts(build: Build, texts: HostTexts, context: Context, root: s
     loaded_paths, loaded_texts, named = texts
     instructing = {layer.id for layer in build.profile.layers if any(each.uses_open for each in layer.query.traits)}
     instructions = {each.path for each in context.decisions if each.layer in instructing} if only_named else set()
-    paths = set()
+    paths, reals = set(), {each.path: os.path.realpath(os.path.join(root, each.path)) for each in context.documents}
+    shown = {document.text for document in context.documents if reals[document.path] in loaded_paths}
     for document in context.documents:
-        real = os.path.realpath(os.path.join(root, document.path))
-        is_loaded = real in loaded_paths or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
-        if is_loaded or (document.path in instructions and real not in named):
+        is_loaded = document.text in shown or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
+        if is_loaded or (document.path in instructions and reals[document.path] not in named):
             paths.add(document.path)
     if not paths:
         return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
     profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
     names = {layer.id: layer.query.paths for layer in build.profile.layers if layer.id not in instructing}
-    others = {
-        each.path for each in context.decisions if each.path in paths and each.path not in names.get(each.layer, ())
-    }
+    others = {each.path for each in context.decisions if each.path in paths.difference(names.get(each.layer, ()))}
     return excluding(build._replace(profile=profile), sorted(map(escape, others)))
 
 

@@ -10,7 +10,7 @@ from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile
 from contextasm.selection.tokens import ESTIMATE
 
 CUT, EMPTY, TAKEN_OUT = "host-cut", "host-empty", "host-taken-out"
-UNREAD, UNREADABLE, NO_IMPORT = "host-unread", "host-unreadable", "host-import"
+UNREAD, UNREADABLE = "host-unread", "host-unreadable"
 """Ids of the findings. An id never changes its meaning."""
 
 _SHOWN_HEADINGS = 5
@@ -82,7 +82,5 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
         else:
             yield Finding(UNREAD, "note", file.path, 0, message, "")
     for problem in reading.problems:
-        if problem.code == NO_FILE:
-            yield Finding(NO_IMPORT, "warning", problem.path, problem.line, problem.message, problem.hint)
-        else:
-            yield Finding(UNREADABLE, "error", problem.path, problem.line, problem.message, "see what is in its place")
+        place, hint = (problem.path, problem.line), problem.hint or "see what is in its place"
+        yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)

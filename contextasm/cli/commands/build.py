@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from contextasm.cli.build_files import Reports, RequestedFiles, held_files, manifest_text, metrics_text, write_files
+from contextasm.cli.build_files import Reports, RequestedFiles, manifest_text, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build, takes_options
 from contextasm.cli.output import (
     progress_line,
@@ -84,7 +84,10 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     files.refuse_inputs(job)
     if flags.takes_lock:
         _recover(job, flags)
-    job = _without_files_of_block(job, options, files, flags)
+    if flags.into and not files.uses_stdout:
+        from contextasm.cli.host_view import without_known
+
+        job = without_known(job, files.targets, quiet=flags.quiet)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
@@ -109,20 +112,6 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
 
 
 run = takes_options(write_context)
-
-
-def _without_files_of_block(
-    job: PreparedBuild, options: Options, files: RequestedFiles, flags: BuildFlags
-) -> PreparedBuild:
-    """The build without what is read anyway by whoever reads the file with the block."""
-    if flags.into and job.build.profile.host:
-        from contextasm.cli.host_view import leave_to_host
-
-        if (hosted := leave_to_host(job, files.targets, quiet=flags.quiet)) is not job:
-            return hosted
-    held = [] if files.uses_stdout else held_files(job, files.targets)
-    options = options._replace(exclude=(*options.exclude, *held))
-    return prepare_context(options, files.targets, locked=flags.locked) if held else job
 
 
 def _refuse_contradictions(flags: BuildFlags) -> None:

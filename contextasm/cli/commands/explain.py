@@ -8,14 +8,7 @@ from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
-from contextasm.cli.host_view import (
-    HostFileOption,
-    HostOption,
-    explain_host,
-    read_host,
-    refuse_host_files,
-    write_host_page,
-)
+from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import (
     LockedOption,
     prepare_context,
@@ -100,11 +93,7 @@ def show_decisions(
     refuse_host_files(flags.host, flags.host_file)
     if flags.host is not None:
         _refuse_beside_host(record, flags)
-        reading = read_host(flags.host, flags.host_file, options)
-        if flags.html is None:
-            explain_host(reading, as_json=flags.json)
-        else:
-            write_host_page(reading, flags.html)
+        explain_host(read_host(flags.host, flags.host_file, options), as_json=flags.json)
         return 0
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
@@ -135,7 +124,7 @@ run = takes_options(show_decisions)
 def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
     """Raise `ContextasmError` for an argument that asks about a build."""
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
-    of_views = {"--budgets": flags.budgets, "--verbose": flags.verbose, "--json": flags.json and flags.html is not None}
+    of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
     refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
 
