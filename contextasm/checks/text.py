@@ -67,7 +67,6 @@ _MARKDOWN = (".md", ".md.gz")
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(<?([^()\s<>]*)>?(?: \"[^\"\n]*\")?\)")
 _REFERENCE_IN_CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
 _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/~]")
-_LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
 _TEMPLATE = re.compile(r"[{}*$]|YYYY|\.\.\.")
 """Marks of a path that stands for others, such as `daily/YYYY-MM-DD.md`."""
 
@@ -110,7 +109,7 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
         message = f"refers to {reference}, and {paths[0]} does not exist"
         hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
         yield warning_finding(document.path, line, message, hint)
-    elif anchor and not (_LINE_ANCHOR.fullmatch(anchor) or _has_heading(target, anchor)):
+    elif anchor and not (re.fullmatch(r"L\d+(?:-L?\d+)?", anchor) or _has_heading(target, anchor)):
         message = f"refers to {reference}, and {target.path} has no such heading"
         yield warning_finding(document.path, line, message, "name a heading that it has, or take the reference out")
 

@@ -91,7 +91,7 @@ def show_cut_blocks(job: PreparedBuild, targets: Sequence[OutputFile]) -> None:
     host, root = load_host(job.build.profile.host, "host"), job.workspace.root
     for file in read_host_files(host, Path(root)).files:
         if file.limit and os.path.realpath(f"{root}/{file.path}") in {each.real for each in targets if each.managed}:
-            mend = f"build less with -b; `ctxasm check --host {host.name}` names the lines that are lost"
+            mend = "shorten it, or build less with -b"
             write_stderr(f"ctxasm: warning: {file.path}: {host.summary} cuts it at {file.limit}: {mend}")
 
 

@@ -46,8 +46,7 @@ def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
     while (room := limit - measure(ending)) > 0:
         end = prefix_length(text, room, measure)
         shown = text[: _word_end(text, end) or _letter_end(text, end) or end].rstrip()
-        left_open = open_literal(shown)
-        needed = f"\n{left_open.closing}{CUT_MARKER}" if left_open and left_open.closing else CUT_MARKER
+        needed = f"\n{part.closing}{CUT_MARKER}" if (part := open_literal(shown)) and part.closing else CUT_MARKER
         if measure(needed) <= measure(ending):
             return shown + needed
         ending = needed
@@ -146,16 +145,15 @@ def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
     """The files that the hosts load when a session starts in a folder, and all that these import for a build.
 
     Files that a host imports are among the first. What one of the hosts does not load is sent to all. A host
-    without a rule for AGENTS.md names it all the same, since that file is for every program.
+    that loads nothing names AGENTS.md all the same, since that file is for every program.
     """
     paths, texts = [], []
     named: set[str] = set()
     for host in hosts:
         reading = read_host_files(host, folder)
         files = {file.path: file.text for file in reading.files if file.kept}
-        is_known = any(_FOR_ALL in rule.files for rule in host.loads)
-        others = [file.path for file in reading.unread if not is_known and os.path.basename(file.path) == _FOR_ALL]
-        imported, _, _ = read_with_imports(Folder(Path(reading.root)), [*files, *others])
+        others = [file.path for file in reading.unread if os.path.basename(file.path) == _FOR_ALL]
+        imported, _, _ = read_with_imports(Folder(Path(reading.root)), files or others)
         named |= {os.path.realpath(f"{reading.root}/{file.document.path}") for file in imported}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))

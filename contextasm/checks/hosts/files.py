@@ -295,8 +295,7 @@ class _FolderReader:
         for line, written in find_host_imports(file.text, rule):
             path = imported_path(file.path, written)
             if path and not self.folder.is_file(path) and is_file_name(written):
-                hint = "correct the path, or put the name in backticks"
-                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", hint))
+                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
             if path is None or self._real(path) in seen or not self.folder.is_file(path):
                 continue
             seen.add(self._real(path))
