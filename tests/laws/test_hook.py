@@ -65,9 +65,11 @@ def test_no_answer_is_above_the_limit_of_its_host(
 
 @given(
     lines=st.lists(
-        st.sampled_from(["```", "~~~~", "  ```py", "<!--", "-->", "<pre>", "a b c d e", "# A", ""]), max_size=60
+        st.sampled_from(["```", "~~~~", "  ```py", "<!--", "-->", "<pre>", "a b c d e " * 8, "# A", ""]),
+        min_size=8,
+        max_size=40,
     ),
-    limit=st.integers(200, 400),
+    limit=st.integers(200, 300),
     host=st.sampled_from(host_names(with_hook=True)),
 )
 def test_no_answer_ends_within_code_or_a_comment(lines: list[str], limit: int, host: str) -> None:
