@@ -48,7 +48,7 @@ def units(host: str, text: str) -> int:
 def test_no_answer_is_above_the_limit_of_its_host(
     files: Mapping[str, Content], long: int, host: str, limit: int | None
 ) -> None:
-    more: dict[str, Content] = GOALS | {"agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
+    more = {**GOALS, "agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
     with TemporaryDirectory() as folder:
         root = Path(folder)
         fill(root, {**files, **more}, base={})
