@@ -19,7 +19,7 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
-from contextasm.text.cleaning.clean import hidden_words
+from contextasm.text.cleaning.clean import folded_hidden
 from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, heading, without_comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.hidden_markup import hidden_markup
@@ -35,10 +35,10 @@ HARMFUL_KINDS = {"tag", "bidi"}
 def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
     """Report characters that a reader does not see and a model does: an error for hidden or reordered text."""
     for path, document in inspection.documents.items():
-        for run in document.hidden:
+        for run, message in folded_hidden(document.hidden):
             make_finding = error_finding if run.kind in HARMFUL_KINDS or run.payload else warning_finding
-            hint = f"delete {'them' if run.length > 1 else 'it'}, and find out who wrote this"
-            yield make_finding(path, run.line, hidden_words(run), hint)
+            hint = f"delete {'it' if message.startswith('a ') else 'them'}, and find out who wrote this"
+            yield make_finding(path, run.line, message, hint)
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
         message = f"refers to {reference}, and {paths[0]} does not exist"
         hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
         yield warning_finding(document.path, line, message, hint)
-    elif anchor and not _has_heading(target, anchor):
+    elif anchor and not (re.fullmatch(r"L\d+(?:-L?\d+)?", anchor) or _has_heading(target, anchor)):
         message = f"refers to {reference}, and {target.path} has no such heading"
         yield warning_finding(document.path, line, message, "name a heading that it has, or take the reference out")
 
@@ -125,11 +125,12 @@ def _referred_paths(path: str, file: str) -> Sequence[str]:
 def _has_heading(document: Document, anchor: str) -> bool:
     # The anchor is the heading itself, or the one that GitHub makes of it.
     slug_counts: Counter[str] = Counter()
-    folded_anchor = anchor.strip().casefold()
+    # One that begins with an emoji has a hyphen at its beginning there, and none elsewhere.
+    folded_anchor = anchor.strip().casefold().strip("-")
     for line in document.text.split("\n"):
         if title := heading(line):
             words = title[1].casefold()
-            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-").strip("-")
             numbered_slug = f"{slug}-{slug_counts[slug]}" if slug_counts[slug] else slug
             slug_counts[slug] += 1
             if folded_anchor in {words, slug, numbered_slug}:

@@ -189,7 +189,10 @@ def _left_out_words(context: Context) -> str:
     for outcome, paths in files.items():
         if paths:
             words[outcome] += f" ({', '.join([*paths][:3])}{', ...' * (len(paths) > 3)})"
-    return ", ".join(words.values())
+    if old := [dict(each.reason.facts)["days"] for each in context.decisions if each.reason.code == "outside-window"]:
+        words["excluded"] += f", {len(old):,} older than {max(old)} days"
+    hint = "" if context.text or context.request.topic else "`--topic WORDS` looks for more"
+    return "; ".join(filter(None, (", ".join(words.values()), hint)))
 
 
 def token_parts(context: Context) -> dict[str, int]:

@@ -107,7 +107,7 @@ class ReadPool(Generic[EntryT]):
         created = (inputs.created for inputs in map(self._kind.score_inputs, self.active))
         return {row for row, day in enumerate(created) if is_later(day, today)}
 
-    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
@@ -115,7 +115,7 @@ class ReadPool(Generic[EntryT]):
         later = self.later(today)
         rows = [row for row in range(self.rows) if row not in later]
         index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
-        return {rows[at]: similarity for at, similarity in similarities(topic, index, min_match).items()}
+        return {rows[at]: value for at, value in similarities(topic, index, min_match, min_cover).items()}
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
@@ -331,7 +331,8 @@ def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> tuple[dict[int,
         found, problems = topic_matches(query, pool.entries(rows))
         matches = {rows[at]: score for at, score in found.items()}
     else:
-        similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+        own = query.layer.query
+        similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
         matches = {row: (("similarity", similarity),) for row, similarity in similar.items()}
     scores = {}
     for (row, score), inputs in zip(matches.items(), pool.score_inputs([*matches]), strict=True):
@@ -351,7 +352,7 @@ def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mappi
     topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
     entries = [index_entry(memory) for memory in memories]
     index = build_index(entries)
-    word_hits = similarities(topic, index, min_match)
+    word_hits = similarities(topic, index, min_match, query.layer.query.min_cover)
     nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
     if isinstance(nearness, Problem) or not nearness:
         problems = (nearness,) if isinstance(nearness, Problem) else ()

@@ -116,8 +116,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
-    request = query.build.request
-    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+    request, own = query.build.request, query.layer.query
+    similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
-from contextasm.text.cleaning.clean import MAX_REPORTED, clean_value, hidden_problem
+from contextasm.text.cleaning.clean import clean_value, removal_problems
 from contextasm.text.data.rows import is_count, is_share
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import moment
@@ -74,7 +74,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
             continue
         hidden: list[Hidden] = []
         clean_value(value, cleaning, number, hidden)
-        problems += (hidden_problem(path, run) for run in hidden[:MAX_REPORTED] if run.kind != "blank")
+        problems += removal_problems(path, hidden)
         events.append(_event_of_object(path, number, value, problems))
     return tuple(events), tuple(problems)
 
