@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from contextasm.model import Fragment, TokenCounter
 from contextasm.selection.sections import Excerpt, LineRange
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown.blocks import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
+from contextasm.text.markdown.blocks import TextBlock, keep_order, list_mark, structural_length
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -180,8 +180,8 @@ def _part(
     at = by_line.stop if by_line else block.body
     line = lines[at]
     # A state is the end of a beginning of the line: to take them all out of a long line would cost its square.
-    may_be_structural = has_structural_lead(line)
-    words = ((start, end) for start, end in _words(line) if not (may_be_structural and is_structural(line[:end])))
+    least_end = structural_length(line)
+    words = ((start, end) for start, end in _words(line) if end > least_end)
 
     def with_beginning(end: int) -> LineRange:
         return LineRange(block.first, at, line[:end])

@@ -21,6 +21,7 @@ from contextasm.cli.options import (
 from contextasm.cli.output import (
     format_json,
     format_table,
+    show_common_problems,
     show_problems,
     show_taken,
     shown,
@@ -163,7 +164,7 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
         if not result.context or not result.same:
             return show_differences(opened, result)
         contexts = [result.context]
-    show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    show_common_problems(contexts)
     write_page(page, context_page(contexts, load_style()))
     return 0
 
