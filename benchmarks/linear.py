@@ -2,8 +2,8 @@
 
 Each row gives one command one kind of input at three sizes: the first that costs enough to be measured, twice and four
 times that. It prints the first size, the processor seconds of each, less those of a small input, and the exponent of
-their growth: 1 is linear, 2 quadratic. An exponent above 1.25 is measured again, and is an error then. All rows take an
-hour; `--only` takes those whose name holds a text, and `--smoke` some of them, at smaller sizes.
+their growth: 1 is linear, 2 quadratic. An exponent above 1.25 is measured again, and is an error then. All rows take
+hours; `--only` takes those whose name holds a text, and `--smoke` some of them, at smaller sizes.
 """
 
 from __future__ import annotations
