@@ -10,7 +10,6 @@ profile's table gives the severity of a conflict by type. Precedence of layers s
 with a problem, until the user names the fragment to prefer (digest 003-10 to 003-12).
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -343,13 +342,10 @@ def _unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
 
 def _next_copies(twins: Twins, missing: Collection[Copy], count: int) -> set[Copy]:
     """The first `count` of the copies for which each of the missing ones stands."""
-    counts: Counter[Copy] = Counter()
-    copies: set[Copy] = set()
+    following: dict[Copy, list[Copy]] = {}
     for copy, (shown, _) in twins.items():
-        if shown in missing and counts[shown] < count:
-            counts[shown] += 1
-            copies.add(copy)
-    return copies
+        following.setdefault(shown, []).append(copy)
+    return {copy for shown in missing for copy in following[shown][:count]}
 
 
 def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:

@@ -58,8 +58,6 @@ class Supersession:
         self._successors = {
             old: new for old, new in superseded_by(memories).items() if old != new and old in self._by_id
         }
-        self._settled: set[str] = set()
-        """Ids of memories that are planned, with all that they hide."""
 
     def successor(self, memory: Memory) -> Memory | None:
         """The active memory that supersedes it; None for none."""
@@ -71,25 +69,17 @@ class Supersession:
         return self._naming.get(memory.id)
 
     def followers(self, memory: Memory, planned: Collection[str]) -> list[Memory]:
-        """The memories of active status, but itself and those `planned`, that would be shown again without it.
-
-        `planned` loses no id from one call to the next.
-        """
-        found = self.led_by([memory])
-        left = [old for old in found.values() if old.id not in planned]
-        if not left:
-            self._settled |= found.keys()
-        return [old for old in left if old.id != memory.id]
+        """The memories of active status, but itself and those `planned`, that would be shown again without it."""
+        return [old for old in self.led_by([memory]).values() if old.id != memory.id and old.id not in planned]
 
     def led_by(self, memories: Sequence[Memory]) -> Mapping[str, Memory]:
-        """The memories of active status that these hide, also by way of others, by id; not all of the settled ones."""
+        """The memories of active status that these hide, also by way of others, by id."""
         found: dict[str, Memory] = {}
         open_links = deque((memory, old) for memory in memories for old in memory.supersedes)
         while open_links:
             new, old_id = open_links.popleft()
             old = self._by_id.get(old_id)
-            is_open = old and old.id not in found and old.id != new.id and old.id not in self._settled
-            if old and is_open and old.status in ACTIVE_STATUSES:
+            if old and old.id not in found and old.id != new.id and old.status in ACTIVE_STATUSES:
                 found[old.id] = old
                 open_links += ((old, older) for older in old.supersedes)
         return found
