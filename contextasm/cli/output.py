@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
@@ -98,9 +99,24 @@ def _emit_stderr(text: str) -> None:
 def show_problems(
     problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
 ) -> None:
-    """Write each problem as a line, to standard error or where `write` does."""
+    """Write the problems as lines, to standard error or where `write` does; of each kind the first `MAX_ALIKE`."""
+    counts: Counter[str] = Counter()
     for problem in problems:
-        write(f"ctxasm: {kind}: {problem_line(problem)}")
+        counts[problem.code] += 1
+        if counts[problem.code] <= MAX_ALIKE:
+            write(f"ctxasm: {kind}: {problem_line(problem)}")
+    if more := sum(max(count - MAX_ALIKE, 0) for count in counts.values()):
+        write(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
+
+
+MAX_ALIKE = 20
+"""Number of problems of one kind that are shown: a list of memories can have as many as it has lines."""
+
+
+def show_common_problems(contexts: Sequence[Context]) -> None:
+    """Write the problems that the first and the last of some contexts have."""
+    in_first = {*contexts[0].problems}
+    show_problems([problem for problem in contexts[-1].problems if problem in in_first])
 
 
 def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:

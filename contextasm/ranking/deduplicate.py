@@ -46,6 +46,10 @@ def import_lines(fragment: Fragment) -> list[tuple[int, str]]:
     ]
 
 
+EXACT_TURNS = 4
+"""Number of turns, each for one more copy, after which turns begin to skip copies."""
+
+
 def show_each_once(
     profile: Profile,
     pools: Mapping[str, Sequence[Fragment]],
@@ -57,18 +61,29 @@ def show_each_once(
     `make_context` selects among the fragments. If a copy that stands for others is not shown, the next one takes its
     place. `prefer` are ids of fragments that win against the profile's table of conflicts. The problems of conflicts
     and of layers with nothing good enough come first.
+
+    Each turn selects anew, and most often no copy fits. So from the fifth on a turn skips copies, twice as many as the
+    turn before, and one that shows a copy which it skips is taken back.
     """
     unshown: set[Copy] = set()
+    ahead: set[Copy] = set()
+    turns = 0
     while True:
-        distinct, twins = _deduplicate(profile, pools, unshown)
+        distinct, twins = _deduplicate(profile, pools, unshown | ahead)
         candidates, conflicts = _resolve_conflicts(profile, distinct, prefer)
         problems = (*conflicts, *_low_quality_problems(profile, candidates))
         context = make_context(candidates)
-        missing = _unshown_copies(twins, context.decisions)
-        if missing <= unshown:
+        if _decisions_that_show(ahead, context.decisions):
+            ahead, turns = set(), 0
+            continue
+        unshown |= ahead
+        missing = _unshown_copies(twins, context.decisions) - unshown
+        if not missing:
             decisions = _with_twins(context.decisions, twins)
             return context._replace(decisions=decisions, problems=(*problems, *context.problems))
         unshown |= missing
+        turns += 1
+        ahead = _next_copies(twins, missing, 2 ** max(turns - EXACT_TURNS, 0) - 1)
 
 
 METHODS = ("content", "dedup", "near")
@@ -269,12 +284,10 @@ class _Search:
 
     def twins(self) -> Twins:
         """Each copy that is left out, with one that stays."""
-        return {copy: (self._final(shown), method) for copy, (shown, method) in self._twins.items()}
-
-    def _final(self, copy: Copy) -> Copy:
-        while twin := self._twins.get(copy) or self._twins.get(self._whole_of[copy.layer, copy.fragment]):
-            copy, _ = twin
-        return copy
+        final: dict[Copy, Copy] = {}
+        for copy, (shown, _) in reversed(self._twins.items()):  # A copy that is left out was left out later than these.
+            final[copy] = final.get(shown) or final.get(self._whole_of[shown.layer, shown.fragment], shown)
+        return {copy: (final[copy], method) for copy, (_, method) in self._twins.items()}
 
 
 def _find_same(candidate: _Candidate, folded: str, others: Mapping[str, _Candidate]) -> str | None:
@@ -336,6 +349,14 @@ def _unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
     """The copies that stand for others and are not shown themselves."""
     copies = {shown for shown, _ in twins.values()}
     return copies - _decisions_that_show(copies, decisions).keys()
+
+
+def _next_copies(twins: Twins, missing: Collection[Copy], count: int) -> set[Copy]:
+    """The first `count` of the copies for which each of the missing ones stands."""
+    following: dict[Copy, list[Copy]] = {}
+    for copy, (shown, _) in twins.items():
+        following.setdefault(shown, []).append(copy)
+    return {copy for shown in missing for copy in following[shown][:count]}
 
 
 def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:

@@ -17,11 +17,10 @@ from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import (
     TextBlock,
     blocks,
-    has_structural_lead,
-    is_structural,
     keep_order,
     list_mark,
     statement_starts,
+    structural_length,
 )
 
 LONG_WORD = 40
@@ -231,9 +230,9 @@ def _places(
         line = lines[number]
         if number in starts:
             yield number, 0
-        length, may_be_structural = len(line.rstrip()), has_structural_lead(line)
+        length, least = len(line.rstrip()), structural_length(line)
         for end in ends(line):
-            if end < length and not (may_be_structural and is_structural(line[:end])):
+            if least < end < length:
                 yield number, end
             elif end >= length and number + 1 < stop:
                 yield number + 1, 0

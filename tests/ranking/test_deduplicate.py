@@ -9,6 +9,7 @@ from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Context, Layer, Profile
 from contextasm.rendering.tables import decision_table
+from contextasm.selection.select import select
 from tests import workspaces
 from tests.workspaces import Content
 
@@ -179,3 +180,17 @@ def test_twin_in_a_paragraph_is_named_with_its_line() -> None:
     words = {row[4]: row[5] for row in rows}
     assert "stands for notes/m.md:1" in words["rules.md:1"]
     assert "the same as in rules.md from line 1 on (content)" in words["notes/m.md:1"]
+
+
+def test_many_copies_that_do_not_fit_are_tried_in_few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = []
+
+    def count(*given: Any) -> Any:
+        turns.append(given)
+        return select(*given)
+
+    monkeypatch.setattr("contextasm.pipeline.select", count)
+    files: dict[str, Content] = {"m/a.md": "".join(f"- {RULE} {{id=m{n}}}\n" for n in range(100))}
+    context = build(files, profile(memories("m")), budget=1)
+    assert {*outcomes(context).values()} == {"dropped"}
+    assert len(turns) < 20

@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build, takes_options
-from contextasm.cli.output import is_rich_terminal, show_problems, show_taken, write_json, write_stdout, write_table
+from contextasm.cli.output import (
+    is_rich_terminal,
+    show_common_problems,
+    show_taken,
+    write_json,
+    write_stdout,
+    write_table,
+)
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import parse_budgets
 from contextasm.model import Context
@@ -36,7 +43,7 @@ def plan(
         write_table(*plan_table(contexts))
         if is_rich_terminal():
             write_stdout(terminal_bars(contexts))
-        show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+        show_common_problems(contexts)
     return 0
 
 

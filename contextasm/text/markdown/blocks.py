@@ -30,6 +30,20 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
 _TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
+_STRUCTURAL_PARTS = (
+    r" {0,3}(?:=+|-+)[ \t]*",
+    r"[^`]*`+[^`]*",
+    r"[^>]*",
+    r" *<[^<]*>[ \t]*",
+    r" *<[^<>]*>[ \t]*",
+    r".*?--(?=>)",
+    r".*?\?(?=>)",
+    r".*?\]\](?=>)",
+    r"(?i).*?</(?:pre|script|style|textarea)(?=>)",
+)
+"""The longest beginnings of a line that may be an underline, or that open a fence or raw HTML."""
+_LONGEST_LEAD = 20
+"""Number of characters in which each heading, and each name of an element, begins and ends."""
 
 
 class TextBlock(NamedTuple):
@@ -220,9 +234,14 @@ def is_structural(line: str) -> bool:
     return part is not None and (part.kind == "doubtful" or not part.is_closed)
 
 
-def has_structural_lead(line: str) -> bool:
-    """Whether any beginning of a line could be structural; false for nearly every line of running text."""
-    return line.lstrip(" \t")[:1] in {"#", "=", "-", "<"} or has_fence_lead(line)
+def structural_length(line: str) -> int:
+    """Length of the longest beginning of a line that is structural; 0 if none is, as in nearly all running text."""
+    if line.lstrip(" \t")[:1] not in {"#", "=", "-", "<"} and not has_fence_lead(line):
+        return 0
+    # To ask about each beginning would cost the square of the length; the longest one ends at one of these places.
+    found = (re.match(pattern, line) for pattern in _STRUCTURAL_PARTS)
+    ends = {*range(min(len(line), _LONGEST_LEAD)), len(line), *(match.end() for match in found if match)}
+    return next((end for end in sorted(ends, reverse=True) if is_structural(line[:end])), 0)
 
 
 def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
