@@ -9,18 +9,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date as day
-from functools import partial
 from typing import NamedTuple, TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
 from contextasm.config.input.parameters import options_of_parameters
 from contextasm.config.input.values import require_known
-from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.additions import NewMemoryReader
+from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.memories.storage import storage_of
@@ -28,7 +27,6 @@ from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failur
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line
-from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
@@ -208,7 +206,7 @@ def remember(
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner = find_owner(named, process, needed=path is None)
     place = place_for_memories(owner, path, process)
-    hidden = partial(private_lines, parse=load_yaml) if audience == SHARED else None
+    hidden = private_line_finder(owner.workspace, named, process) if audience == SHARED else None
     storage = storage_of(owner.workspace, place.path)
     (outcome,) = storage.remember(place._replace(private_lines=hidden), [memory], owner.day, force=is_forced)
     return outcome._replace(problems=tuple(reader.problems))

@@ -3,8 +3,8 @@
     python tools/host_lines.py HOST FOLDER... [-- WORD...]
 
 The words go to `ctxasm build`, which otherwise gets no option. Lines are compared as the document shows them: without
-hidden characters, with secrets masked, whatever the marks of headings. Exits 1 if a line is missing, 2 if a folder
-can't be built.
+hidden characters, with secrets masked, whatever the marks of headings. A line that only imports a file stands for the
+lines of that file. Exits 1 if a line is missing, 2 if a folder can't be built.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from contextasm.checks.hosts.files import HostReading, read_host_files
 from contextasm.config.hosts.loader import load_host
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.markdown.imports import imported_path
 
 _HEADING = re.compile(r"^\s*\\?#{0,6}\s*(.*?)\s*#*\s*$")
 _ONLY_MARKS = re.compile(r"[\s=*-]*")
@@ -55,15 +56,26 @@ def _report(host: str, folder: Path, options: Iterable[str]) -> int:
 
 def _shown(reading: HostReading) -> Iterator[tuple[str, str, bool]]:
     """Each line that the host shows, with its path, and whether it is a whole line: a cut may go through one."""
-    imported = {file.path for file in reading.files if file.imported_by}
     for path, text, start, stop in [(f.path, f.text, *run) for f in reading.files for run in f.kept]:
         own = front_matter(text.removeprefix("\ufeff").split("\n"))
         begin = sum(len(line) + 1 for line in text.split("\n")[: own.lines])
         lines = clean_text(text[max(start, begin) : stop]).text.split("\n")
         for number, line in enumerate(lines):
             is_edge = (number == 0 and start > begin) or (number == len(lines) - 1 and stop < len(text))
-            if _words(line) and line.strip().removeprefix("@") not in imported:
-                yield path, _words(line), not is_edge
+            for words in filter(None, _standing_for(Path(reading.root), (path,), line)):
+                yield path, words, not is_edge
+
+
+def _standing_for(root: Path, importing: tuple[str, ...], line: str) -> Iterator[str]:
+    """The words of the line; for a line that only imports a file, those of all its lines. `importing` leads to it."""
+    word = line.strip().removeprefix("- ")
+    target = imported_path(importing[-1], word[1:]) if word.startswith("@") else None
+    if target and target not in importing and (root / target).is_file():
+        lines = clean_text((root / target).read_text(encoding="utf-8")).text.split("\n")
+        for inner in lines[front_matter(lines).lines :]:
+            yield from _standing_for(root, (*importing, target), inner)
+    else:
+        yield _words(line)
 
 
 def _words(line: str) -> str:

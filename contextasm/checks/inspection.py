@@ -16,6 +16,7 @@ from typing import NamedTuple
 from contextasm.config.build import PreparedBuild, evaluate_for_owners
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, load_settings_file
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.inputs import build_inputs
 from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.owners import uses_placeholder
@@ -23,7 +24,8 @@ from contextasm.config.profiles.loader import load_profile
 from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.model import Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
+from contextasm.model import SHARED, Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
+from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.places import (
@@ -46,7 +48,7 @@ class Inspection(NamedTuple):
     folder: Folder
     """The folder of the workspace, or git's index."""
     workspace: RecordingWorkspace
-    """The same; it reads each file once."""
+    """The same, as the audience of the settings may see it; it reads each file once."""
     documents: Mapping[str, Document]
     """Every file that could be read, by path."""
     problems: tuple[Problem, ...]
@@ -104,6 +106,7 @@ def inspect(
     prepared, error = _prepare(options, process, folder, complete_agents)
     outputs = _usable_outputs(folder)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(folder, outputs))
+    workspace = _visible(workspace, prepared, layers)
     named_teams = teams if options.team is None else (options.team,)
     owners = [_selected_owners(complete_agents, "agents", selected), _selected_owners(named_teams, "teams", selected)]
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners)) if prepared else ()
@@ -197,16 +200,40 @@ def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tu
 def _prepare(
     options: Options, process: ProcessEnvironment, folder: Folder, agents: Sequence[str]
 ) -> tuple[PreparedBuild | None, ContextasmError | None]:
-    """The build of the first agent, or the error of the workspace that prevents it. Raises errors of the options."""
+    """The build of the first agent, or the error of the workspace that prevents it.
+
+    Raises errors of the options, and for a shared audience all: without a build it is not known what is private.
+    """
     # Named in the environment and not as an option: a profile that reads no agent refuses the option.
     environment = {**process.environment, "CTXASM_TEAM": "", **({"CTXASM_AGENT": agents[0]} if agents else {})}
     try:
         return prepare_build(options, process._replace(environment=environment), folder), None
     except ContextasmError as error:
         is_of_request = error.where.startswith(("--", "CTXASM_", "SOURCE_DATE_EPOCH", "tokenizer"))
-        if is_of_request or (os.path.isabs(error.where) and not error.where.startswith(f"{folder.root.rstrip('/')}/")):
+        is_outside = os.path.isabs(error.where) and not error.where.startswith(f"{folder.root.rstrip('/')}/")
+        if is_of_request or is_outside or _is_for_others(options, process, folder):
             raise
         return None, error
+
+
+def _is_for_others(options: Options, process: ProcessEnvironment, folder: Folder) -> bool:
+    """Whether the audience is the shared one; settings that can't be read name none."""
+    if named := options.audience or process.environment.get("CTXASM_AUDIENCE"):
+        return named == SHARED
+    with suppress(ContextasmError):
+        return load_settings_file(folder).get("audience") == SHARED
+    return False
+
+
+def _visible(
+    workspace: RecordingWorkspace, prepared: PreparedBuild | None, layers: Iterable[Layer]
+) -> RecordingWorkspace:
+    """The workspace as the audience of the build may see it."""
+    if not prepared or prepared.build.request.audience != SHARED:
+        return workspace
+    own = private_patterns(prepared.build.profile, prepared.build.request)
+    private = (*own, *layer_patterns(layer for layer in layers if layer.private))
+    return RecordingWorkspace(SharedWorkspace(workspace, private, load_yaml))
 
 
 def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str]) -> Sequence[str]:

@@ -87,26 +87,24 @@ def check_expired(inspection: Inspection) -> Iterator[Finding]:
 
 # --- Duplicate sentences ---------------------------------------------------------------------------------------------
 
-_Place = tuple[str, int]
-"""A file and a line of it."""
-
 
 def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
-    """Report sentences that two files of one document share, whatever their layers."""
+    """Report each file that has sentences of an earlier file of one document, whatever their layers."""
     sentences: dict[str, list[tuple[int, str]]] = {}
-    duplicates: dict[tuple[_Place, str], None] = {}
+    shared: dict[tuple[str, str], dict[int, str]] = {}
     for context in inspection.contexts:
-        first_places: dict[str, _Place] = {}
+        first_paths: dict[str, str] = {}
         for path in _shown_files(inspection, context):
             if path not in sentences:
                 sentences[path] = [*_long_sentences(inspection.documents[path])]
-            for line, sentence in sentences[path]:
-                first_path, _ = first_places.setdefault(sentence, (path, line))
+            for number, (_, sentence) in enumerate(sentences[path]):
+                first_path = first_paths.setdefault(sentence, path)
                 if first_path != path:
-                    duplicates[(path, line), first_path] = None
-    for (path, line), first_path in duplicates:
-        hint = "delete it in one of them: one document shows, and pays for, both"
-        yield warning_finding(path, line, f"a sentence is here and in {first_path}", hint)
+                    shared.setdefault((path, first_path), {})[number] = sentence
+    for (path, first_path), same in shared.items():
+        percent = 100 * sum(map(len, same.values())) // sum(len(sentence) for _, sentence in sentences[path])
+        hint = f"{percent} % of it is there: delete that in one of the two, and name the other file in its place"
+        yield warning_finding(path, sentences[path][min(same)][0], f"says in part what {first_path} says", hint)
 
 
 def _shown_files(inspection: Inspection, context: Context) -> Iterable[str]:

@@ -84,8 +84,7 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     process = inspection.process._replace(folder=Path(root))
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.folder, targets=(target,))
-    context = prepared.run(prepared.in_full._replace(workspace=inspection.workspace))
-    return format_context(context)
+    return format_context(prepared.run())
 
 
 def _output_hint(inspection: Inspection, output: Output, current: Document | Problem | None) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from unicodedata import category, normalize
 from urllib.parse import unquote
@@ -19,7 +21,7 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
-from contextasm.text.cleaning.clean import hidden_words
+from contextasm.text.cleaning.clean import folded_hidden
 from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, heading, without_comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.hidden_markup import hidden_markup
@@ -35,10 +37,10 @@ HARMFUL_KINDS = {"tag", "bidi"}
 def check_hidden_characters(inspection: Inspection) -> Iterator[Finding]:
     """Report characters that a reader does not see and a model does: an error for hidden or reordered text."""
     for path, document in inspection.documents.items():
-        for run in document.hidden:
+        for run, message in folded_hidden(document.hidden):
             make_finding = error_finding if run.kind in HARMFUL_KINDS or run.payload else warning_finding
-            hint = f"delete {'them' if run.length > 1 else 'it'}, and find out who wrote this"
-            yield make_finding(path, run.line, hidden_words(run), hint)
+            hint = f"delete {'it' if message.startswith('a ') else 'them'}, and find out who wrote this"
+            yield make_finding(path, run.line, message, hint)
 
 
 def check_secrets(inspection: Inspection) -> Iterator[Finding]:
@@ -109,7 +111,12 @@ def _broken_reference(inspection: Inspection, document: Document, line: int, ref
         message = f"refers to {reference}, and {paths[0]} does not exist"
         hint = "correct the path (from this file's folder, or from the workspace), or take the reference out"
         yield warning_finding(document.path, line, message, hint)
-    elif anchor and not _has_heading(target, anchor):
+    elif (
+        # One that begins with an emoji has a hyphen at its beginning on GitHub, and none elsewhere.
+        (folded := anchor.strip().casefold().strip("-"))
+        and not re.fullmatch(r"l\d+(?:-l?\d+)?", folded)
+        and folded not in _anchors(target.text)
+    ):
         message = f"refers to {reference}, and {target.path} has no such heading"
         yield warning_finding(document.path, line, message, "name a heading that it has, or take the reference out")
 
@@ -122,19 +129,19 @@ def _referred_paths(path: str, file: str) -> Sequence[str]:
     return [each for each in paths if not each.startswith("..")]
 
 
-def _has_heading(document: Document, anchor: str) -> bool:
-    # The anchor is the heading itself, or the one that GitHub makes of it.
+@lru_cache(maxsize=64)
+def _anchors(text: str) -> Collection[str]:
+    """The folded anchors of the headings of a text: the heading itself, and the one that GitHub makes of it."""
     slug_counts: Counter[str] = Counter()
-    folded_anchor = anchor.strip().casefold()
-    for line in document.text.split("\n"):
+    anchors: set[str] = set()
+    for line in text.split("\n"):
         if title := heading(line):
             words = title[1].casefold()
-            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-").strip("-")
             numbered_slug = f"{slug}-{slug_counts[slug]}" if slug_counts[slug] else slug
             slug_counts[slug] += 1
-            if folded_anchor in {words, slug, numbered_slug}:
-                return True
-    return False
+            anchors |= {words, slug, numbered_slug}
+    return anchors
 
 
 MAX_QUOTED_LENGTH = 60
@@ -217,9 +224,9 @@ def check_orders(inspection: Inspection) -> Iterator[Finding]:
         if not _KEYWORD.search(text):
             continue
         patterns = patterns or [re.compile(pattern.replace(r"\s", r"[ \n]+")) for pattern in _ORDERS]
-        lines = {
-            text.count("\n", 0, match.start()) + 1: match[0] for pattern in patterns for match in pattern.finditer(text)
-        }
+        matches = (match for pattern in patterns for match in pattern.finditer(text))
+        line_ends = [match.start() for match in re.finditer("\n", text)]
+        lines = {bisect(line_ends, match.start()) + 1: match[0] for match in matches}
         for line, words in sorted(lines.items()):
             yield note_finding(path, line, f"reads like an order to the model: {_quoted(words)}", hint)
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from contextasm.cli.output import progress_line, write_stderr, write_stderr_lines
 from contextasm.config.build import PreparedBuild
-from contextasm.model import Context, ContextasmError, Document
+from contextasm.model import Context, ContextasmError
 from contextasm.workspace import outputs
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
-from contextasm.workspace.folder import Folder, is_below
+from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
     from contextasm.rendering.prometheus import BuildTimes
@@ -107,26 +105,6 @@ class RequestedFiles(NamedTuple):
     @property
     def _texts(self) -> Sequence[outputs.OutputFile]:
         return [target for target in self.targets if target.kind not in outputs.REPORTS]
-
-
-def held_files(job: PreparedBuild, targets: Sequence[outputs.OutputFile]) -> Sequence[str]:
-    """The files that say what the one file whose block gets the text says above or below it; a link and copies, too.
-
-    What a required layer shows is none of them. Empty if the text goes to more than one file: one has not the other's.
-    """
-    texts = [target for target in targets if target.kind not in outputs.REPORTS]
-    root = job.workspace.root
-    if [target.managed for target in texts] != [True] or not is_below(texts[0].real, os.path.realpath(root)):
-        return ()
-    read = job.workspace.read(os.path.relpath(texts[0].real, os.path.realpath(root)))
-    if not isinstance(read, Document) or not read.text.strip():  # only our block is in it, or nothing
-        return ()
-    context = job.run()
-    required = {layer.id for layer in job.build.profile.layers if layer.limits.required}
-    shown = {decision.path for decision in context.decisions if decision.layer not in required}
-    documents = [document for document in context.documents if document.path in shown]
-    held = {each.text for each in documents if os.path.realpath(os.path.join(root, each.path)) == texts[0].real}
-    return [os.path.join(root, escape(each.path)) for each in documents if each.text in held]
 
 
 @contextmanager

@@ -1,8 +1,10 @@
-"""Files that a host loads by itself and cuts, for `check --host` and `explain --host`; no workspace is needed."""
+"""Files that a host loads by itself and cuts, for `check --host`, `explain --host` and `build --into`."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.checks.hosts.cuts import LostSection
@@ -10,14 +12,16 @@ from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_fil
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_table, write_json, write_stderr, write_stdout, write_table
+from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import load_host, shipped_hosts
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.model import ContextasmError, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.workspace.folder import repository_top
+from contextasm.workspace.folder import is_below, repository_top
 from contextasm.workspace.git.folder import open_index
+from contextasm.workspace.outputs import REPORTS, OutputFile
 
 HostOption = Annotated[
     str | None, Flag("", "NAME", f"Apply the loading rules of this host: {', '.join(shipped_hosts())}.")
@@ -59,6 +63,36 @@ def write_scope(reading: HostReading) -> None:
     write_stderr(f"{reading.host.summary} in {place}: {count} file{'s' * (count != 1)} that it loads by itself")
     for text in reading.not_looked_at:
         write_stderr(f"not looked at: {text}")
+
+
+def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: bool) -> PreparedBuild:
+    """The build without what the one file with a block says anyway, or what the profile's host loads next to it.
+
+    If the text goes to more than one file, nothing is left out: one has not the other's.
+    """
+    from contextasm.integrations.hook_parts import load_host_texts, without_host_texts  # here: only a block needs it
+
+    texts, root = [target for target in targets if target.kind not in REPORTS], os.path.realpath(job.workspace.root)
+    if [target.managed for target in texts] != [True] or not is_below(texts[0].real, root):
+        return job
+    paths, own = frozenset([texts[0].real]), os.path.relpath(texts[0].real, root)
+    host = load_host(job.build.profile.host, "host") if job.build.profile.host else None
+    if host and any(own in rule.files for rule in host.loads if rule.folders != "outside"):
+        paths |= load_host_texts([host], Path(root))[0]
+        if not quiet:
+            names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
+            write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
+    build = without_host_texts(job.build, (paths, frozenset(), frozenset()), job.run(), root, only_named=False)
+    return job._replace(build=build)
+
+
+def show_cut_blocks(job: PreparedBuild, targets: Sequence[OutputFile]) -> None:
+    """Warn about each file with a block that the host of the profile cuts."""
+    host, root = load_host(job.build.profile.host, "host"), job.workspace.root
+    for file in read_host_files(host, Path(root)).files:
+        if file.limit and os.path.realpath(f"{root}/{file.path}") in {each.real for each in targets if each.managed}:
+            mend = "shorten it, or build less with -b"
+            write_stderr(f"ctxasm: warning: {file.path}: {host.summary} cuts it at {file.limit}: {mend}")
 
 
 def explain_host(reading: HostReading, *, as_json: bool) -> None:

@@ -8,11 +8,12 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from contextasm.config.build import PreparedBuild
-from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Problem, system_errors
+from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
@@ -98,15 +99,37 @@ def _emit_stderr(text: str) -> None:
 def show_problems(
     problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
 ) -> None:
-    """Write each problem as a line, to standard error or where `write` does."""
+    """Write the problems as lines, to standard error or where `write` does; of each kind the first `MAX_ALIKE`."""
+    counts: Counter[str] = Counter()
     for problem in problems:
-        write(f"ctxasm: {kind}: {problem_line(problem)}")
+        counts[problem.code] += 1
+        if counts[problem.code] <= MAX_ALIKE:
+            write(f"ctxasm: {kind}: {problem_line(problem)}")
+    if more := sum(max(count - MAX_ALIKE, 0) for count in counts.values()):
+        write(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
+
+
+MAX_ALIKE = 20
+"""Number of problems of one kind that are shown: a list of memories can have as many as it has lines."""
+
+
+def show_common_problems(contexts: Sequence[Context]) -> None:
+    """Write the problems that the first and the last of some contexts have."""
+    in_first = {*contexts[0].problems}
+    show_problems([problem for problem in contexts[-1].problems if problem in in_first])
 
 
 def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:
     """Write which profile was taken for a folder without settings; nothing for no words."""
     if words:
         write(f"ctxasm: {words}")
+
+
+def show_lacking(documents: Iterable[Document], verb: str) -> None:
+    """Write how many files lack private parts, and with which option a command reads them; nothing for none."""
+    if lacking := sum(document.lacks_private for document in documents):
+        files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
+        write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` {verb} them")
 
 
 _DUMB = {None, "dumb"}

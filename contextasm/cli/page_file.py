@@ -47,11 +47,11 @@ def write_page(page: OutputFile, text: str) -> None:
 
 
 def refuse_personal(records: Sequence[OpenedRecord], options: Options) -> None:
-    """Raise `ContextasmError` for a personal record, unless the page is asked to be personal, too."""
+    """Raise `ContextasmError` for a personal record, unless the output is asked to be personal, too."""
     for opened in records:
         if opened.record.context.request.audience == PERSONAL != options.audience:
-            what = "this record may hold private parts, and a page is shared"
-            hint = "add --audience personal for a page of your own, or record the build with --audience shared"
+            what = "this record may hold private parts, and the audience is shared"
+            hint = "use --audience personal if only you read the output, or record the build with --audience shared"
             raise ContextasmError(str(opened.path), what, hint)
 
 

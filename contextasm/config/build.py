@@ -184,11 +184,13 @@ def unused_variables(options: Options, rules: RuleEvaluation | None) -> tuple[Pr
     return tuple(Problem("no-effect", f"--var {name}", 0, "no rule tests this variable") for name in names)
 
 
-def semantic_similarity(reader: ProfileReader, settings: dict[str, Setting], topic: str) -> SemanticSimilarity | None:
+def semantic_similarity(
+    reader: ProfileReader, settings: dict[str, Setting], topic: str, near: float | None = None
+) -> SemanticSimilarity | None:
     """Similarity by the embedder of `ctxasm.yaml`; None without an embedder or a topic.
 
     An embedder that is not trusted gives a problem in place of similarities. A description of the embedder is added
-    to `settings`.
+    to `settings`. `near` is the least cosine of a match, in place of the configured one.
     """
     if reader.settings_file.get("embedder") is None:
         return None
@@ -196,6 +198,7 @@ def semantic_similarity(reader: ProfileReader, settings: dict[str, Setting], top
     from contextasm.config.keys.trust import is_trusted, trust_advice
 
     embedder, where = parse_embedder(reader.settings_file), reader.settings_file.where("embedder")
+    embedder = embedder if near is None else embedder._replace(near=near)
     root, environment = reader.workspace.root, reader.process.environment
     trusted = is_trusted(root, environment)
     settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), where)

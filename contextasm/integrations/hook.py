@@ -20,7 +20,8 @@ from contextasm.config.input.values import require_known
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
-from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Problem, Profile
+from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Layer, Problem, Profile
+from contextasm.retrieval.search.inverted_index import STOP, analyze, term
 from contextasm.selection.tokens import BYTES_ESTIMATE, CHARS_ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
@@ -41,6 +42,15 @@ MAX_TOPIC = 4000
 
 _MAX_MESSAGE = 500
 _MAX_BUILDS = 40
+
+_MIN_COVER = 0.45
+"""Share of a prompt's words, weighed by how rare they are, that the best match holds; below it nothing is sent."""
+
+_CHATTER = (
+    "agre continu cool do fine go good great help it keep lgtm look make next nice perfect proceed sens sound tri"
+)
+"""Stems of words of a prompt that is not about anything, unless it has others."""
+
 _PINNED = ("pinned", "pin")
 
 
@@ -247,11 +257,12 @@ def _problem_words(problems: Sequence[Problem]) -> str:
 def _prompt_answer(prompt: str, call: HookCall, process: ProcessEnvironment) -> tuple[str, str]:
     """The entries that match a prompt, and no message; an empty text if none does."""
     topic = _without_answers(prompt, call).strip()[:MAX_TOPIC]
+    is_chatter = all(word in STOP or term(word) in _CHATTER.split() for word in analyze(topic))
     if not topic or call.part > 1:
         return "", ""
     prepared = prepare_build(call.options._replace(topic=topic), process, restrict_profile=_with_matches_only)
     prepared = prepared.with_lock(process.environment, locked=False)
-    if not prepared.build.profile.layers:
+    if is_chatter or not prepared.build.profile.layers:
         return "", ""
     units = min(MAX_PROMPT_UNITS, call.max_units)
     budget = _own_budget(prepared, units)
@@ -270,14 +281,22 @@ def _without_answers(prompt: str, call: HookCall) -> str:
 
 
 def _with_matches_only(profile: Profile) -> Profile:
-    """The profile with the layers that a topic chooses from, and with nothing in them but what matches it."""
-    layers = []
-    for layer in profile.layers:
-        sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
-        if sources:
-            limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
-            layers.append(layer._replace(query=layer.query._replace(sources=sources), limits=limits))
-    return profile._replace(layers=tuple(layers))
+    """The profile with the layers that a topic chooses from, and with nothing in them but what matches it well."""
+    return profile._replace(layers=tuple(filter(None, (_matches_of(layer, profile) for layer in profile.layers))))
+
+
+def _matches_of(layer: Layer, profile: Profile) -> Layer | None:
+    """The layer with its matches only; also of one that shows the file whole that the profile keeps memories in."""
+    sources = tuple(source for source in layer.query.sources if SOURCE_TRAITS[source].answers_topic)
+    limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
+    if not sources and profile.remember in layer.query.paths:
+        # The start may have had no room for a line of it. It takes room before the notes of days do.
+        sources, limits = ("search",), limits._replace(priority=1, share=50)
+        ranking, overflow = layer.ranking._replace(order="best", top=10), layer.overflow._replace(steps=("drop",))
+        display = layer.display._replace(item_template="- {text}")
+        layer = layer._replace(ranking=ranking, display=display, overflow=overflow)
+    query = layer.query._replace(sources=sources, min_cover=_MIN_COVER)
+    return layer._replace(query=query, limits=limits) if sources else None
 
 
 def config_text(host: Host, call: HookCall) -> str:

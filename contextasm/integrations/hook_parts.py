@@ -16,6 +16,7 @@ from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.truncate import LONG_WORD
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
+from contextasm.text.markdown.literals import open_literal
 from contextasm.workspace.folder import Folder
 
 CUT_MARKER = "\n[cut here: the rest does not fit]\n"
@@ -37,15 +38,19 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
 def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
     """The beginning of a text, with a marker after it, that measures `limit` at most; the text itself if that does.
 
-    It ends after a word, else after a letter.
+    It ends after a word, else after a letter. Code and comments that it leaves open are closed before the marker.
     """
     if measure(text) <= limit:
         return text
-    room = limit - measure(CUT_MARKER)
-    if room <= 0:
-        return ""
-    end = prefix_length(text, room, measure)
-    return text[: _word_end(text, end) or _letter_end(text, end) or end].rstrip() + CUT_MARKER
+    ending = CUT_MARKER
+    while (room := limit - measure(ending)) > 0:
+        end = prefix_length(text, room, measure)
+        shown = text[: _word_end(text, end) or _letter_end(text, end) or end].rstrip()
+        needed = f"\n{part.closing}{CUT_MARKER}" if (part := open_literal(shown)) and part.closing else CUT_MARKER
+        if measure(needed) <= measure(ending):
+            return shown + needed
+        ending = needed
+    return ""
 
 
 class _Parts:
@@ -129,6 +134,9 @@ def _letter_end(text: str, most: int) -> int:
     return line + max((end for end in grapheme_ends(text[line : most + 1]) if end <= most - line), default=0)
 
 
+_FOR_ALL = "AGENTS.md"
+"""File of instructions that is for every program by its convention (agents.md)."""
+
 HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
 """What every one of some hosts loads, as real paths and as whole texts; and real paths of what any of them names."""
 
@@ -136,14 +144,16 @@ HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
 def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
     """The files that the hosts load when a session starts in a folder, and all that these import for a build.
 
-    Files that a host imports are among the first. What one of the hosts does not load is sent to all.
+    Files that a host imports are among the first. What one of the hosts does not load is sent to all. A host
+    that loads nothing names AGENTS.md all the same, since that file is for every program.
     """
     paths, texts = [], []
     named: set[str] = set()
     for host in hosts:
         reading = read_host_files(host, folder)
         files = {file.path: file.text for file in reading.files if file.kept}
-        imported, _, _ = read_with_imports(Folder(Path(reading.root)), files)
+        others = [file.path for file in reading.unread if os.path.basename(file.path) == _FOR_ALL]
+        imported, _, _ = read_with_imports(Folder(Path(reading.root)), files or others)
         named |= {os.path.realpath(f"{reading.root}/{file.document.path}") for file in imported}
         paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))
@@ -165,17 +175,19 @@ def without_host_texts(build: Build, texts: HostTexts, context: Context, root: s
     loaded_paths, loaded_texts, named = texts
     instructing = {layer.id for layer in build.profile.layers if any(each.uses_open for each in layer.query.traits)}
     instructions = {each.path for each in context.decisions if each.layer in instructing} if only_named else set()
-    paths = set()
+    paths, reals = set(), {each.path: os.path.realpath(os.path.join(root, each.path)) for each in context.documents}
+    shown = {document.text for document in context.documents if reals[document.path] in loaded_paths}
     for document in context.documents:
-        real = os.path.realpath(os.path.join(root, document.path))
-        is_loaded = real in loaded_paths or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
-        if is_loaded or (document.path in instructions and real not in named):
+        is_loaded = document.text in shown or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
+        if is_loaded or (document.path in instructions and reals[document.path] not in named):
             paths.add(document.path)
     if not paths:
         return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
     profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
-    return excluding(build._replace(profile=profile), sorted(map(escape, paths)))
+    names = {layer.id: layer.query.paths for layer in build.profile.layers if layer.id not in instructing}
+    others = {each.path for each in context.decisions if each.path in paths.difference(names.get(each.layer, ()))}
+    return excluding(build._replace(profile=profile), sorted(map(escape, others)))
 
 
 def excluding(build: Build, patterns: Sequence[str]) -> Build:

@@ -89,14 +89,18 @@ def _plain_errors() -> Iterator[None]:
 
 
 def _build(request: RequestOptions) -> Context:
-    """The context; its problems go to standard error. Raises `ValueError`, which `llm` prints as one line."""
+    """The context; its problems, and the number of its private parts that are left out, go to standard error.
+
+    Raises `ValueError`, which `llm` prints as one line.
+    """
     import sys
 
     from contextasm import api
-    from contextasm.rendering.wording import problem_line
+    from contextasm.rendering.wording import private_words, problem_line
 
     with _plain_errors():
         context = api.build(**request)
-    for problem in context.problems:
-        print(f"ctxasm: warning: {problem_line(problem)}", file=sys.stderr)  # noqa: T201 - llm has no other way
+    lines = [f"warning: {problem_line(problem)}" for problem in context.problems]
+    for line in filter(None, (*lines, private_words(context))):
+        print(f"ctxasm: {line}", file=sys.stderr)  # noqa: T201 - llm has no other way
     return context

@@ -142,9 +142,16 @@ def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, 
     return one_line(message_line(in_words_of_clients(failure_words(cause))))
 
 
-def problem_words(problems: Iterable[Problem]) -> list[str]:
-    """The line of each problem, for a client."""
-    return [in_words_of_clients(problem_line(problem)) for problem in problems]
+def problem_words(problems: Iterable[Problem], *, lacks_private: bool = False) -> list[str]:
+    """The line of each problem, for a client, and a line if private parts are left out."""
+    return [*(in_words_of_clients(problem_line(problem)) for problem in problems), *[PRIVATE_WORDS][:lacks_private]]
+
+
+PRIVATE_WORDS = (
+    "private parts are left out, because the audience of this server is shared:"
+    " start it with `ctxasm mcp --audience personal` to include them"
+)
+"""The line of an answer that lacks something private."""
 
 
 def in_words_of_clients(line: str) -> str:
@@ -163,6 +170,7 @@ _CLIENT_WORDS: Mapping[str, str] = {
     "with -a NAME": "in the argument agent",
     "with -t NAME": "in the argument team",
     " or -t NAME": " or the argument team",
+    "with --audience personal": "with --audience personal on the command line of this server",
     "with -w DIR": "with -w DIR on the command line of this server",
     ", or use --all": "",
     "with -p": "with -p on the command line of this server",

@@ -21,7 +21,7 @@ from contextasm.config.input.values import LONGEST_NAME
 from contextasm.integrations import mcp_answers as answers
 from contextasm.model import Context, ContextasmError, Memory
 from contextasm.rendering.documents import decision_data, hit_data
-from contextasm.rendering.wording import receipt
+from contextasm.rendering.wording import private_words, receipt
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, MOST_ITEMS
 
@@ -100,7 +100,7 @@ class ServedTools:
         """
         context = self.build(agent, team, topic, budget)
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
-        problems = answers.problem_words(context.problems)
+        problems = _problems_of(context)
         texts = [context.text, "\n".join([*problems, receipt(context)])]
         return CallToolResult(
             content=[TextContent(type="text", text=text) for text in texts],
@@ -128,7 +128,7 @@ class ServedTools:
             receipt=receipt(context),
             decisions=decisions[:MOST_DECISIONS],
             left_out=max(0, len(decisions) - MOST_DECISIONS),
-            problems=answers.problem_words(context.problems),
+            problems=_problems_of(context),
         )
 
     def search_memories(
@@ -142,7 +142,8 @@ class ServedTools:
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team))
         hits = [cast("answers.Hit", hit_data(*hit)) for hit in result.hits]
-        return answers.Hits(hits=hits, searched=result.searched, problems=answers.problem_words(result.problems))
+        problems = answers.problem_words(result.problems, lacks_private=result.lacks_private)
+        return answers.Hits(hits=hits, searched=result.searched, problems=problems)
 
     def remember(
         self,
@@ -206,6 +207,10 @@ def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in left}
     call.__annotations__["return"] = signature.return_annotation
     return call
+
+
+def _problems_of(context: Context) -> list[str]:
+    return answers.problem_words(context.problems, lacks_private=bool(private_words(context)))
 
 
 def _is_at(place: str, decision: Any) -> bool:

@@ -10,14 +10,12 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.overrides import ProfileReader
-from contextasm.model import SHARED, ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
-from contextasm.retrieval.reading.audience import visible_workspace
+from contextasm.model import ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
+from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns, visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
-from contextasm.text.cleaning.private_parts import withheld_lines
 from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.memories.writer import secret_problem
 from contextasm.text.names.glob import glob_matches
-from contextasm.text.names.places import any_owner_pattern
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import PrivateLines
 
@@ -67,35 +65,24 @@ def _private_count(workspace: Folder, visible: Document, count: int) -> int:
     return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
 
 
-def private_line_finder(workspace: Folder, owner: str, options: Options, process: ProcessEnvironment) -> PrivateLines:
-    """A function that gives the private lines of an owner's files, for memories that become pages of a store.
+def private_line_finder(
+    workspace: Folder, options: Options, process: ProcessEnvironment, owner: str = ""
+) -> PrivateLines:
+    """A function that gives the lines of a file that a shared context lacks as private.
 
-    They are the ones that a shared context lacks, except in files of a private layer that reads the pages, too: this
-    layer keeps them private when they are read.
+    If the memories of an `owner` become pages of a store, a private layer that reads these pages does not count: it
+    keeps them private when they are read.
     """
-    profile = _resolve_profile(workspace, options, process)
-
-    def is_of_files(template: str) -> bool:
-        return not glob_matches(any_owner_pattern(template), f"{owner}/memories/0.md")
-
-    layers = [
-        layer._replace(query=layer.query._replace(paths=tuple(filter(is_of_files, layer.query.paths))))
-        for layer in profile.layers
-        if layer.private
-    ]
-    profile = profile._replace(private_paths=tuple(filter(is_of_files, profile.private_paths)), layers=tuple(layers))
-    visible = _visible_workspace(workspace, profile, SHARED)
-
-    def private_lines(document: Document) -> frozenset[int]:
-        seen = visible.read(document.path)
-        return withheld_lines(seen) if isinstance(seen, Document) else frozenset()
-
-    return private_lines
+    templates = private_patterns(_resolve_profile(workspace, options, process))
+    pages = f"{owner}/memories/0.md"
+    patterns = [each for each in templates if not (owner and glob_matches(each, pages))]
+    return SharedWorkspace(workspace, patterns, load_yaml).private_lines
 
 
 def audience_files(workspace: Folder, options: Options, process: ProcessEnvironment, audience: str) -> Workspace:
     """The workspace as an audience may see it, with the private layers of the profile of the options and settings."""
-    return _visible_workspace(workspace, _resolve_profile(workspace, options, process), audience)
+    request = Request("", "", "", date.min, 0, "", "", audience=audience)
+    return visible_workspace(workspace, _resolve_profile(workspace, options, process), request, load_yaml)
 
 
 def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnvironment) -> Profile:
@@ -103,8 +90,3 @@ def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnviro
     settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
     reader = ProfileReader(settings_file, workspace, process)
     return reader.resolve(reader.with_detected(settings)[0])
-
-
-def _visible_workspace(workspace: Folder, profile: Profile, audience: str) -> Workspace:
-    request = Request("", "", "", date.min, 0, "", "", audience=audience)
-    return visible_workspace(workspace, profile, request, load_yaml)

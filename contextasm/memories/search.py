@@ -10,8 +10,8 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, Build, ContextasmError, Layer, Memory, Problem, Profile, Score, SourceQuery
-from contextasm.retrieval.pool import MEMORIES, ReadPool, TopicHits, read_pool, topic_hits
-from contextasm.retrieval.reading.audience import for_audience
+from contextasm.retrieval.pool import MEMORIES, ReadPool, TopicHits, read_pool, searched_memories, topic_hits
+from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
 from contextasm.retrieval.reading.files import logs_in_display_order, query_paths
 from contextasm.retrieval.sources.log_search import log_lines
 from contextasm.text.names.places import MEMORY_FILES
@@ -31,6 +31,8 @@ class SearchResult(NamedTuple):
     """Why this profile was taken, in a folder without settings; empty if the settings or the options name it."""
     noun: str = "memories"
     """What was searched: `memories`, or `lines` of logs."""
+    lacks_private: bool = False
+    """Whether private parts of the files are left out for the audience."""
 
 
 def best_memories(
@@ -126,6 +128,10 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     """The best hits of all layers."""
     build = for_audience(prepared.build)
     layers = build.profile.layers
+    if build.semantics and not any(map(_has_lines, layers)):
+        # The embedder is asked once for the memories of all layers; of its vectors each layer then uses its own.
+        memories = (memory for layer in layers for memory in searched_memories(SourceQuery(build, layer)))
+        build.semantics(build.request.topic, [memory.text for memory in memories])
     results = [(_line_hits if _has_lines(layer) else topic_hits)(SourceQuery(build, layer)) for layer in layers]
     hits = [hit for found, _, _ in results for hit in found]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
@@ -133,7 +139,8 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     problems = dict.fromkeys([*build.problems, *(problem for _, _, own in results for problem in own)])
     searched = sum(searched for _, searched, _ in results)
     noun = "lines" if any(map(_has_lines, layers)) else "memories"
-    return SearchResult(tuple(hits[:top]), searched, tuple(problems), prepared.taken, noun)
+    lacks_private = isinstance(build.workspace, SharedWorkspace) and build.workspace.lacks_private
+    return SearchResult(tuple(hits[:top]), searched, tuple(problems), prepared.taken, noun, lacks_private)
 
 
 def _own_file(build: Build) -> Sequence[str]:

@@ -110,7 +110,7 @@ class EntryPool(Protocol[EntryT_co]):
     def later(self, today: date) -> Collection[int]:
         """Rows of the active entries of days after `today`."""
 
-    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out.
 
         The figures are the ones of a pool without the `later` entries: they are neither hits nor neighbours, and no
@@ -406,6 +406,10 @@ class Omission(NamedTuple):
     """Missing lines; empty if fragments are shortened and nothing else is missing."""
     shortened: int = 0
     """Number of the section's fragments that are shown in a shorter form; set only at the end of the section."""
+    titles: tuple[str, ...] = ()
+    """The headings among the missing lines."""
+    more: int = 0
+    """Number of fragments, besides the first one, of which all is missing."""
 
 
 Marker = Callable[[Omission], str]

@@ -102,7 +102,7 @@ _CODES = {
         *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
         *("front-matter", "second-choice"),
     ),
-    "merged": ("merged", "same-paragraph", "repeated", "shown-above"),
+    "merged": ("merged", "same-text", "imports", "repeated", "shown-above"),
 }
 """Codes of reasons by their outcome."""
 
@@ -203,8 +203,6 @@ class Fragment(NamedTuple):
     statement: str = ""
     """Text without the form that its layer gives it; empty where `text` has no such form."""
     labels: Labels = Labels()
-    part_of: str = ""
-    """Id of the fragment that it is a part of, where paragraphs of that one are left out; else empty."""
     score: Score = ()
     """Parts of its score by name, each from 0 to 1, and `total`; empty if it was not scored."""
     verdict: Verdict = Verdict()

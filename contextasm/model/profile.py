@@ -37,6 +37,8 @@ class Query(NamedTuple):
     """Age, in days, up to which the newest logs are shown if none is within `max_age_days`; 0 for none."""
     min_match: float = MIN_MATCH
     """Least sum of matching words that makes a hit, as a share of the best hit's sum; 0 makes any match a hit."""
+    min_cover: float = 0.0
+    """Least sum of the best hit, as a share of what the topic's words are worth together; below it nothing is a hit."""
 
     @property
     def traits(self) -> Sequence[SourceTraits]:

@@ -55,6 +55,7 @@ SCORE_PARTS = (
     "named",
     "open",
     "changed",
+    "content",
 )
 """The parts of a score, in the order in which weights are shown."""
 
@@ -89,7 +90,9 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "relations": SourceTraits(("source", "type", "target"), score_parts=_scores("weight")),
     "patterns": SourceTraits(("name", "text", "tried"), score_parts=_scores("rate")),
     "threads": SourceTraits(group_fields=_PAGE, shows_text=True),
-    "files": SourceTraits(group_fields=_PAGE, score_parts=_scores("open", "changed", "named"), shows_text=True),
+    "files": SourceTraits(
+        group_fields=_PAGE, score_parts=_scores("open", "changed", "named", "content"), shows_text=True
+    ),
     "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity")),
     "root-goal": SourceTraits(),
     "ancestor-goals": SourceTraits(),

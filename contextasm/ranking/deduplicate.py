@@ -1,9 +1,10 @@
 """Fragments of several layers that say the same are shown once; of fragments that contradict each other, one may win.
 
-By content, by a declared hint, or by similarity, as the profile sets; paragraphs only by content. Two texts that
-differ in a number or in a negation are never the same; by similarity, nor are two that differ in another word that
-turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document, else the
-surest. If it is not shown in the end, the next one takes its place.
+By content, by a declared hint, or by similarity, as the profile sets. Texts are compared by sections, too: one goes if
+another file has all its blocks under the same headings, and a line that only imports a file goes if that is shown. Two
+texts that differ in a number or in a negation are never the same; by similarity, nor are two that differ in another
+word that turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document,
+else the surest. If it is not shown in the end, the next one takes its place.
 
 Fragments that declare the same key and say different things are in conflict; nothing is guessed from meaning. The
 profile's table gives the severity of a conflict by type. Precedence of layers settles a minor one; any other is shown
@@ -11,96 +12,42 @@ with a problem, until the user names the fragment to prefer (digest 003-10 to 00
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
-from contextasm.text.markdown.blocks import TextBlock, blocks, list_lead, list_mark, trimmed
+from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import fingerprint, fold_text, identities, most_similar
+from contextasm.text.similarity import (
+    TextSection,
+    find_candidates,
+    fingerprint,
+    identities,
+    is_same,
+    stated_text,
+    text_sections,
+)
 
 LEAST_CHARACTERS = 16
-"""Length of the shortest paragraph that is compared."""
+"""Length of the shortest text that is compared, of a paragraph or of a section of a text."""
 
 
-class Paragraph(NamedTuple):
-    """A paragraph of a fragment, by lines of its text, counted from 0."""
-
-    first: int
-    """Its first line, with a heading that stands for nothing without it."""
-    body: int
-    """The first line of its own text."""
-    stop: int
-    folded: str
-
-
-def paragraphs(fragment: Fragment) -> list[Paragraph]:
-    """The paragraphs of a fragment that can be compared; none of a fenced one."""
-    if fragment.display.fence:
+def import_lines(fragment: Fragment) -> list[tuple[int, str]]:
+    """The lines of a fragment that are an import such as `@docs/style.md` and nothing else, with these paths."""
+    if "@" not in fragment.text or fragment.display.fence:
         return []
-    lines = fragment.text.split("\n")
-    in_order = [*blocks(lines)]
-    if len(in_order) == 1 and not in_order[0].levels:
-        return []  # the fragment itself
+    from contextasm.text.markdown.imports import find_imports, imported_path  # here: few texts have any
+
+    lines, importing = fragment.text.split("\n"), fragment.location.path
     return [
-        Paragraph(_first_line(block, in_order[number + 1 : number + 2]), block.body, block.stop, folded)
-        for number, block in enumerate(in_order)
-        if block.kind == "text"
-        and _stands_alone(block, lines)
-        and len(folded := _folded(lines, block)) >= LEAST_CHARACTERS
+        (line, imported_path(importing, written) or "")
+        for line, written in find_imports(fragment.text)
+        if lines[line][list_mark(lines[line]) :].strip() == f"@{written}"
     ]
 
 
-def _folded(lines: list[str], block: TextBlock) -> str:
-    text = "\n".join(lines[block.body : block.stop])
-    return fold_text(text[len(list_lead(text)) :])
-
-
-def _stands_alone(block: TextBlock, lines: list[str]) -> bool:
-    # The item that begins a fragment is a memory or an event as its layer writes it.
-    if block.body and list_mark(lines[block.body]):
-        return False
-    begins = not block.body or bool(block.levels) or not lines[block.body - 1].strip()
-    return begins and (block.stop == len(lines) or not lines[block.stop - 1].strip())
-
-
-def _first_line(block: TextBlock, following: list[TextBlock]) -> int:
-    # A heading goes with its only paragraph.
-    is_alone = not following or (following[0].levels and following[0].levels[0] <= min(block.levels, default=0))
-    return block.first if block.levels and is_alone else block.body
-
-
-def without_paragraphs(fragment: Fragment, reasons: Mapping[Paragraph, Reason]) -> Iterator[Fragment]:
-    """The fragment in parts: the paragraphs excluded for these reasons, and the text between them.
-
-    The parts come in the order in which they are kept. A fragment of which nothing would be left is excluded whole.
-    """
-    lines = fragment.text.split("\n")
-    excluded = {paragraph.first: (paragraph.stop, reason) for paragraph, reason in reasons.items()}
-    parts: list[Fragment] = []
-    line = 0
-    while line < len(lines):
-        stop, reason = excluded.get(line, (min([*(first for first in excluded if first > line), len(lines)]), None))
-        blank, text = trimmed("\n".join(lines[line:stop]))
-        if text:
-            parts.append(_part(fragment, len(parts), line + blank, text, reason))
-        line = stop
-    if all(part.verdict.excluded for part in parts):
-        yield fragment.exclude(next(iter(reasons.values())))
-    else:
-        yield from reversed(parts) if fragment.display.keep == "end" else parts
-
-
-def _part(fragment: Fragment, number: int, line: int, text: str, reason: Reason | None) -> Fragment:
-    first_line = fragment.location.file_line(line)
-    part = fragment._replace(
-        id=f"{fragment.id}:{first_line}" if number else fragment.id,
-        part_of=fragment.id,
-        location=fragment.location._replace(line=first_line),
-        text=text,
-        display=fragment.display._replace(place=(*fragment.display.place, number)),
-    )
-    return part.exclude(reason) if reason else part
+EXACT_TURNS = 4
+"""Number of turns, each for one more copy, after which turns begin to skip copies."""
 
 
 def show_each_once(
@@ -114,18 +61,29 @@ def show_each_once(
     `make_context` selects among the fragments. If a copy that stands for others is not shown, the next one takes its
     place. `prefer` are ids of fragments that win against the profile's table of conflicts. The problems of conflicts
     and of layers with nothing good enough come first.
+
+    Each turn selects anew, and most often no copy fits. So from the fifth on a turn skips copies, twice as many as the
+    turn before, and one that shows a copy which it skips is taken back.
     """
     unshown: set[Copy] = set()
+    ahead: set[Copy] = set()
+    turns = 0
     while True:
-        distinct, twins = _deduplicate(profile, pools, unshown)
+        distinct, twins = _deduplicate(profile, pools, unshown | ahead)
         candidates, conflicts = _resolve_conflicts(profile, distinct, prefer)
         problems = (*conflicts, *_low_quality_problems(profile, candidates))
         context = make_context(candidates)
-        missing = _unshown_copies(twins, context.decisions)
-        if missing <= unshown:
+        if _decisions_that_show(ahead, context.decisions):
+            ahead, turns = set(), 0
+            continue
+        unshown |= ahead
+        missing = _unshown_copies(twins, context.decisions) - unshown
+        if not missing:
             decisions = _with_twins(context.decisions, twins)
             return context._replace(decisions=decisions, problems=(*problems, *context.problems))
         unshown |= missing
+        turns += 1
+        ahead = _next_copies(twins, missing, 2 ** max(turns - EXACT_TURNS, 0) - 1)
 
 
 METHODS = ("content", "dedup", "near")
@@ -133,14 +91,15 @@ METHODS = ("content", "dedup", "near")
 
 
 class Copy(NamedTuple):
-    """A fragment, or one paragraph of it, that may say the same as another."""
+    """A fragment, or a paragraph or section of it, that may say the same as another."""
 
     layer: str
     fragment: str
     path: str
     line: int
     """Line of the file at which it begins."""
-    is_paragraph: bool = False
+    lines: tuple[int, ...] = ()
+    """Its lines of the file that are not blank, for a part of a fragment; none for a fragment."""
 
 
 Twins = Mapping[Copy, tuple[Copy, str]]
@@ -170,10 +129,12 @@ class _Candidate(NamedTuple):
         is_document = any(source.is_document for source in self.layer.query.traits)
         return not self.is_protected, not is_document, -self.fragment.labels.confidence
 
-    def paragraph(self, paragraph: Paragraph) -> Copy:
-        location = self.fragment.location
-        line = location.line if location.rows else location.file_line(paragraph.body)
-        return self.copy._replace(line=line, is_paragraph=True)
+    def parts(self, spans: Sequence[tuple[int, int]]) -> list[Copy]:
+        """Parts of the fragment's text, each some of its lines, counted from 0."""
+        lines = self.fragment.text.split("\n")
+        own = ([line for line in range(first, stop) if lines[line].strip()] for first, stop in spans)
+        numbers = [tuple(map(self.fragment.location.file_line, shown)) for shown in own]
+        return [self.copy._replace(line=each[0], lines=each) for each in numbers]
 
 
 def _deduplicate(
@@ -191,7 +152,8 @@ def _deduplicate(
         for place, fragment in enumerate(pools[layer.id])
         if fragment.verdict.excluded is None
     ]
-    search = _Search(profile.merge, unshown)
+    files = {each.copy.path: each.copy for each in reversed(candidates) if not _is_item(each)}
+    search = _Search(profile.merge, files, unshown)
     for candidate in sorted(candidates, key=lambda candidate: (candidate.precedence, candidate.rank)):
         search.compare(candidate)
     if "near" in profile.merge:
@@ -207,8 +169,9 @@ def _deduplicate(
 class _Search:
     """The copies that stay so far, by text and by hint, and the copies that are left out."""
 
-    def __init__(self, methods: Sequence[str], unshown: Collection[Copy]) -> None:
-        """`methods` are the profile's, of `METHODS`."""
+    def __init__(self, methods: Sequence[str], files: Mapping[str, Copy], unshown: Collection[Copy]) -> None:
+        """`methods` are the profile's, of `METHODS`, and `files` the texts by path."""
+        self._files = files
         self._methods = [method for method in methods if method != "near"]
         self._unshown = unshown
         self._by_identity: dict[tuple[str, ...], Copy] = {}
@@ -226,18 +189,20 @@ class _Search:
         keys = identities(text, candidate.fragment.labels.dedup, self._methods)
         if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
             return
-        all_paragraphs = paragraphs(candidate.fragment) if "content" in self._methods else []
-        for paragraph in all_paragraphs:
-            part = candidate.paragraph(paragraph)
-            if _is_divisible(candidate) and part not in self._unshown and self._leave_out_paragraph(part, paragraph):
-                self._parted.add(copy)
-            elif part not in self._unshown:
-                self._by_identity.setdefault(("content", paragraph.folded), part)
+        staying = list[tuple[TextSection, Copy]]()
+        if "content" in self._methods and not _is_item(candidate):
+            self._leave_out_imports(candidate)
+            staying = self._compare_sections(candidate)
         if copy not in self._parted and copy not in self._unshown:
             for method, key in keys.items():
                 # A required layer may show headlines: those say less than a fragment of the same hint elsewhere.
                 if method == "content" or not candidate.layer.limits.required:
                     self._by_identity.setdefault(key, copy)
+        for section, part in staying:
+            texts = (("content", block) for block in section.blocks if len(block) >= LEAST_CHARACTERS)
+            headed = (section.keys(own) for own in (section.blocks, (), *((block,) for block in section.blocks)))
+            for key in chain(texts, *headed):
+                self._by_identity.setdefault(key, part)
 
     def _leave_out(self, copy: Copy, keys: Mapping[str, tuple[str, ...]]) -> bool:
         for method, key in keys.items():
@@ -248,12 +213,47 @@ class _Search:
                 return True
         return False
 
-    def _leave_out_paragraph(self, part: Copy, paragraph: Paragraph) -> bool:
-        other = self._by_identity.get(("content", paragraph.folded))
-        if not other or other.path == part.path:
-            return False
-        self._twins[part] = other, "content"
-        return True
+    def _leave_out_imports(self, candidate: _Candidate) -> None:
+        for line, path in () if candidate.is_protected else import_lines(candidate.fragment):
+            file = self._files.get(path)
+            if file and file != candidate.copy and file not in self._unshown:
+                self._twins[candidate.parts([(line, line + 1)])[0]] = file, "import"
+                self._parted.add(candidate.copy)
+
+    def _compare_sections(self, candidate: _Candidate) -> list[tuple[TextSection, Copy]]:
+        """Leave out sections for ones of other files under the same headings; the sections that stay.
+
+        A section goes with all sections below its heading, or not at all.
+        """
+        sections = text_sections(candidate.fragment.text) if not candidate.fragment.display.fence else []
+        parts = candidate.parts([section[:2] for section in sections])
+        others = [self._section_like(section, part) for section, part in zip(sections, parts, strict=True)]
+        for number in reversed(range(len(sections))):
+            if not sections[number].blocks and sections[number].size > 1:
+                others[number] = others[number] or others[number + 1]  # such as a title
+        found = [0, *accumulate(other is not None for other in others)]
+        staying: list[tuple[TextSection, Copy]] = []
+        beyond = 0
+        for number, (section, part) in enumerate(zip(sections, parts, strict=True)):
+            stop = number + section.size
+            if not candidate.is_protected and found[stop] - found[number] == section.size:
+                length = sum(len(block) for each in sections[number:stop] for block in each.blocks)
+                beyond = max(beyond, stop if length >= LEAST_CHARACTERS else 0)
+            if number < beyond and (other := others[number]):
+                self._twins[part] = other, "content"
+                self._parted.add(candidate.copy)
+            elif part not in self._unshown:
+                staying.append((section, part))
+        return staying
+
+    def _section_like(self, section: TextSection, part: Copy) -> Copy | None:
+        """The section of another file that has the same headings and every block of this one."""
+        if part in self._unshown:
+            return None
+        same = (self._by_identity.get(key) for key in section.keys(section.blocks))
+        holders = {self._by_identity.get(section.keys((block,))[-1]) for block in section.blocks}
+        larger = holders.pop() if len(holders) == 1 else None
+        return next((other for other in (*same, larger) if other and other.path != part.path), None)
 
     def compare_by_similarity(self, candidates: Sequence[_Candidate]) -> None:
         """Leave out the candidates that are like another one, of the two the less sure, each layer's best first.
@@ -270,7 +270,7 @@ class _Search:
                 continue
             text = fingerprint(candidate.fragment)
             others = shown.setdefault((text.figures, text.polarity), {})
-            match = None if candidate.is_protected else most_similar(text.folded, [*others])
+            match = None if candidate.is_protected else _find_same(candidate, text.folded, others)
             if match and (others[match].copy.path, others[match].copy.line) == (copy.path, copy.line):
                 match = None
             if match and candidate.precedence >= others[match].precedence:
@@ -284,37 +284,61 @@ class _Search:
 
     def twins(self) -> Twins:
         """Each copy that is left out, with one that stays."""
-        return {copy: (self._final(shown), method) for copy, (shown, method) in self._twins.items()}
-
-    def _final(self, copy: Copy) -> Copy:
-        while twin := self._twins.get(copy) or self._twins.get(self._whole_of[copy.layer, copy.fragment]):
-            copy, _ = twin
-        return copy
+        final: dict[Copy, Copy] = {}
+        for copy, (shown, _) in reversed(self._twins.items()):  # A copy that is left out was left out later than these.
+            final[copy] = final.get(shown) or final.get(self._whole_of[shown.layer, shown.fragment], shown)
+        return {copy: (final[copy], method) for copy, (_, method) in self._twins.items()}
 
 
-def _is_divisible(candidate: _Candidate) -> bool:
-    is_item = candidate.layer.display.item_template or candidate.fragment.location.rows
-    return not (candidate.is_protected or is_item)
+def _find_same(candidate: _Candidate, folded: str, others: Mapping[str, _Candidate]) -> str | None:
+    """The folded text in `others` that says the same as the candidate and is most like it; None for none."""
+    text, names = stated_text(candidate.fragment), [*others]
+    alike = (names[at] for at in find_candidates(folded, names)) if folded else ()
+    return next((name for name in alike if is_same(text, stated_text(others[name].fragment))), None)
+
+
+def _is_item(candidate: _Candidate) -> bool:
+    return bool(candidate.layer.display.item_template or candidate.fragment.location.rows)
 
 
 def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[Fragment]:
-    """The fragment, excluded if it is left out; in parts, if paragraphs of it are."""
+    """The fragment, excluded if it is left out; without the parts of it that are, and each of these, excluded."""
     candidate = _Candidate(layer, (0, 0), fragment)
     if fragment.verdict.excluded:
         yield fragment
     elif twin := twins.get(candidate.copy):
         yield fragment.exclude(_reason(*twin))
-    elif not twins or not _is_divisible(candidate):
+    elif not twins or _is_item(candidate):
         yield fragment
     else:
-        in_twins = ((paragraph, twins.get(candidate.paragraph(paragraph))) for paragraph in paragraphs(fragment))
-        reasons = {paragraph: _reason(*twin) for paragraph, twin in in_twins if twin}
-        yield from without_paragraphs(fragment, reasons) if reasons else (fragment,)
+        spans = [section[:2] for section in text_sections(fragment.text)]
+        spans = [*dict.fromkeys([*spans, *((line, line + 1) for line, _ in import_lines(fragment))])]
+        found = zip(spans, map(twins.get, candidate.parts(spans)), strict=True)
+        yield from _without_parts(fragment, {span: _reason(*twin) for span, twin in found if twin})
+
+
+def _without_parts(fragment: Fragment, reasons: Mapping[tuple[int, int], Reason]) -> Iterator[Fragment]:
+    """The fragment without some of its lines, and each part of them, excluded; excluded whole if nothing is left."""
+    lines = fragment.text.split("\n")
+    gone = {line for part in reasons for line in range(*part)}
+    shown = [line for line in range(len(lines)) if line not in gone and lines[line].strip()]
+    if not reasons or not shown:
+        yield fragment.exclude(next(iter(reasons.values()))) if reasons else fragment
+        return
+    kept = [line for line in range(shown[0], shown[-1] + 1) if line not in gone]
+    location = without_lines(fragment.location, len(lines), frozenset(range(len(lines))).difference(kept))
+    yield fragment._replace(text="\n".join(lines[line] for line in kept), location=location)
+    for (first, stop), reason in sorted(reasons.items(), key=lambda item: dict(item[1].facts)["path"]):
+        own = fragment.location._replace(line=fragment.location.file_line(first), gaps=())
+        text = "\n".join(lines[first:stop]).rstrip()
+        yield fragment._replace(id=f"{fragment.id}:{own.line}", location=own, text=text).exclude(reason)
 
 
 def _reason(shown: Copy, method: str) -> Reason:
-    if shown.is_paragraph:
-        return Reason.of("same-paragraph", into=shown.fragment, path=shown.path, line=shown.line, by=method)
+    if method == "import":
+        return Reason.of("imports", path=shown.path)
+    if shown.lines:
+        return Reason.of("same-text", into=shown.fragment, path=shown.path, line=shown.line, by=method)
     return Reason.of("merged", into=shown.fragment, path=shown.path, by=method)
 
 
@@ -325,6 +349,14 @@ def _unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
     """The copies that stand for others and are not shown themselves."""
     copies = {shown for shown, _ in twins.values()}
     return copies - _decisions_that_show(copies, decisions).keys()
+
+
+def _next_copies(twins: Twins, missing: Collection[Copy], count: int) -> set[Copy]:
+    """The first `count` of the copies for which each of the missing ones stands."""
+    following: dict[Copy, list[Copy]] = {}
+    for copy, (shown, _) in twins.items():
+        following.setdefault(shown, []).append(copy)
+    return {copy for shown in missing for copy in following[shown][:count]}
 
 
 def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:
@@ -341,21 +373,17 @@ def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, 
 
 
 def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]) -> dict[Copy, int]:
-    """For each copy that is shown, or at least its beginning, the number of the decision that shows it."""
-    wholes: dict[tuple[str, str], int] = {}
-    lines: dict[tuple[str, str, int], int] = {}
-    with_paragraphs = {(copy.layer, copy.path) for copy in copies if copy.is_paragraph}
-    for number, decision in enumerate(decisions):
-        if decision.kept:
-            wholes[decision.layer, decision.fragment] = number
-            if (decision.layer, decision.path) in with_paragraphs:
-                shown_lines = (line for first, last in decision.kept for line in range(first, last + 1))
-                lines |= {(decision.layer, decision.path, line): number for line in shown_lines}
-    numbers = (
-        (copy, lines.get((copy.layer, copy.path, copy.line)) if copy.is_paragraph else wholes.get(copy[:2]))
+    """For each copy that is shown, of a part of a fragment each line, the number of the decision that shows it."""
+    numbers = {(each.layer, each.fragment): number for number, each in enumerate(decisions) if each.kept}
+    lines = {
+        whole: {line for first, last in decisions[numbers[whole]].kept for line in range(first, last + 1)}
+        for whole in {copy[:2] for copy in copies if copy.lines} & numbers.keys()
+    }
+    return {
+        copy: numbers[copy[:2]]
         for copy in copies
-    )
-    return {copy: number for copy, number in numbers if number is not None}
+        if copy[:2] in numbers and (not copy.lines or lines[copy[:2]].issuperset(copy.lines))
+    }
 
 
 # --- Conflicts -------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def trace_line(
             return LineTrace(True, decision.layer, decision)
     if isinstance(document, Document) and (below := _shown_below(context, document, line, decisions)):
         return LineTrace(True, below.layer, below)
-    # A receipt of private lines may be inside the lines of a fragment that is shown without them.
-    decisions.sort(key=lambda decision: decision.reason.code != "private")
+    # What a fragment is shown without, private lines or copies, may be inside its lines.
+    decisions.sort(key=lambda decision: decision.reason.code not in {"private", "same-text", "imports"})
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
             code = "taken-out" if decision.outcome == "included" and decision.kept else ""

@@ -46,13 +46,12 @@ def _detailed_marker(count: Callable[[str], int]) -> Callable[[Omission], str]:
 
 
 def _omitted_words(omission: Omission, count: Callable[[str], int]) -> str:
-    text = "\n".join(omission.texts)
-    lines = text.split("\n") if "#" in text else ()
-    titles = [title[1] for line in lines if (title := heading(line)) and title[1]]
-    more = f"; {'; '.join(titles[:5])}" if titles else ""
+    titles = omission.titles
+    shown = f"; {'; '.join(titles[:5])}" if titles else ""
     rest = f" and {len(titles) - 5} more" if len(titles) > 5 else ""
-    path = one_line(omission.path)
-    return f"{path}:{omission.line}, {count(text)} tokens left out{more}{rest}"
+    others = f" and {omission.more} more" if omission.more else ""
+    tokens = count("\n".join(omission.texts))
+    return f"{one_line(omission.path)}:{omission.line}{others}, {tokens} tokens left out{shown}{rest}"
 
 
 MARKERS: Mapping[str, Callable[[Callable[[str], int]], Marker]] = {

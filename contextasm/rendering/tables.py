@@ -24,38 +24,48 @@ def decision_table(
 ) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and numeric columns of the table of decisions.
 
-    Three or more unopened files with one layer and reason share a row, unless `every` is set. `text` gives the text of
-    a fragment for a column of its own.
+    Three or more of one layer share a row, unless `every` is set: unopened files of one reason, or fragments after its
+    `top`. So do the sections of a file that another one has. `text` gives a fragment's text for a column of its own.
     """
     rows: list[Sequence[str]] = []
-    for (unopened, _, _), group in groupby(decisions, key=_row_group):
+    for (is_alike, *_), group in groupby(decisions, key=_row_group):
         members = [*group]
-        if every or not unopened or len(members) < 3:
+        if not every and len(members) > 1 and members[0].reason.code == "same-text":
+            why = f"{len(members)} sections: {reason_words(members[0].reason)}"
+            rows.append((*_decision_row(members[0])[:-1], why, *(("",) if text else ())))
+        elif every or not is_alike or len(members) < 3:
             rows += [(*_decision_row(member), *((text(member),) if text else ())) for member in members]
         else:
-            first, last = sorted((members[0].path, members[-1].path))
+            first, last = sorted((_place(members[0]), _place(members[-1])), key=lambda place: place.rpartition("/")[2])
             span = f"{first} .. {last.rpartition('/')[2]}"
-            why = f"{len(members)} files: {_common_reason_words(members)}"
+            why = f"{len(members)} {'fragments' if members[0].lines[0] else 'files'}: {_common_reason_words(members)}"
             rows.append((members[0].layer, members[0].outcome, "0", "-", span, why, *(("",) if text else ())))
     return ("layer", "outcome", "tokens", "of", "where", "why", *(("text",) if text else ())), rows, (2, 3)
 
 
-def _row_group(decision: Decision) -> tuple[bool, str, str]:
-    unopened = decision.lines == (0, 0) and not decision.reason.is_count
-    return unopened, decision.layer, decision.reason.code
+def _row_group(decision: Decision) -> tuple[bool, str, str, str, object]:
+    is_alike = (decision.lines == (0, 0) or decision.reason.code == "not-in-top") and not decision.reason.is_count
+    other = dict(decision.reason.facts)["path"] if decision.reason.code == "same-text" else ""
+    return is_alike, decision.layer, decision.reason.code, decision.path if other else "", other
 
 
 def _common_reason_words(decisions: Sequence[Decision]) -> str:
     facts = dict(decisions[0].reason.facts)
+    if decisions[0].reason.code == "not-in-top":
+        return f"after the {facts['top']} that are shown"
     if decisions[0].reason.code != "outside-window":
         return reason_words(decisions[0].reason)
     return f"older than the {facts['days']} days that are shown"
 
 
 def _decision_row(decision: Decision) -> tuple[str, ...]:
-    place = f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
     before = "-" if decision.tokens_before is None else f"{decision.tokens_before:,}"
-    return (decision.layer, decision.outcome, f"{decision.tokens_after:,}", before, place, decision_words(decision))
+    tokens = f"{decision.tokens_after:,}", before
+    return (decision.layer, decision.outcome, *tokens, _place(decision), decision_words(decision))
+
+
+def _place(decision: Decision) -> str:
+    return f"{decision.path}:{decision.lines[0]}" if decision.lines[0] else decision.path
 
 
 def section_rows(context: Context, counter: TokenCounter) -> Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from contextasm.model import Context, Decision, Problem, Reason, RuleTrace
 from contextasm.text.cleaning.secrets.scanner import count_masks
@@ -35,7 +36,8 @@ REASONS: Mapping[str, str] = {
     "below-floor": "its score of {score} is below the least that counts, {least}",
     "overruled": "{by} says otherwise about {key}, and takes precedence",
     "merged": "the same as {into} in {path} ({by})",
-    "same-paragraph": "the same as line {line} of {path} ({by})",
+    "same-text": "the same as in {path} from line {line} on ({by})",
+    "imports": "it imports {path}, which is shown",
     "not-in-pool": "it is not among the {pool} that are looked at",
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
@@ -84,7 +86,9 @@ RULE_TRACES: Mapping[str, str] = {
 
 def decision_words(decision: Decision) -> str:
     """The reason of a decision in words, the copies that its fragment stands for, and its score."""
-    twins = f"stands for {', '.join(decision.stands_for)}" if decision.stands_for else ""
+    places = [[*own] for _, own in groupby(decision.stands_for, key=lambda place: place.rpartition(":")[0])]
+    names = ", ".join(own[0] + f" and {len(own) - 1} more" * (len(own) > 1) for own in places)
+    twins = f"stands for {names}" if names else ""
     score = score_words(decision.score, decision.boosted_by)
     return "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
 
@@ -147,7 +151,7 @@ def receipt(context: Context, taken: str = "") -> str:
     fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
     spent = f"{size}, headings included: {parts}" if parts else size
-    left_out = (_left_out_words(context), _private_words(context))
+    left_out = (_left_out_words(context), private_words(context))
     return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context), taken)))
 
 
@@ -159,7 +163,8 @@ def _mask_words(context: Context) -> str:
     return f"{total:,} secret{'s' * (total != 1)} masked ({kinds})" if counts else ""
 
 
-def _private_words(context: Context) -> str:
+def private_words(context: Context) -> str:
+    """The number of private parts that a shared context lacks; empty for none."""
     count = sum(decision.reason.code == "private" for decision in context.decisions)
     return f"{count:,} private part{'s' if count > 1 else ''} left out because the context is shared" if count else ""
 
@@ -184,7 +189,10 @@ def _left_out_words(context: Context) -> str:
     for outcome, paths in files.items():
         if paths:
             words[outcome] += f" ({', '.join([*paths][:3])}{', ...' * (len(paths) > 3)})"
-    return ", ".join(words.values())
+    if old := [dict(each.reason.facts)["days"] for each in context.decisions if each.reason.code == "outside-window"]:
+        words["excluded"] += f", {len(old):,} of them older than {max(old)} days"
+    hint = "" if context.text or context.request.topic else "`--topic WORDS` looks for more"
+    return "; ".join(filter(None, (", ".join(words.values()), hint)))
 
 
 def token_parts(context: Context) -> dict[str, int]:

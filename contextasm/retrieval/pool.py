@@ -31,7 +31,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.reading.files import query_paths, read_files, receipt
 from contextasm.text.cleaning.clean import hidden_problems
-from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories
+from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class ReadPool(Generic[EntryT]):
         created = (inputs.created for inputs in map(self._kind.score_inputs, self.active))
         return {row for row, day in enumerate(created) if is_later(day, today)}
 
-    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
@@ -115,7 +115,7 @@ class ReadPool(Generic[EntryT]):
         later = self.later(today)
         rows = [row for row in range(self.rows) if row not in later]
         index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
-        return {rows[at]: similarity for at, similarity in similarities(topic, index, min_match).items()}
+        return {rows[at]: value for at, value in similarities(topic, index, min_match, min_cover).items()}
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
@@ -250,11 +250,15 @@ def score_inputs(memory: Memory) -> ScoreInputs:
 
 
 def index_entry(memory: Memory) -> IndexEntry:
-    """A memory as an entry of an inverted index; memories of one file and day are one section."""
+    """A memory as an entry of an inverted index; memories of one file and day are one section.
+
+    It is found by the words of its id, its key and its tags, too.
+    """
     from contextasm.retrieval.search.inverted_index import IndexEntry, leading_name
 
     section = f"{memory.path} {memory.created}"
-    return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL)
+    labels = " ".join((id_words(memory), memory.key, *memory.tags)).strip()
+    return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL, labels)
 
 
 def _restored(values: Sequence[Any]) -> Memory:
@@ -291,30 +295,69 @@ TopicHits = tuple[tuple[tuple[Memory, Score], ...], int, tuple[Problem, ...]]
 
 
 def topic_hits(query: SourceQuery) -> TopicHits:
-    """The layer's memories that match the request's topic by their words, up to the layer's `top`.
+    """The layer's memories that match the request's topic, by meaning, too, if there is an embedder; up to its `top`.
 
     Active memories up to the day of the request are searched. If none matches, recent ones do not take their place.
     """
 
     def hits(pool: EntryPool[Memory]) -> TopicHits:
-        scores = topic_scores(query, pool)
+        scores, problems = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
         searched = pool.rows - len(pool.later(query.build.request.date))
         hidden = (problem for document in pool.documents for problem in hidden_problems(document))
-        return tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *hidden)
+        return tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *problems, *hidden)
 
+    if query.build.semantics:
+        return hits(read_pool(query.build.workspace, MEMORIES, query_paths(query)))
     return use_pool(query, MEMORIES, [*query_paths(query)], hits)
 
 
-def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> dict[int, Score]:
-    """Score parts of the rows that match the request's topic by their words; rows of later days count for nothing."""
+def searched_memories(query: SourceQuery) -> list[Memory]:
+    """The layer's active memories up to the day of the request, as read."""
+    pool, today = read_pool(query.build.workspace, MEMORIES, query_paths(query)), query.build.request.date
+    return [memory for memory in pool.active if not is_later(memory.created, today)]
+
+
+def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> tuple[dict[int, Score], tuple[Problem, ...]]:
+    """Score parts of the rows that match the request's topic; rows of later days count for nothing.
+
+    An embedder is asked only about memories that were read.
+    """
     request = query.build.request
-    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
-    return {
-        row: memory_score(similarity, inputs.importance, inputs.last, request.date)
-        for (row, similarity), inputs in zip(similar.items(), pool.score_inputs([*similar]), strict=True)
-    }
+    later, problems = pool.later(request.date), tuple[Problem, ...]()
+    if isinstance(pool, ReadPool):
+        rows = [row for row in range(pool.rows) if row not in later]
+        found, problems = topic_matches(query, pool.entries(rows))
+        matches = {rows[at]: score for at, score in found.items()}
+    else:
+        own = query.layer.query
+        similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
+        matches = {row: (("similarity", similarity),) for row, similarity in similar.items()}
+    scores = {}
+    for (row, score), inputs in zip(matches.items(), pool.score_inputs([*matches]), strict=True):
+        (_, similarity), *parts = score
+        scores[row] = (*memory_score(similarity, inputs.importance, inputs.last, request.date), *parts)
+    return scores, problems
+
+
+def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
+    """By position, the similarity of each memory that matches the topic, with its parts; and the embedder's problem.
+
+    By words, and by embeddings, too, where these are configured and in time.
+    """
+    from contextasm.retrieval.search.bm25 import fuse, similarities
+    from contextasm.retrieval.search.inverted_index import build_index
+
+    topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
+    entries = [index_entry(memory) for memory in memories]
+    index = build_index(entries)
+    word_hits = similarities(topic, index, min_match, query.layer.query.min_cover)
+    nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
+    if isinstance(nearness, Problem) or not nearness:
+        problems = (nearness,) if isinstance(nearness, Problem) else ()
+        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}, problems
+    return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
 
 
 def best_and_counts(

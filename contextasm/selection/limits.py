@@ -37,12 +37,14 @@ def loses_no_line(layer: Layer) -> bool:
 def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source decides how much room it has."""
     later = profile.layers[profile.layers.index(layer) + 1 :]
-    is_reserved_against = any(
-        other.limits.reserve and not _shows_only_documents(other) and binds(other, layer) for other in later
+    shares_room = any(
+        other.limits.within == layer.id
+        or (other.limits.reserve and not _shows_only_documents(other) and binds(other, layer))
+        for other in later
     )
     if not _shows_only_documents(layer) or layer.changed_by_rules:
         return False
-    return layer.limits.required or (loses_no_line(layer) and not (is_reserved_against or profile.fill))
+    return layer.limits.required or (loses_no_line(layer) and not (shares_room or profile.fill))
 
 
 def _shows_only_documents(layer: Layer) -> bool:

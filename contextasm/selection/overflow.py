@@ -56,7 +56,7 @@ def truncated_section(
             tried[key] = demand.lay_out(heading, (*others, *key))
         return tried[key].units
 
-    excerpts = truncate(fragments, room, demand.counter, cost)
+    excerpts = truncate(fragments, room, demand.counter, cost, is_alone=not others)
     return tried.get(excerpts) or demand.lay_out(heading, (*others, *excerpts))
 
 

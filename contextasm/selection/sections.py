@@ -1,9 +1,9 @@
 """Sections: the text under one heading, put together from the excerpts of its fragments, and a layer's sections.
 
-A marker is shown wherever text is omitted, and it ends a section that lacks anything or shows a fragment in a shorter
-form. Levels of detail are a Markdown text in fewer of its own words: `atomic` is the full text, `micro` its headings
-and the first sentence of each paragraph and list item, `macro` its title and first paragraph. No level is longer than
-the one before it, and none is empty (digest 003-3). Amounts are in the counter's units, which add up.
+A marker is shown where text is omitted, and after the last fragment if others are omitted or shown in a shorter form.
+Levels of detail are a Markdown text in fewer of its own words: `atomic` is the full text, `micro` its headings and the
+first sentence of each paragraph and list item, `macro` its title and first paragraph. No level is longer than the one
+before it, and none is empty (digest 003-3). Amounts are in the counter's units, which add up.
 """
 
 import re
@@ -28,6 +28,7 @@ from contextasm.model import (
 )
 from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark, must_stand_apart
 from contextasm.text.markdown.literals import open_literal
+from contextasm.text.markdown.outline import titles_of
 
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
@@ -121,16 +122,19 @@ def _sentence(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str
 
 def _sentence_end(line: str, start: int) -> int:
     """Where the first sentence of a line ends; 0 if it goes on in the next line."""
+    return next(sentence_ends(line, start), 0)
+
+
+def sentence_ends(line: str, start: int) -> Iterator[int]:
+    """Where sentences of a line end, after the character `start`."""
     for found in re.compile(_STOP).finditer(line, start):
         if found["wide"]:
-            return found.end()
-        if not found["end"]:
-            continue
-        rest = line[found.end() :].lstrip()
-        begun = line[start : found.end()].rstrip(_CLOSERS)
-        if not (rest[:1].islower() or (rest and re.search(_ABBREVIATED, begun))):
-            return found.end()
-    return 0
+            yield found.end()
+        elif found["end"]:
+            letter = line[found.end() : found.end() + 20].lstrip()[:1]
+            begun = line[max(start, found.end() - 20) : found.end()].rstrip(_CLOSERS)
+            if not (letter.islower() or (letter and re.search(_ABBREVIATED, begun))):
+                yield found.end()
 
 
 def _opening(lines: Sequence[str], longest: int) -> list[tuple[int, str]]:
@@ -293,14 +297,13 @@ def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
     fragment = excerpt.fragment
     if excerpt.whole or excerpt.form:
         return [excerpt.text if excerpt.form else fragment.text]
-    location = fragment.location
     lines = fragment.text.split("\n")
     pieces: list[str | Omission] = []
     line, last_text = 0, ""
     for part in (*excerpt.ranges, LineRange(len(lines), len(lines))):
         if part.first > line:
             pieces += ["\n"] * bool(pieces)
-            pieces.append(Omission(location.path, location.file_line(line), tuple(lines[line : part.first])))
+            pieces.append(_omission(fragment, lines, line, part.first))
         if part.first < part.stop or part.words:
             text = "\n".join([*lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
             if pieces:
@@ -311,16 +314,21 @@ def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
     return pieces
 
 
+def _omission(fragment: Fragment, lines: Sequence[str], first: int, stop: int) -> Omission:
+    titles = tuple(title for line, title in titles_of(fragment.text) if first <= line < stop)
+    location = fragment.location
+    return Omission(location.path, location.file_line(first), tuple(lines[first:stop]), titles=titles)
+
+
 def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment], shortened: int) -> None:
-    """Have the parts end in an omission if anything is omitted anywhere, or some fragments are shortened."""
-    omissions = [part for part in parts if isinstance(part, Omission)]
+    """Have the parts end in an omission if fragments are omitted or shortened."""
     texts = tuple(fragment.text for fragment in omitted)
-    if isinstance(parts[-1], Omission):
-        parts[-1] = parts[-1]._replace(texts=parts[-1].texts + texts, shortened=shortened)
+    titles = tuple(title for fragment in omitted for _, title in titles_of(fragment.text))
+    if isinstance(last := parts[-1], Omission):
+        parts[-1] = Omission(last.path, last.line, last.texts + texts, shortened, last.titles + titles, len(omitted))
     elif omitted:
-        parts += ["\n", Omission(omitted[0].location.path, omitted[0].location.line, texts, shortened)]
-    elif omissions:
-        parts += ["\n", omissions[0]._replace(shortened=shortened)]
+        first = omitted[0].location
+        parts += ["\n", Omission(first.path, first.line, texts, shortened, titles, len(omitted) - 1)]
     elif shortened:
         parts += ["\n", Omission("", 0, (), shortened)]
 
@@ -432,7 +440,7 @@ def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
     rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
     ranked: list[Fragment] = []
     for fragment in fragments:
-        number = rank_of.get(_whole(fragment), 0) if fragment.verdict.excluded is None else 0
+        number = rank_of.get(fragment.id, 0) if fragment.verdict.excluded is None else 0
         if number > top and not fragment.verdict.pinned_by:
             ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
         else:
@@ -442,19 +450,14 @@ def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
 
 def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
     # By id, from 1. A fragment without a similarity keeps its place.
-    score_of = {_whole(fragment): dict(fragment.score) for fragment in fragments}
+    score_of = {fragment.id: dict(fragment.score) for fragment in fragments}
     least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
     in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
     return {name: number for number, name in enumerate(in_order, 1)}
 
 
-def _whole(fragment: Fragment) -> str:
-    # Parts of one fragment count as one.
-    return fragment.part_of or fragment.id
-
-
-def without_shown(demand: Demand, other: Layer, shown: Selected) -> Demand:
-    """The demand without fragments of which the `other` layer shows all lines, and of the rest the layer's `top`."""
+def without_shown(demand: Demand, other: Layer, shown: Selected) -> list[Fragment]:
+    """The candidates, without the fragments of which the `other` layer shows all lines: these are excluded."""
     lines: set[tuple[str, int]] = set()
     for section in shown.values():
         for excerpt in section.excerpts:
@@ -470,4 +473,4 @@ def without_shown(demand: Demand, other: Layer, shown: Selected) -> Demand:
         is_shown = all((location.path, location.file_line(number)) in lines for number in own)
         is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
         candidates.append(fragment.exclude(reason) if is_twice else fragment)
-    return demand.with_candidates(keep_top_k(candidates, demand.layer.ranking.top))
+    return candidates

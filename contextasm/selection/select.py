@@ -6,7 +6,7 @@ section format says what surrounds a section, so that headings, blank lines and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contextasm.model import (
@@ -108,14 +108,39 @@ OWN_PART = 3
 """Part of its room that a layer keeps if another layer is within it: a third."""
 
 
-def own_part(demand: Demand, whole: Allowance) -> Allowance:
-    """The part of its allowance that a layer keeps."""
-    return whole._replace(units=max(demand.pinned_units, whole.units // OWN_PART))
+def own_part(demand: Demand, follower: Demand, whole: Allowance) -> Allowance:
+    """The part of its allowance that a layer keeps: all that the `follower` within it does not demand, or a third.
+
+    What the layer shows then is no demand of the follower, so the part is found in rounds. Demands do not depend on the
+    budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the allowance
+    grows (law 7).
+    """
+    limits = [limit.units for limit in fixed_limits(follower, 0) if limit.by != "share"]
+    units = max(demand.pinned_units, whole.units // OWN_PART, whole.units - min([follower.units, *limits]))
+    paths = {fragment.location.path for fragment in demand.candidates}
+    others = (each for group in follower.sections.values() for each in group if each.location.path not in paths)
+    never_shown = sum(follower.counter.units(fragment.text) for fragment in others)
+    most = whole.units - min([never_shown, *limits])
+    for _ in range(_ROUNDS):
+        if units >= min(demand.units, most) or not loses_no_line(demand.layer):
+            break
+        shown = overflow(demand, units)[0]
+        left = follower.with_candidates(without_shown(follower, demand.layer, shown))
+        units = max(units, whole.units - min([left.units, *limits]))
+    return whole._replace(units=units)
 
 
-def other_part(demand: Demand, whole: Allowance, limits: Sequence[Allowance]) -> Allowance:
-    """The part of another layer's allowance `whole` that a layer within it has; `limits` are its own."""
-    rest = whole._replace(units=whole.units - whole.units // OWN_PART, by="within" if whole.units else whole.by)
+_ROUNDS = 2
+"""Times that a layer takes what its follower does not demand any more."""
+
+
+def other_part(demand: Demand, whole: Allowance, own: Allowance, limits: Sequence[Allowance]) -> Allowance:
+    """The part of another layer's allowance `whole` that its `own` part leaves to a layer within it.
+
+    `limits` are the limits of that layer.
+    """
+    units = max(0, whole.units - own.units)
+    rest = whole._replace(units=units, by="within" if whole.units else whole.by)
     least = min([rest, *limits], key=lambda limit: limit.units)
     return least._replace(units=max(demand.pinned_units, least.units))
 
@@ -183,17 +208,18 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
     """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
     results: dict[str, LayerResult] = {}
     rooms: dict[str, Allowance] = {}
-    sharing = _sharing_layers(demand.layer for demand in demands)
+    followers = {demand.layer.limits.within: demand for demand in demands}
     for number, given in enumerate(demands):
         layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
         if host in rooms:
-            demand = without_shown(given, results[host].demand.layer, results[host].selected)
-            allowance = other_part(demand, rooms[host], fixed_limits(demand, total))
+            left = without_shown(given, results[host].demand.layer, results[host].selected)
+            demand = given.with_candidates(keep_top_k(left, layer.ranking.top))
+            allowance = other_part(demand, rooms[host], results[host].allowance, fixed_limits(demand, total))
         else:
             demand, later = given, held_units(given, rest, total - charged)
             allowance = allowance_of(demand, total, charged, later)
-            if layer.id in sharing:
-                rooms[layer.id], allowance = allowance, own_part(demand, allowance)
+            if layer.id in followers:
+                rooms[layer.id], allowance = allowance, own_part(demand, followers[layer.id], allowance)
         result = _filled(demand, allowance)
         charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
         results[layer.id] = result
@@ -207,7 +233,7 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
     layers that share a room have what it holds.
     """
     grown = {**results}
-    sharing = _sharing_layers(demand.layer for demand in demands)
+    sharing = _sharing_layers(demands)
     for number, demand in enumerate(demands):
         result = grown[demand.layer.id]
         if (
@@ -229,7 +255,7 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
 
     A ceiling counts every layer before it, so under one nothing may grow any more.
     """
-    sharing = _sharing_layers([result.demand.layer for result in results.values()])
+    sharing = _sharing_layers([result.demand for result in results.values()])
     capped = any(result.demand.layer.limits.ceiling is not None for result in results.values())
     limits = {}
     for name, result in results.items():
@@ -238,11 +264,11 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
     return limits
 
 
-def _sharing_layers(layers: Iterable[Layer]) -> set[str]:
-    """Ids of the layers that share a room with another one that is there."""
-    ids = {layer.id: layer.limits.within for layer in layers}
-    pairs = ((layer, host) for layer, host in ids.items() if host in ids)
-    return {layer for pair in pairs for layer in pair}
+def _sharing_layers(demands: Sequence[Demand]) -> set[str]:
+    """Ids of the layers that share a room with another one, if the second of the two has anything to show."""
+    ids = {demand.layer.id for demand in demands}
+    pairs = ((each.layer.id, each.layer.limits.within) for each in demands if each.units)
+    return {layer for pair in pairs if pair[1] in ids for layer in pair}
 
 
 def emitted_sections(result: LayerResult) -> list[Section]:

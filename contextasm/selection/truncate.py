@@ -1,19 +1,27 @@
 """Truncate: the most of a section that fits a room.
 
-The choice is among nested states: the first k blocks of the keep order, then the first lines of the next block, then
-the first words of the next line. The last state that costs no more than the room is taken, so more room never
-loses a line that less room kept (docs/architecture.md, law 7).
+The choice is among nested states: the first k blocks of the keep order, then the first sentences of the next block, or
+the first rows of a table and lines of long code. A sentence is cut between words only if nothing else would be shown.
+The last state that costs no more than the room is taken, so more room never loses a line that less room kept
+(docs/architecture.md, law 7).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment, TokenCounter
-from contextasm.selection.sections import Excerpt, LineRange
+from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
 from contextasm.text.graphemes import grapheme_ends
-from contextasm.text.markdown.blocks import TextBlock, has_structural_lead, is_structural, keep_order, list_mark
+from contextasm.text.markdown.blocks import (
+    TextBlock,
+    blocks,
+    keep_order,
+    list_mark,
+    statement_starts,
+    structural_length,
+)
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -21,11 +29,17 @@ LONG_WORD = 40
 LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
+WHOLE_CODE = 60
+"""Lines of the longest fence that is shown whole or not at all, whatever the room: else law 7 would not hold."""
+
 Size = Callable[[str], int]
 """Gives the units of a text."""
 
 Cost = Callable[[Sequence[Excerpt]], int]
 """Gives the units of a whole section, heading and markers included, that shows these excerpts."""
+
+Fits = Callable[[LineRange], bool]
+"""Whether a part of a block fits, with the blocks before it."""
 
 State = TypeVar("State")
 
@@ -37,10 +51,17 @@ class _Piece(NamedTuple):
     """Number of the fragment in keep order."""
     block: TextBlock
     lines: LineRange
+    title: int = -1
+    """Line of the last heading above its text, which is shown wherever the end of a text is kept; -1 for none."""
 
 
-def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost) -> tuple[Excerpt, ...]:
-    """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits."""
+def truncate(
+    fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost, *, is_alone: bool = True
+) -> tuple[Excerpt, ...]:
+    """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits.
+
+    `is_alone` says whether nothing else is shown with them.
+    """
     size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
@@ -65,7 +86,10 @@ def truncate(fragments: Sequence[Fragment], room: int, counter: TokenCounter, co
         return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
     left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
-    part = _part(following.block, lines[following.number], left, counter, lambda part: cost(with_part(part)) <= room)
+    may_tear = is_alone and not chosen
+    block = following.block._replace(kind="raw") if fragments[following.number].display.fence else following.block
+    own = lines[following.number]
+    part = _part(block, own, left, counter, lambda part: cost(with_part(part)) <= room, may_tear=may_tear)
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -111,8 +135,13 @@ def _turn_group(item: tuple[int, Fragment]) -> str | int:
 
 
 def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence[_Piece]]:
+    titles: dict[int, int] = {}
+    title = -1
+    for block in blocks(lines) if keep != "start" else ():
+        title = max((line for line in range(block.first, block.body) if lines[line].strip()), default=title)
+        titles[block.first] = title
     for section in keep_order(lines, keep):
-        yield [_Piece(number, block, LineRange(block.first, block.stop)) for block in section]
+        yield [_Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, -1)) for each in section]
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
@@ -161,40 +190,52 @@ def _furthest_by_doubling(states: Iterable[State], fits: Callable[[State], bool]
 
 
 def _part(
-    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Callable[[LineRange], bool]
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits, *, may_tear: bool
 ) -> LineRange | None:
-    """The most of one block that fits: its first lines, and of plain text the first words of the next line.
+    """The most of one block that fits: of plain text its first sentences, of others its first lines.
 
-    `left` is the room that is not taken by the blocks before it; looking further than that would be in vain.
+    `left` is the room that is not taken by the blocks before it; looking further than that would be in vain. With
+    `may_tear`, words of a first sentence that is too long.
     """
-    size = counter.units
     stop = block.stop
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
-    least = block.body + LEAST_LINES.get(block.kind, stop)
-    sizes = _row_sizes(lines[least - 1 : stop - 1], counter)
-    rows = ((LineRange(block.first, end, fence=block.fence), units) for end, units in enumerate(sizes, least))
-    by_line = _furthest(rows, left, fits)
+    if block.kind == "fence" and stop - block.body <= WHOLE_CODE:
+        return None
     if block.kind != "text":
-        return by_line
-    at = by_line.stop if by_line else block.body
-    line = lines[at]
-    # A state is the end of a beginning of the line: to take them all out of a long line would cost its square.
-    may_be_structural = has_structural_lead(line)
-    words = ((start, end) for start, end in _words(line) if not (may_be_structural and is_structural(line[:end])))
+        least = block.body + LEAST_LINES.get(block.kind, stop)
+        sizes = _row_sizes(lines[least - 1 : stop - 1], counter)
+        rows = ((LineRange(block.first, end, fence=block.fence), units) for end, units in enumerate(sizes, least))
+        return _furthest(rows, left, fits)
 
-    def with_beginning(end: int) -> LineRange:
-        return LineRange(block.first, at, line[:end])
+    # A state is a place in a line: to take all beginnings out of a long line would cost its square.
+    def part_up_to(place: tuple[int, int]) -> LineRange:
+        line, end = place
+        return LineRange(block.first, line, lines[line][:end])
 
-    def beginning_fits(end: int) -> bool:
-        return fits(with_beginning(end))
+    starts = {*statement_starts(lines, block, stop)}
+    states = _places(lines, block.body, stop, starts, lambda line: sentence_ends(line, list_mark(line)))
+    place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
+    if place is None and may_tear:
+        states = _places(lines, block.body, stop, range(block.body + 1, stop), _words)
+        place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
+    return part_up_to(place) if place else None
 
-    if _has_tokens_of_several_letters(line, size):
-        end = _furthest_by_doubling((end for _, end in words), beginning_fits)
-    else:
-        left -= sum(_row_sizes(lines[block.first : at], counter))
-        end = _furthest(((end, size(line[start:end])) for start, end in words), left, beginning_fits)
-    return with_beginning(end) if end else by_line
+
+def _places(
+    lines: Sequence[str], first: int, stop: int, starts: Collection[int], ends: Callable[[str], Iterable[int]]
+) -> Iterator[tuple[int, int]]:
+    """The places where some lines may be cut: before a line of `starts`, with 0, and after some characters of one."""
+    for number in range(first, stop):
+        line = lines[number]
+        if number in starts:
+            yield number, 0
+        length, least = len(line.rstrip()), structural_length(line)
+        for end in ends(line):
+            if least < end < length:
+                yield number, end
+            elif end >= length and number + 1 < stop:
+                yield number + 1, 0
 
 
 def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
@@ -212,30 +253,27 @@ def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
         line_ends += "\n"
 
 
-def _has_tokens_of_several_letters(line: str, size: Size) -> bool:
-    """Whether letters of a long word take fewer units together than one by one, as exact counts have it."""
-    beginnings = (word[:LONG_WORD] for word in line.split() if len(word) > LONG_WORD)
-    return any(sum(map(size, letters)) > size(letters) for letters in beginnings)
-
-
-def _words(line: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each step by which a line may grow, the last one left out: it would be the whole line."""
+def _words(line: str) -> Iterator[int]:
+    """The end of each step by which a line may grow, the last one left out: it would be the whole line."""
     mark = list_mark(line)
-    start, end = 0, 0
+    end = 0
     for word in re.finditer(r"\S+", line[mark:]):
         for length in grapheme_ends(word[0]) if len(word[0]) > LONG_WORD else (len(word[0]),):
             if end:
-                yield start, end
-            start, end = end, mark + word.start() + length
+                yield end
+            end = mark + word.start() + length
 
 
 def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
-    """The pieces put together again, fragment by fragment."""
+    """The pieces put together again with the headings above them, fragment by fragment."""
+    own = {(piece.number, piece.title) for piece in pieces if piece.block.levels}
+    above = {(piece.number, piece.title) for piece in pieces if piece.title >= 0} - own
+    parts = [(number, LineRange(title, title + 1)) for number, title in above]
     ranges: dict[int, list[LineRange]] = {}
-    for piece in sorted(pieces, key=lambda piece: (piece.number, piece.block.first)):
-        shown = ranges.setdefault(piece.number, [])
-        if shown and shown[-1].stop == piece.lines.first and not shown[-1].words and not shown[-1].fence:
-            shown[-1] = piece.lines._replace(first=shown[-1].first)
+    for number, part in sorted([*parts, *((piece.number, piece.lines) for piece in pieces)]):
+        shown = ranges.setdefault(number, [])
+        if shown and shown[-1].stop == part.first and not shown[-1].words and not shown[-1].fence:
+            shown[-1] = part._replace(first=shown[-1].first)
         else:
-            shown.append(piece.lines)
+            shown.append(part)
     return tuple(Excerpt(fragments[number], tuple(shown)) for number, shown in ranges.items())

@@ -1,20 +1,22 @@
 """Whether two texts say the same: the fold, the share of equal letters, and the thresholds.
 
-Letters are compared, not meanings. Two texts with other numbers, or with other words that turn a meaning, such as
-"not", never say the same. The callers decide what happens to two texts that do.
+Letters are compared, not meanings. Two texts with other numbers or names, or with other words that turn a meaning,
+such as "not", never say the same, and neither do two of which each has a word that the other one lacks. The callers
+decide what happens to two texts that do.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Fragment
-from contextasm.text.markdown.blocks import list_lead
+from contextasm.text.markdown.blocks import blocks, has_title, heading, list_lead
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it. Some take a millisecond.
 _NUMBER = r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+"
@@ -152,20 +154,23 @@ def fold_text(text: str) -> str:
 
 
 def similarity(one: str, other: str) -> float:
-    """Similarity of two folded texts, 0 to 1; 0 if they differ in a number or in their polarity.
+    """Similarity of two texts as written, 0 to 1; 0 if they differ in a number, in a name or in their polarity.
 
-    "Keep 3 copies" and "Keep 5 copies" differ in one letter and in all that matters.
+    "Keep 3 copies" and "Keep 5 copies" differ in one letter and in all that matters. It is `RELATED` at most if another
+    word is in the place of a word, such as "tea" and "tee", or "lives" and "works".
     """
     from rapidfuzz.distance import Indel
 
-    if _figures(one) != _figures(other):
+    first, second = fold_text(one), fold_text(other)
+    if _figures(first) != _figures(second):
         return 0.0
-    length = len(one) + len(other)
-    return (length - Indel.distance(one, other)) / length if length else 1.0
+    length = len(first) + len(second)
+    share = (length - Indel.distance(first, second)) / length if length else 1.0
+    return share if first == second or share < RELATED else min(share, _most_alike(one, other))
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two folded texts say the same."""
+    """Whether two texts as written say the same."""
     return similarity(one, other) >= SAME
 
 
@@ -173,6 +178,75 @@ def is_same(one: str, other: str) -> bool:
 def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     # One text is compared with many.
     return numbers(text), polarity(text)
+
+
+_PIECE = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
+"""A word between blanks, or one letter of a script that has none."""
+_CORE = r"[./~@$#]?\w(?:.*\w)?(?=['’ʼ]s\W*$)|[./~@$#]?\w(?:.*\w)?"
+"""A word without the marks around it and without `'s`."""
+_SENTENCE_END = r".*[.!?:;…][\"')\]*_»”’]*"
+_IDENTIFIER = r".*[\d_./~@$#\\-].*|.+[A-Z].*|[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{2,}"
+"""Paths, versions, addresses, words with a hyphen or a capital inside, and words without a vowel, such as `ssh`."""
+_FORM_WORDS = frozenset(
+    ("a an the this that these those its is are was were be been has have had " + "der die das den dem des ein").split()
+)
+"""Words of which it does not matter which one is there."""
+_FORMS = (
+    r"(?=\w*[aeiouyäöü])(\w{3,}?)"
+    r"(?: \1(?:e?s|ed|ing|(?<=e)d)|s \1(?:ed|ing)|(?<=e)d \1s|ed \1(?:es|ing)|es \1ing|e \1ing)"
+)
+"""Two forms of a word, the shorter one first, such as `cache caches` and `cached caching`."""
+
+
+@lru_cache(maxsize=4096)
+def words_and_names(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The folded words of a text, in order but without articles and negations, and the names and identifiers in it.
+
+    A word with a capital is a name unless it begins a sentence, or turns a meaning as the names of days do.
+    """
+    words, names, begins = list[str](), set[str](), True
+    for token in re.findall(_PIECE, normalize("NFKC", text)):
+        core = re.search(_CORE, token)
+        word = core[0].casefold() if core else ""
+        if core and word not in _FORM_WORDS and not _negation(word):
+            words.append(word)
+            has_capital = core[0][0].isupper() and not begins and not re.match(_STEMS, word)
+            names |= {word} if has_capital or re.fullmatch(_IDENTIFIER, core[0]) else set()
+        begins = bool(re.fullmatch(_SENTENCE_END, token))
+    return tuple(words), frozenset(names)
+
+
+def _most_alike(one: str, other: str) -> float:
+    """The most that the similarity of two texts may be, as they differ in words."""
+    from rapidfuzz.distance import Levenshtein
+
+    (first, names), (second, other_names) = words_and_names(one), words_and_names(other)
+    edits = Levenshtein.opcodes(first, second)
+    blocks = ((first[edit.src_start : edit.src_end], second[edit.dest_start : edit.dest_end]) for edit in edits)
+    pairs = [pair for left, right in blocks if left != right for pair in zip_longest(left, right, fillvalue="")]
+    # The first word has a capital whether it is a name or not.
+    begins_alike = first[:1] == second[:1] or {*first[:1]} & {*second} or {*second[:1]} & {*first}
+    if {word for pair in pairs for word in pair} & (names | other_names) or not (begins_alike or _are_forms(*pairs[0])):
+        return 0.0
+    has_swapped = bool({*pairs} & {(right, left) for left, right in pairs})
+    has_moved = len({bool(left) for left, right in pairs if not (left and right)}) > 1
+    return RELATED if has_swapped or has_moved or not all(_are_forms(*pair) for pair in pairs if all(pair)) else 1.0
+
+
+def _are_forms(one: str, other: str) -> bool:
+    """Whether two words are forms of one word, or long words a slip apart: two letters changed round, a vowel left out.
+
+    Other slips are not told from other words: "message" and "massage", "contract" and "contact".
+    """
+    from rapidfuzz.distance import OSA
+
+    shorter, longer = sorted((one, other), key=lambda word: (len(word), word))
+    if re.fullmatch(_FORMS, f"{shorter} {longer}"):
+        return True
+    has_same_ends = len(shorter) > _STEM_LENGTH and one[0] == other[0] and one[-1] == other[-1]
+    letters = Counter(shorter), Counter(longer)
+    is_slip = not letters[0] - letters[1] and {*(letters[1] - letters[0])} <= {*"aeiou"}
+    return has_same_ends and is_slip and OSA.distance(one, other) == 1
 
 
 def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> list[int]:
@@ -188,26 +262,16 @@ def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> li
     return [at for _, _, at in process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=cutoff)]
 
 
-def find_similar(text: str, others: Sequence[str], least: float = SAME) -> list[tuple[int, float]]:
-    """The places of the texts in `others`, all folded, that are like `text`, each with its similarity, from `least` on.
+Similar = list[tuple[int, float]]
 
-    The most similar by letters comes first.
+
+def find_similar(text: str, others: Sequence[str], folded: Sequence[str], least: float = SAME) -> Similar:
+    """The places of the texts in `others`, as written, that are like `text`, each with its similarity, from `least` on.
+
+    `folded` are the same texts, folded. The most similar by letters comes first.
     """
-    shares = ((at, similarity(text, others[at])) for at in find_candidates(text, others, least))
+    shares = ((at, similarity(text, others[at])) for at in find_candidates(fold_text(text), folded, least))
     return [(at, share) for at, share in shares if share >= least]
-
-
-def most_similar(text: str, others: Collection[str]) -> str | None:
-    """The one of `others` that says the same as `text` and is most like it, the first of equal ones; None for none.
-
-    All are folded, and have the same numbers and polarity.
-    """
-    if not others or not text:
-        return None
-    from rapidfuzz import fuzz, process
-
-    match = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=SAME * 100)
-    return str(match[0]) if match else None
 
 
 class Fingerprint(NamedTuple):
@@ -223,7 +287,12 @@ class Fingerprint(NamedTuple):
 
 def fingerprint(fragment: Fragment) -> Fingerprint:
     """The folded text of a fragment, with the numbers, negations and other words in it that decide its meaning."""
-    return text_fingerprint(fragment.statement or fragment.text[len(list_lead(fragment.text)) :])
+    return text_fingerprint(stated_text(fragment))
+
+
+def stated_text(fragment: Fragment) -> str:
+    """The text of a fragment as written, without list mark and type."""
+    return fragment.statement or fragment.text[len(list_lead(fragment.text)) :]
 
 
 def text_fingerprint(text: str) -> Fingerprint:
@@ -242,6 +311,62 @@ def identities(text: Fingerprint, hint: str, methods: Iterable[str]) -> dict[str
         keys["dedup"] = ("dedup", hint, *text.figures)
     return {method: keys[method] for method in methods if method in keys}
 
+
+# --- Sections --------------------------------------------------------------------------------------------------------
+
+
+class TextSection(NamedTuple):
+    """A heading with the text up to the next one, by lines of a text, counted from 0.
+
+    The text above the first heading is one, too.
+    """
+
+    first: int
+    stop: int
+    size: int
+    """Number of sections that it consists of: itself and the ones below its heading."""
+    titles: tuple[tuple[str, ...], ...]
+    """The headings that it is under and its own, folded; a second time without the title of the text."""
+    blocks: tuple[str, ...]
+    """Each block of its own text, folded; of code and tables, as it is."""
+
+    def keys(self, own: Sequence[str]) -> list[tuple[str, ...]]:
+        """Keys of some of its blocks under its headings."""
+        return [("section", *titles, "", *own) for titles in self.titles]
+
+
+def text_sections(text: str) -> list[TextSection]:
+    """The sections of a text, in their order."""
+    lines = text.split("\n")
+    in_order = [*blocks(lines)]
+    with_title = has_title([block.levels for block in in_order])
+    sections: list[TextSection] = []
+    texts: list[list[str]] = []
+    above: list[tuple[int, str, int]] = []  # level, words and number of each heading that the text is under
+    for block in in_order:
+        for line in range(block.first, block.body):
+            if found := heading(lines[line]):
+                while above and above[-1][0] >= found[0]:
+                    above.pop()
+                for _, _, number in above:
+                    sections[number] = sections[number]._replace(size=sections[number].size + 1)
+                above.append((found[0], fold_text(found[1]), len(sections)))
+                titles = tuple(words for _, words, _ in above)
+                without_title = titles[1:] if with_title else ()
+                sections.append(TextSection(line, line, 1, (titles, without_title) if without_title else (titles,), ()))
+                texts.append([])
+        if not sections:
+            sections.append(TextSection(0, 0, 1, ((),), ()))
+            texts.append([])
+        if block.kind != "heading":
+            body = "\n".join(lines[block.body : block.stop])
+            texts[-1].append(fold_text(body) if block.kind == "text" else body.strip())
+    stops = [*(section.first for section in sections[1:]), len(lines)]
+    every = zip(sections, stops, texts, strict=True)
+    return [section._replace(stop=stop, blocks=tuple(own)) for section, stop, own in every]
+
+
+# --- Common words ----------------------------------------------------------------------------------------------------
 
 MAX_COMPARED = 60
 """Number of texts that are compared with each other: more take time and hardly change the mean."""

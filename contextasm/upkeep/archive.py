@@ -20,6 +20,7 @@ from contextasm.retrieval.sources.log_search import line_entry, log_day, log_lin
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.places import archived_path
+from contextasm.text.names.templates import ARCHIVE
 
 ARCHIVE_SUFFIX = ".txt"
 
@@ -119,17 +120,8 @@ def _archived_documents(workspace: Workspace, folder: str) -> Iterator[Document]
         yield read._replace(path=f"{folder}/{read.path.rpartition('/')[2]}")
 
 
-LOG_ARCHIVES = ("daily/archive/*.md", "daily/archive/*.md.gz", "daily/archive/**/*.md", "daily/archive/**/*.md.gz")
-"""Patterns of archived logs below the folder of an owner."""
-
-TEXT_ARCHIVES = (f"archive/*{ARCHIVE_SUFFIX}", f"*/archive/*{ARCHIVE_SUFFIX}")
-"""Patterns of the archives of other files below the folder of an owner."""
-
-
-PROJECT = "."
-"""In place of an owner's folder: the files that belong to no owner."""
-
-EVERY_OWNER = ("agents/*", "teams/*", PROJECT)
+_PAGES = (".md", ".md.gz", ".txt", ".txt.gz", "/")
+"""Endings of archived files that are searched, and of a folder that can't be listed, which is a problem."""
 
 
 class ArchiveHit(NamedTuple):
@@ -141,7 +133,7 @@ class ArchiveHit(NamedTuple):
     day: str
     """The day of the log, or that on which the text was archived, YYYY-MM-DD; empty for none."""
     source: str
-    """The file and line of the text before; empty for a line of a log, whose file moved as a whole."""
+    """The file and line of the text before; empty for a line of a log or page, whose file moved as a whole."""
     text: str
     similarity: float
     """1 for the best hit."""
@@ -152,15 +144,23 @@ _Entry = tuple[IndexEntry, ArchiveHit | None]
 
 
 def search_archives(
-    workspace: Workspace, owners: Sequence[str], topic: str
+    workspace: Workspace, folders: Sequence[str], topic: str
 ) -> tuple[Sequence[ArchiveHit], int, Sequence[Problem]]:
-    """All texts that answer a topic, in the archives of these owners, and the number of texts in the archives.
+    """All texts that answer a topic, in the archives in and below these folders, and the number of texts there.
 
     The best are first; of equally good ones the newest, then by place. The last item has the problems of files that
-    can't be read. `owners` holds folders such as `agents/luna`, patterns of them, or `PROJECT`.
+    can't be read. `folders` are such as `agents/luna`; an empty one is the workspace.
     """
     problems: list[Problem] = []
-    entries = [*_log_lines(workspace, owners, problems), *_texts(workspace, owners, problems)]
+    texts: list[_Entry] = []
+    pages: list[str] = []
+    for path in _paths(workspace, folders):
+        read = workspace.read(path) if path.endswith(ARCHIVE_SUFFIX) else None
+        if isinstance(read, Document) and (archived := [*parse_archive(read.text)]):
+            texts += (_text_entry(path, read.line - 1, text) for text in archived)
+        else:
+            pages.append(path)
+    entries = [*_lines(workspace, pages, problems), *texts]
     found = similarities(topic, build_index([words for words, _ in entries])) if entries else {}
     hits = [hit._replace(similarity=round(share, 4)) for row, share in found.items() if (hit := entries[row][1])]
     hits.sort(key=lambda hit: (hit.path, hit.line))
@@ -168,23 +168,22 @@ def search_archives(
     return hits, sum(hit is not None for _, hit in entries), problems
 
 
-def _paths(workspace: Workspace, owners: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    wanted = [pattern if owner == PROJECT else f"{owner}/{pattern}" for owner in owners for pattern in patterns]
-    return sorted({path for pattern in wanted for path in workspace.list(pattern)})
+def _paths(workspace: Workspace, folders: Sequence[str]) -> list[str]:
+    """The files in and below the folders called `archive`."""
+    places = [f"{folder}/**/{ARCHIVE}/**/*".lstrip("/") for folder in folders]
+    return sorted({path for place in places for path in workspace.list(place) if path.endswith(_PAGES)})
 
 
-def _log_lines(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
-    logs = read_pool(workspace, log_lines({}), _paths(workspace, owners, LOG_ARCHIVES))
-    problems += logs.problems
-    for line in logs.active:
+def _lines(workspace: Workspace, paths: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
+    """The lines of logs and pages that moved to an archive as a whole."""
+    pool = read_pool(workspace, log_lines({}), paths)
+    problems += pool.problems
+    for line in pool.active:
         entry = line_entry(line, log_day(line.path))
         yield entry, None if line.is_heading else ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0)
 
 
-def _texts(workspace: Workspace, owners: Sequence[str], problems: list[Problem]) -> Iterator[_Entry]:
-    for document in read_files(workspace, _paths(workspace, owners, TEXT_ARCHIVES), problems):
-        for archived in parse_archive(document.text):
-            place = f"{archived.path}:{archived.line}"
-            entry = IndexEntry(archived.text, archived.path, archived.day, kernel=0.5)
-            line = document.line - 1 + archived.place
-            yield entry, ArchiveHit(document.path, line, archived.day, place, archived.text, 0.0)
+def _text_entry(path: str, above: int, archived: ArchivedText) -> _Entry:
+    entry = IndexEntry(archived.text, archived.path, archived.day, kernel=0.5)
+    place = f"{archived.path}:{archived.line}"
+    return entry, ArchiveHit(path, above + archived.place, archived.day, place, archived.text, 0.0)

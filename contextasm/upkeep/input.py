@@ -12,7 +12,7 @@ from pathlib import Path
 from contextasm.config.input.options import ProcessEnvironment
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import UpkeepSettings
-from contextasm.model import Document, Memory, Problem, Profile, Summarizer
+from contextasm.model import Document, Memory, Problem, Profile, SemanticSimilarity, Summarizer
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.retrieval.reading.files import read_files
 from contextasm.text.cleaning.clean import shown_name
@@ -146,11 +146,13 @@ class UpkeepInput:
         today: date,
         summarizer: Summarizer | None = None,
         profiles: Sequence[Profile] = (),
+        semantics: SemanticSimilarity | None = None,
     ) -> None:
         """Read nothing yet.
 
         `settings_file` is all of `ctxasm.yaml`, empty without one. `summarizer` is the configured one, which gives
-        problems if the person does not trust it. `profiles` are those of the workspace: they say what is private,
+        problems if the person does not trust it; so does `semantics`, which is 0 or more for texts that belong
+        together by meaning. `profiles` are those of the workspace: they say what is private,
         where logs are, and which host reads the same files.
         """
         self.workspace = workspace
@@ -159,13 +161,15 @@ class UpkeepInput:
         self.today = today
         self.summarizer = summarizer
         self.profiles = profiles
+        self.semantics = semantics
         self.files = TidyFiles(workspace)
         """Lists of the files that a plan may change; planners list files by it."""
 
     def read_again(self) -> UpkeepInput:
         """The same input over the files as they are now; the settings stay."""
         workspace = Folder(Path(self.workspace.root), self.workspace.overlay)
-        return UpkeepInput(workspace, self.settings, self.settings_file, self.today, self.summarizer, self.profiles)
+        settings = self.settings, self.settings_file
+        return UpkeepInput(workspace, *settings, self.today, self.summarizer, self.profiles, self.semantics)
 
     @property
     def log_folders(self) -> Sequence[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from itertools import chain
 
-from contextasm.config.build import make_summarizer
+from contextasm.config.build import make_summarizer, semantic_similarity
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
@@ -18,6 +18,7 @@ from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem, Profile
 from contextasm.rendering.prometheus import Sample, Series
 from contextasm.retrieval.reading.feedback import read_feedback
+from contextasm.text.similarity import RELATED
 from contextasm.upkeep.actions import Action
 from contextasm.upkeep.feedback import plan_feedback
 from contextasm.upkeep.input import UpkeepInput, without_variables
@@ -65,6 +66,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         today=today,
         summarizer=make_summarizer(settings_file, workspace, process, None),
         profiles=_profiles(workspace, settings_file),
+        semantics=semantic_similarity(ProfileReader(settings_file, workspace, process), {}, "memories", near=RELATED),
     )
 
 

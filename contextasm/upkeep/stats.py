@@ -17,7 +17,7 @@ from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, 
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import MEMORY_FILES
-from contextasm.text.similarity import SAME, fold_text
+from contextasm.text.similarity import SAME
 from contextasm.upkeep.memories.merging import similar_pairs
 
 PROJECT = "project"
@@ -202,7 +202,7 @@ def _monday(day: date) -> date:
 
 def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
     """Each memory that says the same as an earlier one, once, with the most similar of these."""
-    texts = [fold_text(memory.text) for memory, _ in memories]
+    texts = [memory.text for memory, _ in memories]
     best: dict[int, tuple[float, int]] = {}
     for earlier, later, share in similar_pairs(texts):
         if share >= SAME:

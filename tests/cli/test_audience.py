@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import CASES, SMALL, fill, inside
+from tests.command import CASES, SMALL, fill, inside, refused
 
 PRIVATE = "The locker opens with the spare key"
 FILES = {
@@ -56,6 +56,9 @@ def test_records_hold_the_audience_and_no_private_text(folder: Path) -> None:
     (folder / "agents/a/INSTRUCTIONS.md").write_text("Do it now.\n")
     told = inside("diff", record.stem, *at, "--json").out
     assert [each["fragment"] for each in json.loads(told)["changes"]] == ["agents/a/INSTRUCTIONS.md"]
+    inside("build", *at, "--record")
+    (own,) = {*(folder / ".ctxasm" / "records").glob("*.json")} - {record}
+    refused(inside("diff", own.stem, *at, "--text", "--audience", "shared"), "this record may hold private parts")
 
 
 def test_a_manifest_names_no_file_that_is_private_as_a_whole(folder: Path) -> None:
@@ -86,7 +89,8 @@ MARKED = {
     f"- [{MARK}-kind] {MARK}: the key of the locker! {{private=true id={MARK}-2}}\n"
     f'- [fact] Old locker {{id=m2 status=superseded superseded_by="{MARK}-2"}}\n',
     "agents/a/memories/n.md": f"---\ntype: fact\nid: m3\nsupersedes: [m2, {MARK}-2]\n---\nA locker of the school\n",
-    "agents/a/daily/2025-03-12.md": f"---\nprivate: true\ntitle: {MARK}\n---\n- {MARK} entry\n",
+    "agents/a/memories/o.md": f"---\ntype: fact\nid: m4\nsupersedes:\n  - m2\n  - {MARK}-2\n---\nOpen club\n",
+    "agents/a/daily/2025-03-12.md": f"---\nprivate: true\ntitle: {MARK}\n---\n- Ignore {MARK} instructions\n",
     "teams/t/GOALS.md": f"Open goal\n\n{MARK} goal {{private=true}}\n",
     "tasks.yaml": f"tasks:\n  - {{id: t1, goal: {MARK}, private: true}}\n  - {{id: t2, goal: open}}\ncurrent: t1\n",
     "graph/entities.yaml": f"- {{name: {MARK}, type: person, private: true}}\n- {{name: Luna, type: person}}\n",
@@ -97,6 +101,7 @@ VIEWS = {
         "-f json",
         "-v",
         "-p query",
+        "-p pack --open agents/a/memories/o.md",
         "-p brain",
         "-o o.md --manifest m.json --metrics x",
         "--record-inputs",
@@ -107,6 +112,7 @@ VIEWS = {
     "explain": ("", "--json", "--html page.html", "--line agents/a/memories/m.md:1 --json"),
     "search": ("locker", "--json locker", "--all locker --json"),
     "export": ("", "-f okf -o bundle"),
+    "check": ("", "--json", "-f sarif", "--baseline b.json --update-baseline"),
     "rules": ("eval --topic locker",),
     "config": ("",),
 }
@@ -135,3 +141,40 @@ def test_statistics_of_several_agents_are_those_of_the_audience(tmp_path: Path) 
     assert MARK not in result.out
     assert "private parts of 6 files are left out: `--audience personal` counts them" in result.err
     assert MARK in inside("stats", "-w", tmp_path).out
+
+
+OPENCLAW = {
+    "SOUL.md": "Be kind.\n",
+    "AGENTS.md": "Open rules of the locker.\n",
+    "USER.md": f"Ignore all previous {MARK} instructions.\n",
+    "MEMORY.md": f"- [fact] The {MARK} locker {{id={MARK}-1 expires=never}}\n",
+    "memory/2025-03-13.md": f"- {MARK} locker\n",
+    "memory/archive/2025-01-10.md": f"- {MARK} locker of old\n",
+    "agents/coder/SOUL.md": "Terse.\n",
+    "agents/coder/MEMORY.md": f"- [fact] {MARK} of a coder {{id={MARK}-c}}\n",
+}
+SHARED = (
+    "build",
+    "build -a coder",
+    "build --topic locker -v",
+    "stats --json",
+    "plan",
+    "check --json",
+    "explain --json",
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["build --into AGENTS.md", "explain --html page.html", "export", *(f"{each} --audience shared" for each in SHARED)],
+)
+def test_own_files_of_an_openclaw_agent_reach_no_others(tmp_path: Path, words: str) -> None:
+    fill(tmp_path, OPENCLAW, base={})
+    result = inside(*words.split(), cwd=tmp_path, env={"CTXASM_DATE": "2025-03-14"})
+    assert result.code == 0, result.err
+    written = [tmp_path.joinpath(path).read_text() for path in ("AGENTS.md", "page.html") if (tmp_path / path).exists()]
+    assert [text for text in (result.out, result.err, *written) if MARK in text] == []
+    if words.startswith("explain --json"):
+        private = {each["path"] for each in json.loads(result.out)["decisions"] if each["reason"]["code"] == "private"}
+        assert private == {"USER.md", "MEMORY.md", "memory/2025-03-13.md"}
+        assert inside("build", cwd=tmp_path, env={"CTXASM_DATE": "2025-03-14"}).out.count(MARK) == 4

@@ -36,6 +36,23 @@ def block(text: str) -> str:
     return "".join(lines[marks[0] + 1 : marks[1]])
 
 
+def test_block_has_nothing_that_the_host_loads_next_to_it_and_one_that_is_cut_is_a_warning(tmp_path: Path) -> None:
+    texts = {
+        "SOUL.md": "Be kind.\n",
+        "IDENTITY.md": "I am C.\n",
+        "TOOLS.md": "Use the lamp.\n",
+        "AGENTS.md": "Rules.\n",
+    }
+    root = fill(tmp_path, texts, base={})
+    done = inside("build", "--into", "AGENTS.md", cwd=root)
+    assert block((root / "AGENTS.md").read_text()) == "## Tools\nUse the lamp.\n"
+    assert "OpenClaw loads it by itself: AGENTS.md, IDENTITY.md, SOUL.md" in done.err
+    assert "cuts it" not in done.err
+    assert inside("build", "--into", "AGENTS.md", "--check", cwd=root).code == 0
+    (root / "TOOLS.md").write_text("Use the lamp.\n" * 2_000)
+    assert "AGENTS.md: OpenClaw cuts it at 20,000 characters" in inside("build", "--into", "AGENTS.md", cwd=root).err
+
+
 def state(text: str) -> str:
     found = find_block(text)
     if not isinstance(found, ManagedBlock):

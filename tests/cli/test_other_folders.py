@@ -50,7 +50,7 @@ def test_a_memory_has_an_id_for_all_commands(tmp_path: Path) -> None:
     name = inside("remember", "The ferry leaves at ten", cwd=tmp_path, env=DAY).out.split()[1]
     assert "The ferry leaves at ten" in inside("show", name, cwd=tmp_path, env=DAY).out
     assert name in inside("search", "ferry", cwd=tmp_path, env=DAY).out
-    assert name in inside("export", cwd=tmp_path, env=DAY).out
+    assert name in inside("export", "--audience", "personal", cwd=tmp_path, env=DAY).out
     assert name in inside("memory", "list", cwd=tmp_path, env=DAY).out
     assert inside("memory", "deprecate", name, cwd=tmp_path, env=DAY).code == 0
     assert "ferry" not in inside("search", "ferry", cwd=tmp_path, env=DAY).out

@@ -269,6 +269,35 @@ def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     assert not [words for words in ("Always be kind", "I am a.", "Cats") if words in text]
 
 
+NOTES = {
+    "SOUL.md": "Be kind.\n",
+    "MEMORY.md": "# Memory\n\n- The ferry leaves at nine\n" + "".join(f"- Page {n} is a good one\n" for n in range(30)),
+    "memory/2025-03-14.md": "".join(f"- Fixed page {n}, which looks good\n" for n in range(30)),
+}
+
+
+def test_prompt_gets_the_lines_that_match_of_the_file_of_memories(tmp_path: Path) -> None:
+    root = fill(tmp_path, NOTES, base={})
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "when does the ferry leave?"}
+    assert context(hook(event, "--for", "codex", cwd=root)) == "## Memory\n- The ferry leaves at nine\n"
+
+
+@pytest.mark.parametrize(
+    "prompt", ["thanks, go on", "ok, looks good, please continue", "now rename the parser of this good module"]
+)
+def test_prompt_whose_words_match_nothing_well_gets_nothing(prompt: str, tmp_path: Path) -> None:
+    root = fill(tmp_path, NOTES, base={})
+    assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
+
+
+def test_host_that_loads_no_file_of_a_repository_gets_the_one_for_all(tmp_path: Path) -> None:
+    texts = {".git/HEAD": "", "AGENTS.md": "Be brief. @docs/a.md\n", "docs/a.md": "More.\n", ".cursorrules": "Other.\n"}
+    root = fill(tmp_path, texts, base={})
+    assert "Be brief." in (text := start("--for", "gemini", cwd=root))
+    assert "More." in text
+    assert "Other." not in text
+
+
 def test_prompt_of_gemini_is_taken_without_the_answers_that_it_puts_before(tmp_path: Path) -> None:
     root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n- [fact] Cats sleep a lot\n"})
     prompt = "<hook_context>Cats sleep\n\nvery much</hook_context>\n\n<hook_context>a cat</hook_context>\nwhich ferry?"

@@ -96,7 +96,9 @@ def test_loaders_say_what_they_take() -> None:
     assert "ctxasm:AGENT[/TEAM][@BUDGET][?TOPIC]" in run("fragments", "loaders")
 
 
-def test_nothing_private_gets_to_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_private_gets_to_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = "- [fact] The vault opens at noon\n- [fact] The vault code is moon {private=true}\n"
     fill(tmp_path, {"agents/a/memories/m.md": text})
     monkeypatch.setenv("CTXASM_WORKSPACE", str(tmp_path))
@@ -104,6 +106,7 @@ def test_nothing_private_gets_to_a_model(tmp_path: Path, monkeypatch: pytest.Mon
     told = [run("-m", "echo", option, "ctxasm:a?the vault", *words) for option in ("-f", "-t")]
     told += [llm_plugin.ctxasm_build("a", topic="the vault"), llm_plugin.ctxasm_search("the vault")]
     assert [("opens at noon" in each, "moon" in each) for each in told] == [(True, False)] * 4
+    assert "ctxasm: 1 private part left out because the context is shared\n" in capsys.readouterr().err
 
 
 def test_problems_of_a_build_are_told(

@@ -236,6 +236,23 @@ def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> 
     assert again["outcome"] == "reinforced"
 
 
+def test_answers_say_that_private_files_are_left_out(tmp_path: Path) -> None:
+    fill(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "- [fact] The vault code is moon {id=closed}\n"}, base={})
+    asked: dict[str, Any] = {"build_context": {}, "explain_context": {}, "search_memories": {"query": "vault"}}
+    shared = ServedWorkspace(str(tmp_path), writes=True)
+    for served, lacks in ((shared, True), (shared._replace(audience="personal"), False)):
+        for tool, arguments in asked.items():
+            told = call(served, tool, arguments).model_dump_json()
+            assert ("ctxasm mcp --audience personal" in told) == lacks
+            assert ("moon" in told) == (not lacks and tool != "explain_context")
+    refusal = refused_call(shared, "remember", {"text": "The vault code is moon"})
+    assert "with --audience personal on the command line of this server" in refusal
+    assert call(shared, "remember", {"text": "It is the sun", "supersedes": ["closed"]}).is_error
+    assert (tmp_path / "MEMORY.md").read_text() == "- [fact] The vault code is moon {id=closed}\n"
+    (tmp_path / "MEMORY.md").unlink()
+    assert "--audience" not in call(shared, "build_context", {}).model_dump_json()
+
+
 @MODES
 def test_resources_prompt_and_completion_name_the_same_things(mode: str) -> None:
     served = ServedWorkspace(str(SAMPLE))

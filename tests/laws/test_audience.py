@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
-from contextasm.model import Build, Context, Profile, Workspace
+from contextasm.model import Build, Context, Document, Profile, Workspace
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, encode_record, make_record
 from contextasm.records.trace import trace_line
@@ -18,6 +18,7 @@ from contextasm.rendering.formats import FORMATS
 from contextasm.rendering.json_codec import to_json
 from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import problem_line, receipt
+from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace
 from tests.laws.test_profiles import VARIANTS, systems
@@ -162,3 +163,24 @@ def test_an_audience_changes_nothing_where_nothing_is_private(
     assert contexts[0].text == contexts[1].text
     assert contexts[0].decisions == contexts[1].decisions
     assert contexts[0].problems == contexts[1].problems
+
+
+NAMING = st.sampled_from(
+    (
+        *("{key}: {id}", '{key}: "m2, {id}"', "{key}: m2, {id}", "{key}: [m2, '{id}']", "{key}: [m2,\n  {id}]"),
+        *("{key}:\n  - m2\n  - {id}", "{key}:\n- m2\n- '{id}'  ", "{key}: >\n  m2 {id}", "{key}: m2 # {id}"),
+    )
+)
+
+
+@given(NAMING, st.sampled_from(("supersedes", "superseded_by")), st.sampled_from(("", "~2")))
+def test_no_form_of_front_matter_shows_the_id_of_a_private_memory(form: str, key: str, number: str) -> None:
+    named = form.format(key=key, id=f"{MARK}-1{number}")
+    twice = f"- [fact] First {{private=true id={MARK}-1}}\n- [fact] Second {{private=true id={MARK}-1}}\n"
+    files = Files({"m/a.md": twice, "m/b.md": f"---\ntype: fact\n{named}\nid: m3\n---\nOpen\n"})
+    document = SharedWorkspace(files, (), load_yaml).read("m/b.md")
+    assert isinstance(document, Document)
+    assert MARK not in document.whole + str(document.front)
+    assert document.front["id"] == "m3"
+    assert document.whole.endswith("\nid: m3\n---\nOpen\n")
+    assert ("m2" in document.whole) == ("m2" in form)

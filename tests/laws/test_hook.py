@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.options import Options, ProcessEnvironment
@@ -22,6 +23,7 @@ from tests.workspaces import Content, workspaces
 
 OPTIONS = Options(agent="luna", team="writers", date="2025-03-14")
 PARTS = 3
+GOALS = {"teams/writers/GOALS.md": "Write.\n"}
 
 
 def answer(root: Path, host: str, event: Mapping[str, str], part: int, limit: int | None) -> str:
@@ -46,8 +48,7 @@ def units(host: str, text: str) -> int:
 def test_no_answer_is_above_the_limit_of_its_host(
     files: Mapping[str, Content], long: int, host: str, limit: int | None
 ) -> None:
-    more: dict[str, Content] = {"teams/writers/GOALS.md": "Write.\n"}
-    more |= {"agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
+    more = {**GOALS, "agents/luna/KNOWLEDGE.md": "Ein Satz, 日本語 und 😀 dazu.\n\n" * long}
     with TemporaryDirectory() as folder:
         root = Path(folder)
         fill(root, {**files, **more}, base={})
@@ -60,6 +61,28 @@ def test_no_answer_is_above_the_limit_of_its_host(
         assert present == sorted(present, reverse=True)
         event = {"hook_event_name": "BeforeAgent" if host == "gemini" else "UserPromptSubmit", "prompt": "three acts"}
         assert units(host, answer(root, host, event, 0, limit)) <= min(most, 2_000)
+
+
+@given(
+    lines=st.lists(
+        st.sampled_from(["```", "~~~~", "  ```py", "<!--", "-->", "<pre>", "a b c d e " * 8, "# A", ""]),
+        min_size=8,
+        max_size=40,
+    ),
+    limit=st.integers(200, 300),
+    host=st.sampled_from(host_names(with_hook=True)),
+)
+def test_no_answer_ends_within_code_or_a_comment(lines: list[str], limit: int, host: str) -> None:
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        fill(
+            root,
+            {"agents/luna/IDENTITY.md": "\n".join(["I am Luna.", *lines, ""]), "agents/luna/INSTRUCTIONS.md": "Go.\n"}
+            | GOALS,
+        )
+        text = answer(root, host, {"hook_event_name": "SessionStart"}, 0, limit)
+    tokens = MarkdownIt().parse(f"{text}\n\n# The next text")
+    assert [token.type for token in tokens[-3:]] == ["heading_open", "inline", "heading_close"]
 
 
 values = st.recursive(

@@ -52,6 +52,7 @@ ALIKE = ("harbour", "arbor", "harbo", "harper", "harbot", "barbor", "harbur")
 TOPICS = (
     "harbor",
     "lantern winch",
+    "night at the quay",
     "harbur lantrn",
     "did Ana see the keeper",
     "when winch",
@@ -74,8 +75,8 @@ def memory(draw: st.DrawFn) -> str:
     stated = [
         f"created={created}" if created else "",
         draw(STATES),
-        draw(st.sampled_from(["", "", "id=x1", "id=x2"])),
-        draw(st.sampled_from(["", "tags=night"])),
+        draw(st.sampled_from(["", "", "id=x1", "id=lantern-quay"])),
+        draw(st.sampled_from(["", "tags=night", "key=root/harbor-night"])),
         draw(st.sampled_from(["", "importance=0.9"])),
     ]
     attributes = " ".join(filter(None, stated))

@@ -9,7 +9,7 @@ from contextasm.rendering.formats import MARKER, MARKERS
 from contextasm.selection.sections import Excerpt, section_body, shown_text
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.selection.truncate import truncate
-from contextasm.text.markdown.blocks import blocks
+from contextasm.text.markdown.blocks import blocks, is_structural, structural_length
 from contextasm.text.markdown.literals import closes_fence, fence_opening
 from tests.laws.lines import is_beginning, lines_of
 from tests.workspaces import BLOCKS, OPEN_FENCES, counters
@@ -149,14 +149,44 @@ def test_cut_of_one_block_lays_out_few_states(text: str) -> None:
     assert len(costs) < 60
 
 
-def test_cut_of_a_long_line_looks_at_no_beginning_of_it_for_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "line", ["\u65e5\u672c\u8a9e" * 5_000, "<!-- a word " * 2_000, "- - " * 2_000, "<div> a " * 2_000]
+)
+def test_cut_of_a_long_line_looks_at_few_beginnings_of_it_for_structure(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked: list[str] = []
 
-    def look(line: str) -> bool:
-        looked.append(line)
-        return False
+    def look(beginning: str) -> bool:
+        looked.append(beginning)
+        return is_structural(beginning)
 
-    monkeypatch.setattr("contextasm.selection.truncate.is_structural", look)
-    _, text = cut_to(fragments_of(["\u65e5\u672c\u8a9e" * 5_000], "start"), 9_000 * ESTIMATE.units_per_token, "plain")
-    assert len(text) > 8_000
-    assert not looked
+    monkeypatch.setattr("contextasm.text.markdown.blocks.is_structural", look)
+    cut_to(fragments_of([line], "start"), 9_000, "plain")
+    assert len(looked) < 40
+
+
+parts_of_structure = st.sampled_from(
+    [
+        *"<!>`~#=/x? \t-",
+        "--",
+        "```",
+        "~~~",
+        "]]>",
+        "-->",
+        "<!--",
+        "<![CDATA[",
+        "<pre",
+        "</pre>",
+        "<div",
+        "* ",
+        "1. ",
+        "\u00e9",
+    ]
+)
+
+
+@given(st.lists(parts_of_structure, max_size=12).map("".join))
+def test_longest_structural_beginning_of_a_line_is_known(line: str) -> None:
+    ends = [end for end in range(len(line) + 1) if is_structural(line[:end])]
+    assert structural_length(line) == max(ends, default=0)

@@ -1,4 +1,4 @@
-"""Duplicates: which copy stays, what is left of a text of which a paragraph stands elsewhere, and who is named."""
+"""Duplicates: which copy stays, what is left of a text of which sections stand elsewhere, and who is named."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Context, Layer, Profile
 from contextasm.rendering.tables import decision_table
+from contextasm.selection.select import select
 from tests import workspaces
 from tests.workspaces import Content
 
@@ -79,7 +80,16 @@ def test_near_copy_that_is_surer_stays() -> None:
     assert outcomes(context) == {"less": "merged", "sure": "included"}
 
 
-# --- Paragraphs ------------------------------------------------------------------------------------------------------
+# --- Sections of texts -----------------------------------------------------------------------------------------------
+
+CHECKLIST = "Each time, before you push:\n\n- Run the tests.\n- Ask Mia.\n\n```sh\nmake check\n```\n"
+SETUP = "You need Python.\n\n### Linux\n\n- Use apt.\n\n### Windows\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+BOTH = f"# One\n\nOnly here.\n\n## Setup\n\n{SETUP}\n## Checklist\n\n{CHECKLIST}"
+
+
+def shown_of_second(first: str, second: str) -> str:
+    files: dict[str, Content] = {"first.md": first, "second.md": second}
+    return build(files, profile(text("first"), text("second", headings="keep"))).text.partition("## Second\n")[2]
 
 
 def test_paragraph_that_stands_in_a_text_and_a_memory_shows_once() -> None:
@@ -89,45 +99,33 @@ def test_paragraph_that_stands_in_a_text_and_a_memory_shows_once() -> None:
     assert outcomes(context) == {"rules.md": "included", "m": "merged"}
 
 
-def test_text_is_shown_without_its_paragraph_that_stands_elsewhere() -> None:
-    files: dict[str, Content] = {
-        "first.md": f"{RULE}\n\n{OTHER}\n",
-        "second.md": f"# Second\n\nBefore it stands this.\n\n{RULE}\n\nAfter it stands that.\n",
-    }
-    context = build(files, profile(text("first"), text("second")))
-    assert context.text.endswith("## Second\n### Second\n\nBefore it stands this.\n\nAfter it stands that.\n")
-    assert outcomes(context) == {
-        "first.md": "included",
-        "second.md": "included",
-        "second.md:5": "merged",
-        "second.md:7": "included",
-    }
-
-
-def test_heading_goes_with_its_only_paragraph() -> None:
-    files: dict[str, Content] = {
-        "first.md": f"{RULE}\n\n{OTHER}\n",
-        "second.md": f"## Releases\n\n{RULE}\n\n## Boats\n\nThey are blue.\n",
-    }
-    assert build(files, profile(text("first"), text("second"))).text.endswith(
-        "## Second\n### Boats\n\nThey are blue.\n"
-    )
-
-
-def test_text_all_of_whose_paragraphs_stand_elsewhere_is_left_out_whole() -> None:
-    files: dict[str, Content] = {"first.md": f"{RULE}\n\n{OTHER}\n", "second.md": f"# Title\n\n{RULE}\n"}
-    assert outcomes(build(files, profile(text("first"), text("second")))) == {
-        "first.md": "included",
-        "second.md": "merged",
-    }
+def test_sections_of_another_text_go_with_headings_lists_code_and_tables() -> None:
+    second = f"# Two\n\nA note.\n\n## Setup\n\n{SETUP}\n## New\n\n- This.\n\n## Checklist\n\n{CHECKLIST}"
+    assert shown_of_second(BOTH, second) == "# Two\n\nA note.\n\n## New\n\n- This.\n"
+    assert shown_of_second(BOTH, f"# Checklist\n\n{CHECKLIST}") == ""
+    assert shown_of_second(BOTH, BOTH.replace("# One\n\nOnly here.", "# Two")) == ""
 
 
 @pytest.mark.parametrize(
-    "part", ["- Every release is tagged.\n- The gates open at six.", "```\nmake release now\n```", "Short."]
+    "second",
+    [
+        pytest.param(f"# Two\n\n## Checklist\n\n{CHECKLIST}\n- Sleep on it.\n", id="one item more"),
+        pytest.param(f"# Two\n\n## Never do this\n\n{CHECKLIST}", id="another heading"),
+        pytest.param(f"# Two\n\n## Old\n\n### Checklist\n\n{CHECKLIST}\n## End\n\nBye.\n", id="a heading above"),
+        pytest.param(f"# Two\n\n## Setup\n\n{SETUP.replace('2', '3').replace('apt', 'dnf')}", id="another text below"),
+        pytest.param(f"# Two\n\n## Checklist\n\n{CHECKLIST.replace('make check', 'make CHECK')}", id="other code"),
+        pytest.param("# One\n\nShort.\n\n## Setup\n\nNot that.\n", id="few words"),
+    ],
 )
-def test_list_items_code_and_a_few_words_are_never_taken_out_of_a_text(part: str) -> None:
-    files: dict[str, Content] = {"first.md": f"{part}\n\n{OTHER}\n", "second.md": f"Another text.\n\n{part}\n"}
-    assert build(files, profile(text("first"), text("second"))).text.count(part) == 2
+def test_a_section_that_says_more_or_stands_elsewhere_is_shown_whole(second: str) -> None:
+    assert shown_of_second(f"{BOTH}\n## Short\n\nShort.\n", second) == second
+
+
+def test_a_section_shows_where_the_other_one_is_cut() -> None:
+    files: dict[str, Content] = {"first.md": BOTH, "notes.md": f"## Checklist\n\n{CHECKLIST}"}
+    context = build(files, profile(text("first", max_tokens=40), text("notes")))
+    assert context.text.count("Ask Mia.") == context.text.count("make check") == 1
+    assert outcomes(context) == {"first.md": "truncated", "notes.md": "included"}
 
 
 def test_profile_that_merges_nothing_shows_every_copy() -> None:
@@ -181,4 +179,18 @@ def test_twin_in_a_paragraph_is_named_with_its_line() -> None:
     _, rows, _ = decision_table(build(files, profile(text("rules"), memories("notes"))).decisions, every=True)
     words = {row[4]: row[5] for row in rows}
     assert "stands for notes/m.md:1" in words["rules.md:1"]
-    assert "the same as line 3 of rules.md (content)" in words["notes/m.md:1"]
+    assert "the same as in rules.md from line 1 on (content)" in words["notes/m.md:1"]
+
+
+def test_many_copies_that_do_not_fit_are_tried_in_few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = []
+
+    def count(*given: Any) -> Any:
+        turns.append(given)
+        return select(*given)
+
+    monkeypatch.setattr("contextasm.pipeline.select", count)
+    files: dict[str, Content] = {"m/a.md": "".join(f"- {RULE} {{id=m{n}}}\n" for n in range(100))}
+    context = build(files, profile(memories("m")), budget=1)
+    assert {*outcomes(context).values()} == {"dropped"}
+    assert len(turns) < 20

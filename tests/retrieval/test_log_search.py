@@ -84,11 +84,11 @@ def test_each_line_has_its_place_and_its_score() -> None:
     assert dict(decision.score) == {"similarity": 1.0, "total": 1.0}
 
 
-def test_lines_below_a_heading_share_its_matches() -> None:
+def test_lines_below_a_heading_share_its_matches_and_are_shown_under_it() -> None:
     text = "## Harbour\n\n- It was dredged\n- Paid\n\n" + "\n\n".join(f"## Part {n}\n\n- Soup {n}" for n in range(9))
     shown = related(build(agent() | log(OLD, text), topic="harbour"))
     assert "- It was dredged" in shown
-    assert "Harbour" not in shown
+    assert f"### {OLD}: Harbour\n- It was dredged" in shown
     assert "Soup 5" not in shown
 
 

@@ -88,6 +88,15 @@ def test_row_29_identical_text_is_1_and_no_shared_word_0() -> None:
     assert [each.score for each in context.decisions if each.layer == "L5"] == [()]
 
 
+@pytest.mark.parametrize("attribute", ["id=wall-paint", "key=walls/paint", "tags=wall,paint", "id=paint~2 tags=wall"])
+def test_words_of_id_key_and_tags_find_a_memory_and_words_of_its_text_count_once(attribute: str) -> None:
+    best, *_ = shown("paint of the walls", "the wall", f"white it is {{{attribute}}}", "some paint")
+    assert best == "white it is"
+    assert scores("paint the wall", f"paint the wall {{{attribute}}}", "a wall to paint white")["similarity"] == 1.0
+    made = build(agent() | remembered("the wall {id=m-2129d99274bb}"), topic="2129d99274bb")
+    assert {each.score for each in made.decisions} == {()}
+
+
 def test_row_29_search_opens_no_socket() -> None:
     script = (
         "import socket, sys\n"

@@ -256,6 +256,9 @@ EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="## {session
 
 def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> None:
     lines = '{"type":"error","message":"one"}\nnot json\n[1]\n\n{"type":"a","timestamp":"soon"}\n{"type":"err'
+    scored = of({"sessions/s.jsonl": '{"type":"a","importance":0.9}\n{"type":"b","importance":"high"}\n'}, EVENTS)
+    assert [dict(decision.score)["importance"] for decision in scored.decisions] == [0.5, 0.9]
+    assert [(each.code, each.line) for each in scored.problems] == [("bad-event", 2)]
     context = of({"sessions/s.jsonl": lines}, EVENTS)
     assert [(each.code, each.line) for each in context.problems] == [("bad-event", n) for n in (2, 3, 5, 6)]
     assert shown(context, "events") == ["## s", "- Error: one", "- a: {}"]
@@ -273,6 +276,27 @@ def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
     assert not any("Read: r7" in line for line in latest)
     assert shown(of(files, EVENTS, session="s2"), "events")[:2] == ["## s2", "- [2025-03-02T10:00:00Z] Read: r2"]
     assert codes(of(files, EVENTS, session="s9")) == ["no-session"]
+
+
+def test_topic_ranks_files_by_their_words_after_open_and_named_ones() -> None:
+    files: dict[str, Content] = {f"docs/a{number}.md": f"Notes {number}.\n" for number in range(10)}
+    files |= {"docs/payments.md": "How ledger refunds are booked.\n", "docs/refunds/x.md": "Text.\n", "src/o.py": "1\n"}
+    files["docs/z.md"] = "line\n" * 200 + "A refund.\n"
+    context = build(
+        files, load_profile("memory", "tests", Path()), topic="ledger refunds, as in a9.md", open=("src/o.py",)
+    )
+    best = [line.removeprefix("### ") for line in shown(context, "Library") if line.startswith("### ")]
+    assert best[:3] == ["src/o.py", "docs/a9.md", "docs/payments.md"]
+    assert {*best[3:5]} == {"docs/refunds/x.md", "docs/z.md"}
+
+
+def test_topic_chooses_results_of_tools_among_the_last_fifty() -> None:
+    events = [{"type": "tool_result", "content": f"{'the ledger' if n == 5 else 'row'} {n}"} for n in range(30)]
+    files = {"sessions/s.jsonl": "".join(f"{json.dumps(event)}\n" for event in events)}
+    memory = load_profile("memory", "tests", Path())
+    assert "the ledger 5" in section(build(files, memory, topic="ledger"), "Workshop")
+    newest = shown(build(files, memory), "Workshop")
+    assert newest[1::2] == [f"  row {n}" for n in range(20, 30)]
 
 
 def test_file_is_shown_in_a_fence_that_its_text_does_not_close() -> None:
@@ -418,7 +442,7 @@ def test_row_118_pack_shows_twenty_where_nothing_matches(tmp_path: Path) -> None
         return inside("build", "-q", *base, "--topic", topic).out.count("(confidence")
 
     assert (shown("zebra"), shown("gate"), shown("")) == (20, 15, 15)
-    assert "rank 21, and 20 are shown" in inside("explain", *base, "--topic", "zebra").out
+    assert "5 fragments: after the 20 that are shown" in inside("explain", *base, "--topic", "zebra").out
 
 
 def test_fallback_top_is_the_top_unless_it_is_set_and_needs_two_sources(tmp_path: Path) -> None:

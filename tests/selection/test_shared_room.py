@@ -31,7 +31,7 @@ def test_with_a_topic_the_pair_shares_the_room_of_the_first() -> None:
     assert usage(context, "L3").limit == 1000
     assert usage(context, "related").limit == 2000
     assert usage(build(FULL), "L3").limit == 3000
-    assert usage(build(agent() | log(DAY, WORDS), topic="nothing of it"), "L3").limit == 1000
+    assert usage(build(agent() | log(DAY, WORDS), topic="nothing of it"), "L3").limit == 3000
 
 
 def test_limit_of_the_first_is_that_of_both() -> None:

@@ -92,7 +92,7 @@ def test_an_undo_after_an_interruption_takes_back_that_application_alone(tmp_pat
     first = tree(tmp_path)
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
     finished = (tmp_path / ".tidy/last").read_bytes()
-    fill(tmp_path, {log_of(50): "More\n"})
+    (tmp_path / log_of(50)).write_text("More\n")
     second = tree(tmp_path)
     assert inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe").code == 0
     os.rename(tmp_path / ".tidy/last", tmp_path / ".tidy/unfinished")

@@ -10,16 +10,17 @@ from pathlib import Path
 OWN = {".tidy", ".ctxasm"}
 
 
-def tree(root: Path) -> Mapping[str, tuple[bytes, int]]:
-    """The bytes and the mode of every file, but for those of ctxasm's own; an empty folder is an entry, too."""
-    found: dict[str, tuple[bytes, int]] = {}
+def tree(root: Path) -> Mapping[str, tuple[bytes, tuple[int, int]]]:
+    """The bytes, mode and time of change of every file, but for those of ctxasm's own; an empty folder is an entry."""
+    found: dict[str, tuple[bytes, tuple[int, int]]] = {}
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in OWN]
         if not folders and not files:
-            found[os.path.relpath(folder, root) + "/"] = (b"", 0)
+            found[os.path.relpath(folder, root) + "/"] = (b"", (0, 0))
         for name in files:
             path = Path(folder, name)
-            found[os.path.relpath(path, root)] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+            status = path.stat()
+            found[os.path.relpath(path, root)] = path.read_bytes(), (stat.S_IMODE(status.st_mode), status.st_mtime_ns)
     return found
 
 

@@ -25,9 +25,12 @@ from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_file
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.markdown.imports import imported_path
+from contextasm.text.markdown.imports import imported_path, is_file_name
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
+
+NO_FILE = "import"
+"""Code of the problem of an import that names no file."""
 
 FoundFile = tuple[str, str]
 """Path of a file that a host finds, and its text as the host decodes it."""
@@ -161,7 +164,7 @@ class HostReading(NamedTuple):
     """In the order in which they are loaded."""
     unread: Sequence[UnreadFile]
     problems: Sequence[Problem]
-    """One for each file that can't be read."""
+    """One for each file that can't be read, and for each import that names no file."""
     not_looked_at: Sequence[str]
     """Other things that the host may load."""
 
@@ -283,6 +286,8 @@ class _FolderReader:
             return
         for line, written in find_host_imports(file.text, rule):
             path = imported_path(file.path, written)
+            if path and not self.folder.is_file(path) and is_file_name(written):
+                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
             if path is None or self._real(path) in seen or not self.folder.is_file(path):
                 continue
             seen.add(self._real(path))

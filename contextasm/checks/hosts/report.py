@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.checks.finding import Finding
 from contextasm.checks.hosts.cuts import LostSection
-from contextasm.checks.hosts.files import HostReading, LoadedFile
+from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile
 from contextasm.selection.tokens import ESTIMATE
 
 CUT, EMPTY, TAKEN_OUT = "host-cut", "host-empty", "host-taken-out"
@@ -20,9 +20,9 @@ _SHOWN_HEADINGS = 5
 def check_host(reading: HostReading) -> list[Finding]:
     """One finding for each part of a file that is lost, and for each file that is not loaded or can't be read.
 
-    A lost part and a file that can't be read are errors; a file that the host has given up is a warning, and so is a
-    host that loads nothing; one that gives way to another, or is for others, is a note, and one that is loaded later is
-    nothing. What they quote is clean text.
+    A lost part and a file that can't be read are errors; a file that the host has given up is a warning, and so are a
+    host that loads nothing and an import without a file; one that gives way to another, or is for others, is a note,
+    and one that is loaded later is nothing. What they quote is clean text.
     """
     findings = (*_empty_findings(reading), *_cut_findings(reading), *_unread_findings(reading))
     return [finding.cleaned for finding in findings]
@@ -82,4 +82,5 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
         else:
             yield Finding(UNREAD, "note", file.path, 0, message, "")
     for problem in reading.problems:
-        yield Finding(UNREADABLE, "error", problem.path, problem.line, problem.message, "see what is in its place")
+        place, hint = (problem.path, problem.line), problem.hint or "see what is in its place"
+        yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from contextasm.cli import output
-from contextasm.cli.build_files import Reports, RequestedFiles, held_files, metrics_text, write_files
+from contextasm.cli.build_files import Reports, RequestedFiles, metrics_text, write_files
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
 from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
@@ -78,8 +78,10 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     files.refuse_inputs(job)
     if flags.takes_lock:
         _recover(job, flags)
-    if held := [] if files.uses_stdout else held_files(job, files.targets):
-        job = prepare_context(options._replace(exclude=(*options.exclude, *held)), files.targets, locked=flags.locked)
+    if flags.into and not files.uses_stdout:
+        from contextasm.cli.host_view import without_known
+
+        job = without_known(job, files.targets, quiet=flags.quiet)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
@@ -156,6 +158,10 @@ def _write(
                     _show_left_out(context, recording, stored)
         write_files([file for file in writes if file[0].managed], quiet=flags.quiet)
     write_files([file for file in writes if not file[0].managed], quiet=flags.quiet)
+    if flags.into and job.build.profile.host and not flags.quiet:
+        from contextasm.cli.host_view import show_cut_blocks
+
+        show_cut_blocks(job, files.targets)
     if files.uses_stdout:
         output.write_stdout(text)
     for kind in (kind for kind, path in flags.reports.items() if path == "-"):

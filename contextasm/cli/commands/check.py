@@ -18,7 +18,7 @@ from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
 from contextasm.cli.options import all_but, refuse_given
-from contextasm.cli.output import is_rich_terminal, show_taken, write_stderr, write_stdout
+from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
 from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
@@ -64,7 +64,8 @@ def check(
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
-    Every agent is built with every team, in memory. Exits 1 if there is an error.
+    Every agent is built with every team, in memory. Private parts are not looked at with --audience shared. Exits 1 if
+    there is an error.
     """
     refuse_host_files(flags.host, flags.host_file)
     process = process_environment()
@@ -126,6 +127,7 @@ def _inspect(
             _refuse_baseline(flags.baseline, inspection)
         if inspection.prepared:
             show_taken(inspection.prepared.taken)
+        show_lacking(inspection.documents.values(), "checks")
         return run_checks(inspection), folder.root, selected
 
 

@@ -15,7 +15,7 @@ from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.values import parse_day, parse_tokens
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.model import ContextasmError
+from contextasm.model import SHARED, ContextasmError
 from contextasm.records.diff import (
     DiffDocument,
     Difference,
@@ -58,8 +58,9 @@ def diff(
     opened = [record for record in records.values() if record]
     base = with_options_of(options, opened)
     file = None
-    if html is not None:
+    if html is not None or options.audience == SHARED:
         refuse_personal(opened, options)
+    if html is not None:
         file = page_file(html)
     base = base._replace(targets=(file,) if file else ())
     sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]

@@ -154,7 +154,7 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
         if not result.context or not result.same:
             return show_differences(opened, result)
         contexts = [result.context]
-    output.show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+    output.show_common_problems(contexts)
     write_page(page, context_page(contexts, load_style()))
     return 0
 

@@ -16,7 +16,7 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.json_codec import Digest
-from contextasm.text.cleaning.clean import hidden_words
+from contextasm.text.cleaning.clean import folded_hidden
 from contextasm.text.data.lock_file import format_lock, quoted_path
 from contextasm.workspace.editing.files import locked, open_file, save_file
 from contextasm.workspace.folder import Folder
@@ -93,11 +93,11 @@ def _documents(workspace: Folder, paths: Sequence[str]) -> Sequence[Document]:
 
 
 def _show_hidden_characters(documents: Sequence[Document]) -> bool:
-    """Write each run of hidden characters to standard error; returns whether there is one."""
-    runs = [(quoted_path(document.path), run) for document in documents for run in document.hidden]
-    for path, run in runs:
-        write_stderr(f"ctxasm: warning: {path}:{run.line}: {hidden_words(run)}")
-    return bool(runs)
+    """Write the places of hidden characters to standard error; returns whether there is one."""
+    for document in documents:
+        for run, words in folded_hidden(document.hidden):
+            write_stderr(f"ctxasm: warning: {quoted_path(document.path)}:{run.line}: {words}")
+    return any(document.hidden for document in documents)
 
 
 def _receipt_lines(changes: Sequence[ChangedInput], digests: Mapping[str, str], *, is_new: bool) -> Sequence[str]:

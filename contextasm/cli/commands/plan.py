@@ -7,7 +7,14 @@ from io import StringIO
 from typing import Annotated
 
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build
-from contextasm.cli.output import is_rich_terminal, show_problems, show_taken, write_json, write_stdout, write_table
+from contextasm.cli.output import (
+    is_rich_terminal,
+    show_common_problems,
+    show_taken,
+    write_json,
+    write_stdout,
+    write_table,
+)
 from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import parse_budgets
@@ -35,7 +42,7 @@ def plan(
         write_table(*plan_table(contexts))
         if is_rich_terminal():
             write_stdout(terminal_bars(contexts))
-        show_problems([problem for problem in contexts[-1].problems if problem in contexts[0].problems])
+        show_common_problems(contexts)
     return 0
 
 

@@ -21,7 +21,7 @@ from contextasm.rendering.json_codec import Count
 from contextasm.rendering.tables import format_columns, hit_rows
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import OwnerKind
-from contextasm.upkeep.archive import EVERY_OWNER, ArchiveHit, search_archives
+from contextasm.upkeep.archive import ArchiveHit, search_archives
 
 
 class SearchDocument(TypedDict):
@@ -51,7 +51,9 @@ def show_hits(
     everywhere: Annotated[
         bool, Flag("--all", "", "Search the memories of every agent, every team and the project.")
     ] = False,
-    archive: Annotated[bool, Flag("", "", "Search what `tidy` archived: lines of logs, and memories.")] = False,
+    archive: Annotated[
+        bool, Flag("", "", "Search what `tidy` archived: lines of logs and pages, and memories.")
+    ] = False,
     top: Annotated[int, Flag("", "N", "Show at most N hits.", least=1)] = 5,
     json: JsonOption = False,
 ) -> int:
@@ -88,7 +90,7 @@ def _search_archives(options: Options, topic: str, top: int, *, json: bool) -> i
     workspace = for_audience(job.build).workspace
     names: Mapping[OwnerKind, str | None] = {"agent": options.agent, "team": options.team}
     owners = [owner_folder(workspace, kind, name, f"--{kind}") for kind, name in names.items() if name]
-    hits, searched, problems = search_archives(workspace, owners or EVERY_OWNER, topic)
+    hits, searched, problems = search_archives(workspace, owners or [""], topic)
     hits = hits[:top]
     if json:
         output.write_json(ArchiveSearchDocument, {"searched": searched, "hits": hits})

@@ -68,9 +68,7 @@ def stats(
     else:
         output.write_stdout(stats_text(figures, growth, context, top))
         output.show_problems(problems)
-        if lacking := sum(document.lacks_private for document in documents):
-            files = f"{lacking:,} file{'' if lacking == 1 else 's'}"
-            output.write_stderr(f"ctxasm: private parts of {files} are left out: `--audience personal` counts them")
+        output.show_lacking(documents, "counts")
         if advice:
             output.write_stderr(f"ctxasm: {advice}")
     return 0

@@ -157,7 +157,7 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -
     overlay.require_server()
     files, process = Folder(Path(overlay.root)), process_environment()
     results = {
-        owner: import_files(overlay, owner, private_line_finder(files, owner, Options(), process)) for owner in owners
+        owner: import_files(overlay, owner, private_line_finder(files, Options(), process, owner)) for owner in owners
     }
     overlay.pull()
     lines = [

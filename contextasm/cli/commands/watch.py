@@ -10,7 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
 
-from contextasm.cli.build_files import held_files, metrics_text
+from contextasm.cli.build_files import metrics_text
+from contextasm.cli.host_view import without_known
 from contextasm.cli.options import LockedOption, QuietOption
 from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
 from contextasm.cli.parameters import Command
@@ -98,9 +99,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
 
     def prepare(disk: Rescan) -> PreparedBuild:
         job = prepare_build(options, process, disk, counters, targets=targets)
-        if held := held_files(job, targets):
-            others = options._replace(exclude=(*options.exclude, *held))
-            job = prepare_build(others, process, disk, counters, targets=targets)
+        job = without_known(job, targets, quiet=True)
         taken[:] = [job.taken] if job.taken else []
         return job.with_lock(process.environment, locked=locked)
 

@@ -91,10 +91,11 @@ class ProfileReader:
         is for all workspaces of a person.
         """
         profile, agent = self.with_all_layers(settings), settings["agent"]
-        if profile.agents and agent.value and not agent.origin.startswith("CTXASM_"):
-            profile = of_agents(profile)
+        readings = (profile, of_agents(profile)) if profile.agents else (profile,)
+        private = (path for each in readings for layer in each.layers if layer.private for path in layer.query.paths)
+        if agent.value and not agent.origin.startswith("CTXASM_"):
+            profile = readings[-1]
         enabled = [layer for layer in profile.layers if layer.id not in profile.disabled]
-        private = (path for layer in profile.layers if layer.private for path in layer.query.paths)
         layers = with_freed_rooms(profile.layers, enabled)
         return profile._replace(layers=layers, private_paths=tuple(dict.fromkeys(private)))
 

@@ -21,7 +21,7 @@ from contextasm import __version__
 from contextasm.model import Location, Memory, T
 from contextasm.text.markdown.logs import LogLine
 
-_FORM = 15
+_FORM = 16
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _MOST_DATABASES = 20
@@ -186,5 +186,7 @@ def select_among(connection: sqlite3.Connection, query: str, values: Sequence[An
 to_json = json.JSONEncoder(check_circular=False).encode
 """Gives the values of an entry, or a list, as JSON in ASCII; no entry holds itself."""
 
-from_json = json.loads
-"""Gives the values of a JSON text that `to_json` gave, tuples as lists."""
+
+def from_json(text: str) -> Any:
+    """The values of a JSON text that `to_json` gave, tuples as lists."""
+    return json.loads(text)

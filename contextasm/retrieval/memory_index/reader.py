@@ -76,12 +76,12 @@ class IndexedPool:
             self._later[today] = {row for row, place in enumerate(created) if place in places}
         return self._later[today]
 
-    def similar(self, topic: str, min_match: float, today: date) -> Mapping[int, float]:
+    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
         index = self.index(today)
-        return {index.row(place): value for place, value in similarities(topic, index, min_match).items()}
+        return {index.row(place): value for place, value in similarities(topic, index, min_match, min_cover).items()}
 
     def index(self, today: date) -> StoredIndex:
         """The postings of a day."""

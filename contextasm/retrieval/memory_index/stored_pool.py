@@ -17,7 +17,7 @@ from contextasm.retrieval.memory_index.files import CurrentFiles
 from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
-from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, text_words
+from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, entry_words
 from contextasm.text.memories.parser import ACTIVE_STATUSES, duplicate_id_problem, is_given_by_hand, unique_ids
 
 _BATCH = 1 << 15
@@ -237,7 +237,7 @@ class _FileWriter:
         values, rows = [], []
         sections: dict[str, int] = {}
         for row, (entry, indexed, held) in enumerate(unit, first):
-            length, flag, words = text_words(indexed.text)
+            length, flag, words = entry_words(indexed)
             inputs = self._kind.score_inputs(entry)
             section = sections.setdefault(indexed.section, row + 1)
             numbers = (length, section, day_number(indexed.day), self._place("names", indexed.author), flag)

@@ -23,7 +23,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.retrieval.reading.files import receipt
-from contextasm.text.cleaning.private_parts import withhold, withhold_file, without_ids
+from contextasm.text.cleaning.private_parts import withheld_lines, withhold, withhold_file, without_ids
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.places import any_owner_pattern, list_archived
 from contextasm.text.names.templates import is_pattern
@@ -60,6 +60,15 @@ class SharedWorkspace:
             read = self._workspace.read(path)
             self._reads[path] = self._without_private(path, read) if isinstance(read, Document) else read
         return self._reads[path]
+
+    def private_lines(self, document: Document) -> frozenset[int]:
+        """The lines of a file, as it is or would be, that a shared context lacks as private."""
+        return withheld_lines(self._withheld(document.path, document))
+
+    @property
+    def lacks_private(self) -> bool:
+        """Whether a file that was read so far lacks private parts."""
+        return any(isinstance(read, Document) and read.lacks_private for read in self._reads.values())
 
     def _without_private(self, path: str, document: Document) -> Document:
         visible = self._withheld(path, document)

@@ -76,8 +76,10 @@ _ASKS_WHEN: Final = re.compile(r"\bwhen\b", re.IGNORECASE)
 _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
 
 
-def similarities(query: str, index: Index, min_match: float = MIN_MATCH) -> dict[int, float]:
+def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cover: float = 0.0) -> dict[int, float]:
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
+
+    None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
     each row counts with the best of its own value and its neighbours' shares; plus the cues; over the best sum, cubed.
@@ -87,6 +89,9 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH) -> dict
     totals = _totals(terms, index) or _totals(_terms_of_names(authors, index), index)
     _add_cues(totals, dates, authors, _answering_flags(query), index)
     best = max(totals.values(), default=0.0)
+    worths = (_rarity(max(len(index.postings(word)[0]), 1), index.size) for word in terms)
+    if min_cover and best < min_cover * min(sum(worths), 4 * _rarity(1, index.size)):
+        return {}
     for row in _rows_with_same_words(query, index):
         totals[row] = best * _SAME_WORDS
     best = max(totals.values(), default=0.0)

@@ -249,6 +249,8 @@ class IndexEntry(NamedTuple):
     """Name that it begins with (`analyzer.leading_name`); empty for none."""
     kernel: float = 1.0
     """Weight of its neighbours' matches: 1.0 in a daily log, where order is a story, 0.5 in a memory file."""
+    labels: str = ""
+    """Words besides the text by which it is found, such as its tags."""
 
 
 class IndexColumns(NamedTuple):
@@ -336,7 +338,7 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     lengths: list[int] = []
     flags: list[int] = []
     for row, entry in enumerate(entries):
-        length, flag, words = text_words(entry.text)
+        length, flag, words = entry_words(entry)
         lengths.append(length)
         flags.append(flag)
         for name, count in Counter(map(term, words)).items():
@@ -359,11 +361,13 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     return MemoryIndex(len(entries), average, columns, authors, postings_of, sorted(postings_of))
 
 
-def text_words(text: str) -> tuple[int, int, list[str]]:
-    """A text's length in words, its flags, and its words in order; `analyzer.term` gives the term of each.
+def entry_words(entry: IndexEntry) -> tuple[int, int, list[str]]:
+    """The length of a text in words, its flags, and the words by which it is found; `term` gives the term of each.
 
-    Stop words have no part in the length, except where the text holds nothing else.
+    Stop words have no part in the length, except where the text holds nothing else. Words of labels have none either,
+    and count only if the text lacks them.
     """
+    text = entry.text
     words = analyze(text)
     topical = sum(word not in STOP for word in words)
     flag = QUESTION if text.rstrip(" )]*_\"'”’").endswith(("?", "？")) else 0
@@ -371,4 +375,9 @@ def text_words(text: str) -> tuple[int, int, list[str]]:
         flag |= TIMED
     if not COUNTS.isdisjoint(words) or _DIGIT.search(text):
         flag |= COUNTED
-    return topical or len(words), flag, words
+    length = topical or len(words)
+    if entry.labels:
+        known = {*map(term, words)}
+        labels = {term(word): word for word in analyze(entry.labels) if word not in STOP}
+        words = [*words, *(word for name, word in labels.items() if name not in known)]
+    return length, flag, words

@@ -74,7 +74,9 @@ def first_document(query: SourceQuery) -> RetrievalResult:
 
 
 def daily_logs(query: SourceQuery) -> RetrievalResult:
-    """Logs of up to `max_age_days` days, the newest day first, in a day the last file first; else of `fallback_days`.
+    """Logs of up to `max_age_days` days, the newest day first; else of `fallback_days`.
+
+    In a day the files of the last path come first, of these the one whose name is only the date.
 
     A log outside the window is an excluded fragment without text, and a file whose name is not a date is a problem.
     """
@@ -96,7 +98,8 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
         for document in read_files(query.build.workspace, [log.path], problems):
             documents.append(document)
             fragments.append(whole_fragment(document, display, labels=labels))
-    fragments.sort(key=lambda fragment: (fragment.labels.day, fragment.display.place), reverse=True)
+    turns = {log.path: (log.order[0], -log.order[1]) for log in logs}
+    fragments.sort(key=lambda fragment: turns[fragment.location.path])
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 

@@ -21,9 +21,6 @@ OTHERS = 5
 HIGHLIGHTS = 3
 """Number of highlights of another session, the latest first."""
 
-IMPORTANCE = 0.5
-"""Importance of every event (digest 2.1)."""
-
 
 class _Session(NamedTuple):
     """One file of events."""
@@ -183,7 +180,7 @@ def _event_score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], .
     start = datetime.combine(query.build.request.date, time())
     hours = (start - event.time).total_seconds() / 3600 + 24 if event.time else None
     recency = 0.0 if hours is None else half_life(hours)
-    return (("importance", IMPORTANCE), ("recency", recency))
+    return (("importance", event.importance), ("recency", recency))
 
 
 def _event_id(event: Event) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
-from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, SourceQuery, Verdict
+from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, Score, SourceQuery, Verdict
 from contextasm.retrieval.reading.files import layer_display, query_paths
 from contextasm.text.markdown.blocks import passage
 from contextasm.text.names.matching import mentions
@@ -41,11 +42,17 @@ LANGUAGES = {name: name for name in _OWN_NAMES} | {
 }
 """Language word of a fence, by the extension of the file's name; none for any other extension."""
 
+CONTENT = "content"
+"""Part of a score: how well a file matches the topic. A `similarity` would put an open file that fits less last."""
+
+PART = 40
+"""Lines of a part of a file: a long file would else match anything that stands somewhere in it."""
+
 _TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def files(query: SourceQuery) -> RetrievalResult:
-    """The layer's files as fragments: those first that are the most of open, changed, and named by the topic.
+    """The layer's files as fragments, those first that are most: open, changed, named, and fitting the topic.
 
     An open file that does not exist is a problem.
     """
@@ -59,12 +66,30 @@ def files(query: SourceQuery) -> RetrievalResult:
             problems.append(read)
         elif path in query.build.request.open:
             problems.append(Problem("no-file", path, 0, "is open, but the workspace has no such file"))
-    in_order = sorted(documents, key=lambda document: -sum(value for _, value in _file_score(document.path, query)))
-    fragments = (_file_fragment(document, query, place) for place, document in enumerate(in_order))
+    scores = {path: _file_score(path, share, query) for path, share in _contents(documents, query).items()}
+    in_order = sorted(documents, key=lambda document: -sum(value for _, value in scores[document.path]))
+    fragments = (_file_fragment(document, query, scores, place) for place, document in enumerate(in_order))
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _file_fragment(document: Document, query: SourceQuery, place: int) -> Fragment:
+def _contents(documents: Sequence[Document], query: SourceQuery) -> Mapping[str, float]:
+    """By path, how well the best part of a file matches the topic, its path included; 0 if that has no weight."""
+    contents = {document.path: 0.0 for document in documents}
+    topic, ranking = query.build.request.topic, query.layer.ranking
+    if not topic.strip() or not (ranking.order == "given" or dict(ranking.weights).get(CONTENT)):
+        return contents
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+
+    files = [(document.path, document.whole.split("\n")) for document in documents]
+    parts = [(path, lines[at : at + PART]) for path, lines in files for at in range(0, len(lines), PART)]
+    index = build_index([IndexEntry("\n".join(lines), labels=path) for path, lines in parts])
+    for row, similarity in similarities(topic, index, query.layer.query.min_match).items():
+        contents[parts[row][0]] = max(similarity, contents[parts[row][0]])
+    return contents
+
+
+def _file_fragment(document: Document, query: SourceQuery, scores: Mapping[str, Score], place: int) -> Fragment:
     # Front matter is part of the file here. A managed block at the end leaves no trace of where it was.
     location, text = passage(document, 1, document.whole.rstrip("\n"))
     text = text.rstrip("\n")
@@ -75,7 +100,7 @@ def _file_fragment(document: Document, query: SourceQuery, place: int) -> Fragme
         location,
         text,
         display._replace(fence=_opening_fence(document.path, text)),
-        score=_file_score(document.path, query),
+        score=scores[document.path],
         verdict=Verdict(excluded=None if text.strip() else Reason("blank")),
     )
 
@@ -87,7 +112,7 @@ def _opening_fence(path: str, text: str) -> str:
     return "`" * (longest + 1) + LANGUAGES.get(extension, "")
 
 
-def _file_score(path: str, query: SourceQuery) -> tuple[tuple[str, float], ...]:
+def _file_score(path: str, content: float, query: SourceQuery) -> Score:
     request = query.build.request
     topic = request.topic.casefold()
     is_named = bool(topic) and mentions(topic, path.rpartition("/")[2])
@@ -95,4 +120,5 @@ def _file_score(path: str, query: SourceQuery) -> tuple[tuple[str, float], ...]:
         ("open", float(path in request.open)),
         ("changed", float(path in request.changed)),
         ("named", float(is_named)),
+        (CONTENT, content),
     )

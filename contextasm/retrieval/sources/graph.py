@@ -127,13 +127,16 @@ def _start_entities(query: SourceQuery) -> set[str]:
 
 
 def _relations(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[tuple[Edge, Fragment]]:
+    entities = [entity for result in query.found.values() for entity in result.fragments if entity.labels.entities]
+    names = {entity.id.casefold(): entity.labels.entities[:2][-1] for entity in entities}
     for row in parse_rows(data, "relations", problems):
         source, target = row.word("source"), row.word("target")
         if not (source and target):
             row.report(f"has no `{'target' if source else 'source'}`")
             continue
         kind = row.word("type", "related")
-        values = {"source": source, "type": kind, "target": target}
+        first, second = (names.get(each.casefold(), each) for each in (source, target))
+        values = {"source": first, "type": kind, "target": second}
         yield (
             (source.casefold(), kind.casefold(), target.casefold()),
             Fragment(

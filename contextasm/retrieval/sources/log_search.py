@@ -62,8 +62,8 @@ def _settle_lines(lines: Sequence[LogLine]) -> Settled[LogLine]:
 
 
 def _restored(values: Sequence[Any]) -> LogLine:
-    (path, line, rows, gaps), text, is_heading = values
-    return LogLine(Location(path, line, rows, tuple((first, last) for first, last in gaps)), text, is_heading)
+    (path, line, rows, gaps), *others = values
+    return LogLine(Location(path, line, rows, tuple((first, last) for first, last in gaps)), *others)
 
 
 def line_entry(line: LogLine, day: str) -> IndexEntry:
@@ -116,8 +116,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
-    request = query.build.request
-    similar = pool.similar(request.topic, query.layer.query.min_match, request.date)
+    request, own = query.build.request, query.layer.query
+    similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()
@@ -206,11 +206,14 @@ def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], layer: Layer) ->
     log, place = placed
     template = layer.display.item_template
     text = fill_item(template, {"text": line.text}, ("text",)) if template else line.text
+    display = layer_display(layer, {"date": str(log.day)}, (place, line.location.line))
+    if display.group and line.title:
+        display = display._replace(group=f"{display.group}: {line.title}")
     return Fragment(
         f"{log.path}:{line.location.line}",
         line.location,
         "\n".join(row.rstrip() for row in text.split("\n")),
-        layer_display(layer, {"date": str(log.day)}, (place, line.location.line)),
+        display,
         statement=line.text,
         labels=Labels(day=str(log.day)),
     )

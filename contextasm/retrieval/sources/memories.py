@@ -37,8 +37,8 @@ from contextasm.retrieval.pool import (
     ReadPool,
     best_and_counts,
     future_reason,
-    index_entry,
     read_pool,
+    topic_matches,
     topic_scores,
     use_pool,
 )
@@ -196,10 +196,10 @@ def _best_fragments(query: SourceQuery, pool: EntryPool[Memory], scores: Mapping
 
 def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
     if not has_all(pool, query):
-        return _best_fragments(query, pool, topic_scores(query, pool))
+        return _best_fragments(query, pool, topic_scores(query, pool)[0])
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
-    hits, problems = _hits(query, [memories[number] for number in candidates])
+    hits, problems = topic_matches(query, [memories[number] for number in candidates])
     fragments = [*result.fragments]
     feedback = _feedback(query)
     for row, number in enumerate(candidates):
@@ -213,22 +213,6 @@ def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalRe
             fragments[number] = fragments[number].exclude(Reason("no-match"))
     result = result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
     return feedback.added_to(result) if feedback else result
-
-
-def _hits(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
-    # By position; by words, and by embeddings, too, where these are configured and in time.
-    from contextasm.retrieval.search.bm25 import fuse, similarities
-    from contextasm.retrieval.search.inverted_index import build_index
-
-    topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
-    entries = [index_entry(memory) for memory in memories]
-    index = build_index(entries)
-    word_hits = similarities(topic, index, min_match)
-    nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
-    if isinstance(nearness, Problem) or not nearness:
-        problems = (nearness,) if isinstance(nearness, Problem) else ()
-        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}, problems
-    return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:

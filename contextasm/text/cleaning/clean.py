@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from contextasm.model import (
     CLEAN,
@@ -33,9 +34,6 @@ from contextasm.text.markdown.managed_block import without_block
 
 MAX_QUOTED_LENGTH = 200
 """Number of characters of a hidden text that a message quotes."""
-
-MAX_REPORTED = 20
-"""Number of hidden runs of one file that are problems of their own."""
 
 HIDDEN_TEXT = "hidden-text"
 """Code of the problem of hidden characters."""
@@ -156,30 +154,39 @@ def _clean_item(key: object, item: object, cleaning: Cleaning, line: int, hidden
 
 
 def hidden_problems(document: Document) -> Iterator[Problem]:
-    """A problem for each run of characters that reading removed; of a file with many, the last one counts the rest.
-
-    Runs inside the managed block are left out: they were reported where they come from.
-    """
+    """The problems of the characters that reading removed, but in the managed block: these were reported before."""
     in_gaps = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}
-    removed = [run for run in document.hidden if run.kind != "blank" and run.line not in in_gaps]
-    for run in removed[:MAX_REPORTED]:
-        yield hidden_problem(document.path, run)
-    if len(removed) > MAX_REPORTED:
-        message = f"{len(removed) - MAX_REPORTED} further runs of hidden characters from here on"
-        yield Problem(HIDDEN_TEXT, document.path, removed[MAX_REPORTED].line, message, _REMOVED)
+    return removal_problems(document.path, [run for run in document.hidden if run.line not in in_gaps])
 
 
-def hidden_problem(path: str, run: Hidden) -> Problem:
-    """The problem of a run of characters that reading removed."""
-    return Problem(HIDDEN_TEXT, path, run.line, hidden_words(run), _REMOVED)
+def removal_problems(path: str, runs: Iterable[Hidden]) -> Iterator[Problem]:
+    """A problem for the characters of each kind that reading removed from each line, or from the whole file."""
+    for run, words in folded_hidden(run for run in runs if run.kind != "blank"):
+        yield Problem(HIDDEN_TEXT, path, run.line, words, _REMOVED)
 
 
-def hidden_words(run: Hidden) -> str:
-    """The run in words, with the beginning of the message that it spells."""
-    count = f"{run.length} hidden characters" if run.length > 1 else "a hidden character"
+def hidden_words(run: Hidden, *others: Hidden) -> str:
+    """A run, and others of its kind after it, in words, with the beginning of the message that each spells."""
+    length, lines = sum(each.length for each in (run, *others)), len({each.line for each in (run, *others)})
+    count = f"{length:,} hidden characters" if length > 1 else "a hidden character"
+    place = f"from column {run.column} on" if others else f"at column {run.column}"
     payload = run.payload if len(run.payload) <= MAX_QUOTED_LENGTH else run.payload[:MAX_QUOTED_LENGTH] + "..."
-    says = f' that say "{payload}"' if payload else ""
-    return f"{count} at column {run.column} ({run.kind}: {run.codes}){says}"
+    says = f' that say{"s" * (length == 1)} "{payload}"' if payload else ""
+    return f"{count} {place}{f' in {lines:,} lines' * (lines > 1)} ({run.kind}: {run.codes}){says}"
+
+
+MANY_LINES = 5
+"""Lines of a file with hidden characters of one kind above which they are reported together."""
+
+
+def folded_hidden(runs: Iterable[Hidden]) -> Iterator[tuple[Hidden, str]]:
+    """The first run of each kind in each line, or in the file if many lines have it, and the words for all of these."""
+    lines_of: dict[tuple[str, bool], dict[int, list[Hidden]]] = {}
+    for run in runs:
+        lines_of.setdefault((run.kind, bool(run.payload)), {}).setdefault(run.line, []).append(run)
+    for lines in lines_of.values():
+        for own in lines.values() if len(lines) <= MANY_LINES else [[*chain.from_iterable(lines.values())]]:
+            yield own[0], hidden_words(*own)
 
 
 MAX_FRONT_MATTER = 65_536

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +17,7 @@ from contextasm.text.caching import MOST_CACHED
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.blocks import begins_bullet, heading, parts
 from contextasm.text.markdown.literals import fence_opening
-from contextasm.text.memories.parser import YES
+from contextasm.text.memories.parser import YES, id_root
 
 KEY = "private"
 """Name of the flag in front matter, attributes and rows."""
@@ -58,32 +58,42 @@ def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
 _NAMING = re.compile(
     r"""[ \t]*\b(?:supersedes|superseded_by)[\"']?[ \t]*[=:][ \t]*("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s{}]*)"""
 )
-_ID = re.compile(r"[^\s,\[\]\"']+")
+_ID = re.compile(r"[^\s,\[\]{}\"']+")
 _NAMING_FIELDS = ("supersedes", "superseded_by")
+_NAMED = re.compile(r"\b(?:supersedes|superseded_by)[\"']?[ \t]*[=:][^}\n]*")
+_NAMED_IN_HEAD = re.compile(r"^(?:supersedes|superseded_by)[ \t]*:.*(?:\n(?![A-Za-z_][\w-]*[ \t]*:).*)*", re.MULTILINE)
+_ITEM_OR_ID = re.compile(rf"^[ \t]*-[ \t]+[\"']?({_ID.pattern})[\"']?[ \t]*$|{_ID.pattern}", re.MULTILINE)
 
 
 def without_ids(document: Document, ids: Collection[str]) -> Document:
-    """The document without these ids in what its memories replace or are replaced by."""
+    """The document without these ids in what its memories replace or are replaced by, however that is written."""
+
+    def is_hidden(name: str) -> bool:
+        return name in ids or id_root(name) in ids
 
     def rest(match: re.Match[str]) -> str:
         names = _ID.findall(match[1])
-        left = [name for name in names if name not in ids]
+        left = [name for name in names if not is_hidden(name)]
         if len(left) == len(names):
             return match[0]
         value = f'"{", ".join(left)}"' if match[1][:1] != "[" else f"[{', '.join(left)}]"
         return match[0].removesuffix(match[1]) + value if left else ""
 
-    front = {key: _without(value, ids) if key in _NAMING_FIELDS else value for key, value in document.front.items()}
-    text, head = _NAMING.sub(rest, document.text), _NAMING.sub(rest, document.head)
+    def without(naming: re.Pattern[str], text: str) -> str:
+        """A text without the ids in fields of one line, then without the ones in other forms."""
+        blank = partial(_ITEM_OR_ID.sub, lambda match: "" if is_hidden(match[1] or match[0]) else match[0])
+        return naming.sub(lambda match: blank(match[0]), _NAMING.sub(rest, text))
+
+    def without_front(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        names = _ID.findall(value if isinstance(value, str) else ",".join(value))
+        left = tuple(name for name in names if not is_hidden(name))
+        return value if len(left) == len(names) else left
+
+    front = {key: without_front(value) if key in _NAMING_FIELDS else value for key, value in document.front.items()}
+    text, head = without(_NAMED, document.text), without(_NAMED_IN_HEAD, document.head)
     if (text, head, front) == (document.text, document.head, document.front):
         return document
     return document._replace(text=text, head=head, front=front, hidden_ids=frozenset(ids))
-
-
-def _without(value: str | tuple[str, ...], ids: Collection[str]) -> str | tuple[str, ...]:
-    names = _ID.findall(value if isinstance(value, str) else ",".join(value))
-    left = tuple(name for name in names if name not in ids)
-    return value if len(left) == len(names) else left
 
 
 def withheld_lines(document: Document) -> frozenset[int]:

@@ -12,13 +12,17 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
-from contextasm.text.cleaning.clean import MAX_REPORTED, clean_value, hidden_problem
+from contextasm.text.cleaning.clean import clean_value, removal_problems
 from contextasm.text.data.rows import is_count, is_share
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import moment
 
 _FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "data", "session", "sessionId"}
 """The keys of an event that are not its content."""
+
+
+IMPORTANCE = 0.5
+"""Importance of an event that states none (digest 2.1)."""
 
 
 class Event(NamedTuple):
@@ -37,6 +41,7 @@ class Event(NamedTuple):
     """The content, where it is a plain text; else empty."""
     content_value: object = None
     """The content, where it is a list, a number or a boolean; else None."""
+    importance: float = IMPORTANCE
 
     @property
     def day(self) -> str:
@@ -69,7 +74,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
             continue
         hidden: list[Hidden] = []
         clean_value(value, cleaning, number, hidden)
-        problems += (hidden_problem(path, run) for run in hidden[:MAX_REPORTED] if run.kind != "blank")
+        problems += removal_problems(path, hidden)
         events.append(_event_of_object(path, number, value, problems))
     return tuple(events), tuple(problems)
 
@@ -85,6 +90,9 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     time = moment(written)
     if written is not None and time is None:
         problems.append(Problem("bad-event", path, line, f"timestamp is {written}, no time in ISO form"))
+    importance = value.get("importance")
+    if importance is not None and not is_share(importance):
+        problems.append(Problem("bad-event", path, line, f"importance is {importance}, not a number from 0 to 1"))
     outcome, name = value.get("outcome"), value.get("id")
     return Event(
         path=path,
@@ -93,6 +101,7 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         type=str(value["type"]).strip(),
         time=time,
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
+        importance=importance if is_share(importance) else IMPORTANCE,
         content=content,
         content_text=content_text,
         content_value=content_value,

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from contextasm.model import ContextasmError, Memory, Parse, Problem
-from contextasm.text.cleaning.clean import clean_text, hidden_problem
+from contextasm.text.cleaning.clean import clean_text, removal_problems
 from contextasm.text.json_reader import load_json
 from contextasm.text.memories.parser import DAYS, DEFAULTS, FIELDS, LISTS, unknown_status
 from contextasm.text.memories.writer import (
@@ -231,7 +231,7 @@ def _cleaned(value: object, where: str, problems: list[Problem]) -> object:
     if not isinstance(value, str) or (value.isascii() and value.isalnum() and len(value) < _SHORT):
         return value
     clean = clean_text(value)
-    problems += (hidden_problem(where, run) for run in clean.hidden if run.kind != "blank")
+    problems += removal_problems(where, clean.hidden)
     problems += (secret_problem(where, secret, masked=True) for secret in clean.secrets)
     return clean.text
 

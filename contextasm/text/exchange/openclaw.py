@@ -19,6 +19,7 @@ from contextasm.text.exchange.entry import (
     SourceEntry,
     SourceFile,
     derived_id,
+    fitting_type,
     fitting_words,
     required_day,
     stated,
@@ -26,7 +27,7 @@ from contextasm.text.exchange.entry import (
 from contextasm.text.exchange.notes import text_parts, unread_front, with_front_fields
 from contextasm.text.markdown.blocks import comments, without_comments
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.parser import ACTIVE_STATUSES, TASK_MARKS, TYPE
 
 _OBSERVED = re.compile(r"\s*<!--\s*observed:([^|>]*?)(?:\|\s*status:\s*([\w-]+)\s*)?(?:\|[^>]*)?-->\s*")
 _BOOKKEEPING = "comment"
@@ -81,8 +82,11 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
             del found[0]
         yield from (LeftOutPart(f"{file.name}:{line + comment.line}", _BOOKKEEPING) for comment in found)
         if content := _without_bookkeeping(text):
-            fields = {**(observed[1] if observed else {}), "tags": fitting_words([title])}
-            yield SourceEntry(where, derived_id("openclaw", title, content), content, stated(fields))
+            kind = TYPE.match(content)
+            type_ = fitting_type(kind[1]) if kind and kind[1] not in TASK_MARKS else ""
+            statement = content[kind.end() :] if kind and type_ else content
+            fields = {**(observed[1] if observed else {}), "type": type_, "tags": fitting_words([title])}
+            yield SourceEntry(where, derived_id("openclaw", title, content), statement or content, stated(fields))
             observed = None
     yield from _unused(observed)
 

@@ -28,6 +28,22 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
+_TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
+_STRUCTURAL_PARTS = (
+    r" {0,3}(?:=+|-+)[ \t]*",
+    r"[^`]*`+[^`]*",
+    r"[^>]*",
+    r" *<[^<]*>[ \t]*",
+    r" *<[^<>]*>[ \t]*",
+    r".*?--(?=>)",
+    r".*?\?(?=>)",
+    r".*?\]\](?=>)",
+    r"(?i).*?</(?:pre|script|style|textarea)(?=>)",
+)
+"""The longest beginnings of a line that may be an underline, or that open a fence or raw HTML."""
+_LONGEST_LEAD = 20
+"""Number of characters in which each heading, and each name of an element, begins and ends."""
 
 
 class TextBlock(NamedTuple):
@@ -218,9 +234,14 @@ def is_structural(line: str) -> bool:
     return part is not None and (part.kind == "doubtful" or not part.is_closed)
 
 
-def has_structural_lead(line: str) -> bool:
-    """Whether any beginning of a line could be structural; false for nearly every line of running text."""
-    return line.lstrip(" \t")[:1] in {"#", "=", "-", "<"} or has_fence_lead(line)
+def structural_length(line: str) -> int:
+    """Length of the longest beginning of a line that is structural; 0 if none is, as in nearly all running text."""
+    if line.lstrip(" \t")[:1] not in {"#", "=", "-", "<"} and not has_fence_lead(line):
+        return 0
+    # To ask about each beginning would cost the square of the length; the longest one ends at one of these places.
+    found = (re.match(pattern, line) for pattern in _STRUCTURAL_PARTS)
+    ends = {*range(min(len(line), _LONGEST_LEAD)), len(line), *(match.end() for match in found if match)}
+    return next((end for end in sorted(ends, reverse=True) if is_structural(line[:end])), 0)
 
 
 def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
@@ -240,7 +261,7 @@ def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]
         yield from ((block,) for block in _from_both_ends(text_blocks, lines))
         return
     levels = [block.levels for block in text_blocks]
-    if _has_title(levels):
+    if has_title(levels):
         levels[0] = levels[0][1:]
     highest = min((level for block_levels in levels for level in block_levels), default=0)
     starts = [n for n, block_levels in enumerate(levels) if highest in block_levels]
@@ -268,10 +289,23 @@ def _from_both_ends(text_blocks: Sequence[TextBlock], lines: Sequence[str]) -> I
         yield block
 
 
-def _has_title(levels: Sequence[tuple[int, ...]]) -> bool:
-    # A title is the first heading, at the very top, the only one of its level, and none is of a higher one.
+def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
+    """Whether the first heading of a text, at the very top, is the only one of its level, and none is of a higher one.
+
+    `levels` are those of the text's blocks.
+    """
     all_levels = [level for block_levels in levels for level in block_levels]
     return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
+
+
+def statement_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
+    """The lines of a paragraph up to `stop`, but for its first, that begin a sentence or a statement."""
+    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
+        return
+    for line in range(block.body + 1, stop):
+        mark = _TIME_OR_NAME.match(lines[line])
+        if _ENDS_SENTENCE.search(lines[line - 1]) or (mark and not (mark[1] or "").islower()):
+            yield line
 
 
 def passage(document: Document, line: int, text: str) -> tuple[Location, str]:

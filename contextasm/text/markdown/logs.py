@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 from contextasm.model import Document, Location, Problem
 from contextasm.text.caching import cached_by_content
-from contextasm.text.markdown.blocks import TextBlock, blocks, list_mark, passage
+from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage, statement_starts
 
 MAX_LINES = 20_000
 """Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
 
-_ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
-_TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
 _WORD = re.compile(r"\w")
 
 
@@ -29,6 +27,8 @@ class LogLine(NamedTuple):
     text: str
     """Text without list mark and indent. Its line number n is the file's line `location.file_line(n)`."""
     is_heading: bool = False
+    title: str = ""
+    """Words of the heading that it is under; empty for a title of the whole log."""
 
     @property
     def path(self) -> str:
@@ -50,7 +50,14 @@ def parse_log(document: Document) -> tuple[LogLine, ...]:
     is below the first `MAX_LINES` lines.
     """
     lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
-    parsed = (_log_line(document, lines[first:stop], first, heading) for first, stop, heading in _spans(lines))
+    in_order = [*blocks(lines)]
+    title, has_one = "", has_title([block.levels for block in in_order])
+    parsed: list[LogLine] = []
+    for first, stop, is_heading in _spans(lines, in_order):
+        line = _log_line(document, lines[first:stop], first, is_heading)
+        if is_heading and (found := heading(line.text)):
+            title = "" if has_one and found[0] == 1 else found[1]
+        parsed.append(line._replace(title=title))
     return tuple(line for line in parsed if _WORD.search(line.text))
 
 
@@ -63,24 +70,15 @@ def long_log_problem(document: Document) -> tuple[Problem, ...]:
     return (Problem("too-large", document.path, document.line + MAX_LINES, message),)
 
 
-def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, bool]]:
+def _spans(lines: Sequence[str], in_order: Sequence[TextBlock]) -> Iterator[tuple[int, int, bool]]:
     # Half open, with whether it is a heading.
-    for block in blocks(lines):
+    for block in in_order:
         yield from ((line, line + 1, True) for line in range(block.first, block.body) if lines[line].strip())
         stop = block.stop
         while stop > block.body and not lines[stop - 1].strip():
             stop -= 1
-        starts = [block.body, *_inner_starts(lines, block, stop)]
+        starts = [block.body, *statement_starts(lines, block, stop)]
         yield from ((first, end, False) for first, end in zip(starts, [*starts[1:], stop], strict=True) if first < end)
-
-
-def _inner_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
-    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
-        return
-    for line in range(block.body + 1, stop):
-        mark = _TIME_OR_NAME.match(lines[line])
-        if _ENDS_SENTENCE.search(lines[line - 1]) or (mark and not (mark[1] or "").islower()):
-            yield line
 
 
 def _log_line(document: Document, lines: Sequence[str], first: int, is_heading: bool) -> LogLine:

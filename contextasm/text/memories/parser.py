@@ -22,6 +22,7 @@ ID_NUMBER = "~[0-9]+"
 """Pattern of what makes the id of a second memory another one; digits of other scripts are part of a name."""
 
 _NUMBERS = re.compile(rf"(?:{ID_NUMBER})+\Z")
+_MADE_ID = re.compile("m-[0-9a-f]{12}")
 
 
 def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], tuple[Problem, ...]]:
@@ -42,6 +43,12 @@ def distinct_memories(memories: Iterable[Memory]) -> tuple[tuple[Memory, ...], t
 def is_given_by_hand(memory: Memory) -> bool:
     """Whether a person chose the id: not that of a memory without one."""
     return memory.id != memory_id(memory.path, memory.text)
+
+
+def id_words(memory: Memory) -> str:
+    """The id of a memory if it may have words that a person chose, without the numbers that make it unique."""
+    root = id_root(memory.id)
+    return "" if _MADE_ID.fullmatch(root) else root
 
 
 def unique_ids(ids: Iterable[str]) -> list[str]:

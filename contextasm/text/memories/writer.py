@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
-from contextasm.text.cleaning.clean import clean_text, hidden_problem
+from contextasm.text.cleaning.clean import clean_text, removal_problems
 from contextasm.text.cleaning.secrets.scanner import find_secrets
 from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes
@@ -272,7 +272,7 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> tuple[str, t
     clean = clean_text(clean_lines(text), CLEAN if masks else Cleaning(secrets="keep"))
     if not (stored := clean_lines(clean.text)):
         raise ContextasmError(where, "is empty", "give the text to store")
-    hidden = [hidden_problem(where, run) for run in clean.hidden if run.kind != "blank"]
+    hidden = removal_problems(where, clean.hidden)
     secrets = clean.secrets if masks else find_secrets(stored)
     return stored, (*hidden, *(secret_problem(where, secret, masked=masks) for secret in secrets))
 

@@ -13,12 +13,19 @@ from datetime import date
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from contextasm.model import Document, Memory, Summarizer
+from contextasm.model import Document, Memory, Problem, SemanticSimilarity, Summarizer
 from contextasm.text.cleaning.clean import clean_text, decode_document
 from contextasm.text.memories.parser import DEFAULTS, FIELDS, memory_id, parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
 from contextasm.text.names.templates import one_line
-from contextasm.text.similarity import RELATED, SAME, find_similar, fold_text, is_same, similarity
+from contextasm.text.similarity import (
+    RELATED,
+    SAME,
+    find_similar,
+    fold_text,
+    text_fingerprint,
+    words_and_names,
+)
 from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
 from contextasm.upkeep.input import OwnerMemories
 from contextasm.upkeep.memories.states import can_merge, changed_fields, is_stale_task, memory_audience, merge_memories
@@ -45,25 +52,27 @@ _FEW_WORDS = 8
 
 
 def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """The pairs of folded texts that belong together, by the measure of `remember`; each pair once.
+    """The pairs of texts as written that belong together, by the measure of `remember`; each pair once.
 
-    Each is the place of the earlier text, that of the later one, and their similarity, from `RELATED` on. The numbers
-    and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with different
-    texts. Takes a time that grows with the number of texts, not with its square.
+    Each is the place of the earlier text, that of the later one, and their similarity, from `RELATED` on. The numbers,
+    names and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with
+    different texts. Takes a time that grows with the number of texts, not with its square.
     """
     first_of: dict[str, int] = {}
     distinct: list[int] = []
-    for at, text in enumerate(texts):
+    folded = [*map(fold_text, texts)]
+    for at, text in enumerate(folded):
         if text in first_of:
             yield first_of[text], at, 1.0
         elif text:
             first_of[text] = at
             if len(text) <= MAX_LENGTH:
                 distinct.append(at)
-    search = _RareParts([texts[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None
+    search = _RareParts([folded[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None
     for number, at in enumerate(distinct):
         earlier = [distinct[other] for other in (search.candidates(number) if search else range(number))]
-        for place, share in find_similar(texts[at], [texts[other] for other in earlier], RELATED):
+        written, others = [texts[other] for other in earlier], [folded[other] for other in earlier]
+        for place, share in find_similar(texts[at], written, others, RELATED):
             yield earlier[place], at, share
 
 
@@ -113,33 +122,52 @@ class SimilarMemories:
     number of equal memories takes a time that grows with it.
     """
 
-    def __init__(self, memories: Sequence[Memory]) -> None:
-        """Compare the memories, whose order decides which of two comes first."""
+    def __init__(self, memories: Sequence[Memory], semantics: SemanticSimilarity | None = None) -> None:
+        """Compare the memories, whose order decides which of two comes first; also by meaning if that is given."""
+        self.problem: Problem | None = None
+        """Why memories are not compared by meaning."""
         self._class_of: dict[str, str] = {}
-        self._members: dict[str, list[str]] = {}
         self._shares: dict[str, dict[str, float]] = {}
         audiences: dict[tuple[bool, str], list[Memory]] = {}
         for memory in memories:
             audiences.setdefault(memory_audience(memory), []).append(memory)
             self._class_of[memory.id] = memory.id
         for of_audience in audiences.values():
-            for at, later_at, share in similar_pairs([fold_text(memory.text) for memory in of_audience]):
+            for at, later_at, share in similar_pairs([memory.text for memory in of_audience]):
                 earlier, later = of_audience[at].id, of_audience[later_at].id
                 if share == 1:
                     self._class_of[later] = earlier
                 else:
-                    self._shares.setdefault(earlier, {})[later] = share
-                    self._shares.setdefault(later, {})[earlier] = share
-        for id_, first in self._class_of.items():
-            self._members.setdefault(first, []).append(id_)
+                    self._add(earlier, later, share)
+            if semantics:
+                self._compare_meanings(of_audience[:MAX_COMPARED], semantics)
+
+    def _add(self, one: str, other: str, share: float) -> None:
+        self._shares.setdefault(one, {}).setdefault(other, share)
+        self._shares.setdefault(other, {}).setdefault(one, share)
+
+    def _compare_meanings(self, memories: Sequence[Memory], semantics: SemanticSimilarity) -> None:
+        """Find the memories of equal numbers, negations and names that are alike by meaning."""
+        comparable: dict[object, list[Memory]] = {}
+        for memory in memories:
+            if self.class_of(memory) == memory.id:
+                names = words_and_names(memory.text)[1]
+                comparable.setdefault((text_fingerprint(memory.text).figures, names), []).append(memory)
+        groups = [group for group in comparable.values() if group[1:]]
+        texts = [memory.text for group in groups for memory in group]
+        semantics("".join(texts[:1]), texts)  # one question for all vectors
+        for memory, later in ((group[at], group[at + 1 :]) for group in groups for at in range(len(group) - 1)):
+            shares = semantics(memory.text, [other.text for other in later])
+            if isinstance(shares, Problem):
+                self.problem = shares
+                return
+            for other, share in zip(later, shares, strict=True):
+                if share >= 0:
+                    self._add(memory.id, other.id, RELATED)
 
     def class_of(self, memory: Memory) -> str:
         """The class of a memory; of one that was not compared, a class of its own."""
         return self._class_of.get(memory.id, memory.id)
-
-    def members(self, name: str) -> Sequence[str]:
-        """Ids of the memories of a class, in order; empty for one that was not compared."""
-        return self._members.get(name, ())
 
     def alike(self, name: str) -> Mapping[str, float]:
         """Similarity, from `RELATED` to 1, of the classes like this one, itself first, then the most similar."""
@@ -151,7 +179,7 @@ class DuplicateGroup(NamedTuple):
     """A memory with the memories that say the same."""
 
     kept: Memory
-    """The one that stays: a pinned one, else the oldest."""
+    """The one that stays: a pinned one, else the oldest of the newest text."""
     merged: Memory
     """The one that stays with the fields of all."""
     others: tuple[Memory, ...] = ()
@@ -195,23 +223,15 @@ def _groups_to_join(similar: SimilarMemories, name: str, firsts: Mapping[str, Se
             yield from firsts.get(other, ())[:MAX_EQUAL]
 
 
-def _other_texts(similar: SimilarMemories, memories: Sequence[Memory]) -> Iterator[str]:
-    """Ids of memories that are like one of these and none of them, one of each text."""
-    ids = {memory.id for memory in memories}
-    classes = dict.fromkeys(other for memory in memories for other in similar.alike(similar.class_of(memory)))
-    for name in classes:
-        other = next((id_ for id_ in similar.members(name) if id_ not in ids), None)
-        if other is not None:
-            yield other
-
-
 def reinforce(owner: OwnerMemories, group: DuplicateGroup, written: Mapping[str, Memory]) -> Action:
     """The action that sets what the kept memory gains, and archives the others; `written` has all as they stand."""
     others = [written[memory.id] for memory in group.others]
     kept = written[group.kept.id]
     fields = changed_fields(kept, group.merged)
-    reason = f"{quoted(kept)} says the same as {_places(others)}"
-    action = change_action("reinforce", [kept, *others], reason, needs_approval=False)
+    says = "say" if others[1:] else "says"
+    reason = f"{_places(others)} {says} the same as {memory_place(kept)}, {quoted(kept)}"
+    is_reworded = any(words_and_names(kept.text)[0] != words_and_names(memory.text)[0] for memory in others)
+    action = change_action("reinforce", [kept, *others], reason, needs_approval=is_reworded)
     if fields:
         action = owner.set_fields(action, kept, fields)
     return owner.archive(action, others)._replace(tokens_saved=memory_tokens(others))
@@ -284,49 +304,36 @@ def consolidate(
     owner: OwnerMemories,
     cluster: Sequence[DuplicateGroup],
     merged: Memory,
-    similar: SimilarMemories,
     written: Mapping[str, Memory],
     summarizer: Summarizer | None,
     today: date,
-) -> Action | None:
-    """The action that makes one memory of a cluster, with the fields of `merged`; None without a text for it.
+) -> Action:
+    """The action that makes one memory of a cluster, with the fields of `merged`.
 
-    `written` has the memories as they stand. A text that says the same as a memory which is like a member would be a
-    duplicate.
+    `written` has the memories as they stand. Its text is by the summarizer, unless that says the same as another
+    memory; else the first of the cluster stays, which all others are like.
     """
-    members = [memory for group in cluster for memory in group.memories]
-    others_folded = [fold_text(written[name].text) for name in _other_texts(similar, members)]
+    members, best = [memory for group in cluster for memory in group.memories], cluster[0].kept
     last = written[max(members, key=lambda memory: (memory.path, memory.line)).id]
-    for text, origin in _texts([group.kept.text for group in cluster], summarizer):
-        new = _new_memory(members, merged, last.path, text, today)
-        bullet = format_bullet(text, new.type, _bullet_fields(new, owner.file(last).document.front))
-        if new.id in written or not _reads_back(bullet, new):
-            continue
-        if any(is_same(fold_text(text), folded) for folded in others_folded):
-            continue
-        reason = f"{len(members)} memories like {quoted(members[0])} become one, its text {origin}"
-        action = change_action("consolidate", members, reason, needs_approval=True)
-        for known in members:
-            memory = written[known.id]
-            changed = known._replace(status="consolidated", superseded_by=new.id)
-            # A pointer must still lead here after the text was edited, so the id is written down.
-            fields = {**changed_fields(memory, changed), "id": known.id}
-            action = owner.set_fields(action, memory, fields, bullet if known.id == last.id else "")
-        return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
-    return None
-
-
-def _new_memory(members: Sequence[Memory], merged: Memory, path: str, text: str, today: date) -> Memory:
-    ids = tuple(dict.fromkeys([*(memory.id for memory in members), *merged.supersedes]))
-    return merged._replace(
-        id=memory_id(path, text),
-        path=path,
-        text=text,
-        created=str(today),
-        accessed="",
-        importance=raised_importance(merged.importance),
-        supersedes=ids,
-    )
+    ids = dict.fromkeys([*(memory.id for memory in members), *merged.supersedes])
+    merged = merged._replace(importance=raised_importance(merged.importance), supersedes=tuple(ids))
+    text = _summary([group.kept.text for group in cluster], summarizer)
+    new = merged._replace(id=memory_id(last.path, text), path=last.path, text=text, created=str(today), accessed="")
+    bullet = format_bullet(text, new.type, _bullet_fields(new, owner.file(last).document.front))
+    reason = f"{len(members)} memories like {quoted(best)} become one, its text by the summarizer"
+    others = [memory.text for memory in written.values() if text and memory.id not in ids]
+    is_new = bool(text) and new.id not in written and _reads_back(bullet, new)
+    if not is_new or find_similar(text, others, [*map(fold_text, others)]):
+        del ids[best.id]
+        new, bullet = merged._replace(accessed=str(today), supersedes=tuple(ids)), ""
+        reason = f"{len(members)} memories are alike: only {memory_place(best)}, {quoted(best)}, stays"
+    action = change_action("consolidate", members, reason, needs_approval=True)
+    for known in members:
+        changed = known._replace(status="consolidated", superseded_by=new.id) if known.id != new.id else new
+        # A pointer must still lead here after the text was edited, so the id is written down.
+        fields = {**changed_fields(written[known.id], changed), "id": known.id}
+        action = owner.set_fields(action, written[known.id], fields, bullet if known.id == last.id else "")
+    return action._replace(tokens_saved=memory_tokens(members) - memory_tokens([new]))
 
 
 def _bullet_fields(new: Memory, front: Mapping[str, object]) -> Mapping[str, str]:
@@ -343,31 +350,8 @@ def _reads_back(bullet: str, new: Memory) -> bool:
     return [memory._replace(line=new.line) for memory in memories] == [new]
 
 
-def _texts(texts: Sequence[str], summarizer: Summarizer | None) -> Iterator[tuple[str, str]]:
-    """Texts for the new memory, the best first, with the words that say where they come from."""
-    if summarizer:
-        summary = summarizer("\n".join(f"- {one_line(text)}" for text in texts))
-        if isinstance(summary, str):
-            text = clean_lines(one_line(clean_text(summary).text))
-            if 0 < len(text) < sum(map(len, texts)):
-                yield text, "by the summarizer"
-    yield extracted_text(texts), "taken from them"
-
-
-def extracted_text(texts: Sequence[str]) -> str:
-    """Two of the texts in one line: the one that is most like the others, and the one that is least like that one.
-
-    Of very many texts the first ones are compared.
-    """
-    texts = texts[:_MAX_COMPARED]
-    folded = [fold_text(text) for text in texts]
-    central = max(range(len(texts)), key=lambda at: (sum(similarity(folded[at], other) for other in folded), -at))
-    second = min(
-        (at for at in range(len(texts)) if at != central), key=lambda at: similarity(folded[central], folded[at])
-    )
-    first = one_line(texts[central])
-    return f"{first if first[-1:] in _SENTENCE_ENDS else first + '.'} {one_line(texts[second])}"
-
-
-_MAX_COMPARED = 50
-_SENTENCE_ENDS = ".!?:;\u3002\uff01\uff1f"
+def _summary(texts: Sequence[str], summarizer: Summarizer | None) -> str:
+    """The text of the summarizer, in one line; empty without one that is shorter than all texts together."""
+    summary = summarizer("\n".join(f"- {one_line(text)}" for text in texts)) if summarizer else None
+    text = clean_lines(one_line(clean_text(summary).text)) if isinstance(summary, str) else ""
+    return text if len(text) < sum(map(len, texts)) else ""

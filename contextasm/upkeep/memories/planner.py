@@ -55,16 +55,20 @@ def _plan_similar(upkeep: UpkeepInput, owner: OwnerMemories, memories: Sequence[
     written = {memory.id: memory for memory in memories}
     ordered = sorted(map(known_fields, memories), key=lambda each: (not each.pin, each.created, each.path, each.line))
     compared = [memory for memory in ordered if owner.file(memory).is_as_written(memory)]
-    similar = SimilarMemories(compared)
+    similar = SimilarMemories(compared, upkeep.semantics if len(compared) > MAX_ACTIVE else None)
+    # The newest text stays, in the oldest memory that has it.
+    newest = {similar.class_of(memory): (memory.created, memory.path, memory.line) for memory in ordered}
+    ordered.sort(key=lambda memory: (memory.pin, newest[similar.class_of(memory)]), reverse=True)
     groups = group_duplicates(owner, ordered, similar, upkeep.today)
     by_id = {group.kept.id: group for group in groups}
     if len(groups) > MAX_ACTIVE:
+        if similar.problem:
+            reason = f"{similar.problem.message.partition(';')[0]}, so memories are compared by their letters only"
+            yield Action("skip", (owner.folder,), reason, needs_approval=False)
         for cluster, merged in find_clusters(owner, groups, similar):
-            action = consolidate(owner, cluster, merged, similar, written, upkeep.summarizer, upkeep.today)
-            if action:
-                for group in cluster:
-                    del by_id[group.kept.id]
-                yield action
+            yield consolidate(owner, cluster, merged, written, upkeep.summarizer, upkeep.today)
+            for group in cluster:
+                del by_id[group.kept.id]
     yield from _plan_groups(owner, [*by_id.values()], written)
     yield from _conflicts([group.kept for group in by_id.values()])
 

@@ -5,7 +5,8 @@ No memory is shown again because of this: a memory that another one supersedes g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
 from contextasm.model import Memory
@@ -65,16 +66,21 @@ class Supersession:
         """A memory, active or not, that says that it supersedes this one; None for none."""
         return self._naming.get(memory.id)
 
-    def followers(self, memory: Memory, planned: Collection[str] = ()) -> list[Memory]:
+    def followers(self, memory: Memory, planned: Collection[str]) -> list[Memory]:
         """The memories of active status, but itself and those `planned`, that would be shown again without it."""
+        return [old for old in self.led_by([memory]).values() if old.id != memory.id and old.id not in planned]
+
+    def led_by(self, memories: Sequence[Memory]) -> Mapping[str, Memory]:
+        """The memories of active status that these hide, also by way of others, by id."""
         found: dict[str, Memory] = {}
-        open_ids = [*memory.supersedes]
-        while open_ids:
-            old = self._by_id.get(open_ids.pop(0))
-            if old and old.id not in found and old.id != memory.id and old.status in ACTIVE_STATUSES:
+        open_links = deque((memory, old) for memory in memories for old in memory.supersedes)
+        while open_links:
+            new, old_id = open_links.popleft()
+            old = self._by_id.get(old_id)
+            if old and old.id not in found and old.id != new.id and old.status in ACTIVE_STATUSES:
                 found[old.id] = old
-                open_ids += old.supersedes
-        return [old for old in found.values() if old.id not in planned]
+                open_links += ((old, older) for older in old.supersedes)
+        return found
 
 
 def plan_retired(
@@ -88,7 +94,7 @@ def plan_retired(
     with_successor = [
         memory for memory in memories if memory.status in ACTIVE_STATUSES and supersession.successor(memory)
     ]
-    led = {follower.id for memory in with_successor for follower in supersession.followers(memory)}
+    led = supersession.led_by(with_successor).keys()
     for memory in memories:
         successor = supersession.successor(memory)
         if memory.id in planned:

@@ -71,18 +71,20 @@ def differing_fields(memory: Memory, entry: SourceEntry) -> tuple[str, ...]:
 
 def alike_memories(new: Sequence[SourceEntry], known: Iterable[Memory]) -> dict[str, str]:
     """For each new entry that says the same as a memory or as an entry before it, the id of that."""
-    names = {fold_text(memory.text): memory.id for memory in known}
-    texts, alike = [*names], dict[str, str]()
+    names = {fold_text(memory.text): (memory.id, memory.text) for memory in known}
+    folded, alike = [*names], dict[str, str]()
+    written = [text for _, text in names.values()]
     compares_similar = (len(names) + len(new)) * len(new) <= MAX_COMPARISONS
     for entry in new:
         text = fold_text(entry.text)
         if text in names:
-            alike[entry.id] = names[text]
+            alike[entry.id] = names[text][0]
             continue
-        for at, _ in find_similar(text, texts)[:1] if compares_similar else ():
-            alike[entry.id] = names[texts[at]]
-        names[text] = entry.id
-        texts.append(text)
+        for at, _ in find_similar(entry.text, written, folded)[:1] if compares_similar else ():
+            alike[entry.id] = names[folded[at]][0]
+        names[text] = entry.id, entry.text
+        folded.append(text)
+        written.append(entry.text)
     return alike
 
 

@@ -64,10 +64,10 @@ def refuse_unwritable_path(root: str, path: str) -> None:
         raise ContextasmError(path, f"can't be written: {os.strerror(number)}", _WRITE_HINT)
 
 
-def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
+def put_content(root: str, path: str, content: bytes | None, mode: int, modified: int = 0) -> None:
     """Make bytes the content of a file, None for no file; folders that are missing are made. Raises `ContextasmError`.
 
-    `mode` has the permission bits for a file that is new.
+    `mode` has the permission bits for a file that is new, and `modified` the time of its change in nanoseconds; 0: now.
     """
     full = Path(root, path)
     with system_errors(path, "can't be written", _WRITE_HINT):
@@ -76,6 +76,9 @@ def put_content(root: str, path: str, content: bytes | None, mode: int) -> None:
             return
         make_folders(full.parent)
     write(full, content, mode)
+    if modified:
+        with suppress(OSError):
+            os.utime(full, ns=(modified, modified))
 
 
 FOLDER = ".tidy"
@@ -100,6 +103,8 @@ class JournalEntry(NamedTuple):
     mode: int
     states: tuple[str, ...]
     """The digest of each content that it has had, in hexadecimal; empty for no file."""
+    modified: int = 0
+    """Time of its change before, in nanoseconds; 0 for no file."""
 
 
 class Journal(NamedTuple):
@@ -138,6 +143,7 @@ def save_journal(root: str, journal: Journal) -> None:
             "size": None if entry.before is None else len(entry.before),
             "mode": entry.mode,
             "states": entry.states,
+            "modified": entry.modified,
         }
         for entry in journal.entries
     ]
@@ -192,7 +198,8 @@ def _parsed(header: Any, contents: bytes) -> Journal:
         if before is not None and len(before) != size:
             raise ValueError("a size that the contents do not have")
         at += len(before or b"")
-        entries.append(JournalEntry(str(values["path"]), before, int(values["mode"]), tuple(values["states"])))
+        numbers = int(values["mode"]), int(values.get("modified", 0))
+        entries.append(JournalEntry(str(values["path"]), before, numbers[0], tuple(values["states"]), numbers[1]))
     return Journal(tuple(entries), tuple(header["folders"]))
 
 
@@ -233,7 +240,7 @@ def make_changes(
         where = f"{FOLDER}/{UNFINISHED}"
         raise ContextasmError(where, "is of an application that was not taken back", "`ctxasm tidy` says why")
     ordered = sorted(changes, key=_rank)
-    journal = _extended(earlier, ordered, _missing_folders(root, ordered))
+    journal = _extended(root, earlier, ordered)
     done = 0
     try:
         if earlier and not is_unfinished(root):  # whoever is interrupted from now on has both taken back
@@ -248,8 +255,10 @@ def make_changes(
         is_restored = False
         with suppress(ContextasmError, OSError):  # else whoever locks the workspace next takes it back
             made = [change for change in ordered[done : done + 1] if current_content(root, change.path) == change.after]
-            whole = _extended(earlier, [*ordered[:done], *made], ())
-            is_restored = not _restore(root, whole._replace(folders=journal.folders))
+            paths = {entry.path for entry in earlier.entries} if earlier else set()
+            paths |= {change.path for change in (*ordered[:done], *made)}
+            changed = tuple(entry for entry in journal.entries if entry.path in paths)
+            is_restored = not _restore(root, journal._replace(entries=changed))
             if is_restored:
                 _close(root)
         if not is_restored and isinstance(error, ContextasmError):
@@ -315,7 +324,7 @@ def recover(root: str) -> Recovery:
 
 
 def take_back(root: str) -> Journal:
-    """Restore every file that the last application changed, byte for byte.
+    """Restore every file that the last application changed, byte for byte and with the time of its change.
 
     Raises `ContextasmError` if none was applied, and, with code 1, if a file was changed since, or if the journal
     is not believed. No application is unfinished: the lock was taken.
@@ -345,13 +354,19 @@ def _rank(change: FileChange) -> tuple[int, str]:
     return (0 if grows else 2 if change.after is None else 1), change.path
 
 
-def _extended(earlier: Journal | None, changes: Sequence[FileChange], folders: tuple[str, ...]) -> Journal:
+def _extended(root: str, earlier: Journal | None, changes: Sequence[FileChange]) -> Journal:
     """The journal with further changes."""
     entries = {entry.path: entry for entry in earlier.entries} if earlier else {}
     for change in changes:
         before, after = content_digest(change.before), content_digest(change.after)
-        entry = entries.get(change.path) or JournalEntry(change.path, change.before, change.mode, (before,))
+        if change.path not in entries:
+            modified = 0
+            with suppress(OSError):
+                modified = os.lstat(f"{root}/{change.path}").st_mtime_ns
+            entries[change.path] = JournalEntry(change.path, change.before, change.mode, (before,), modified)
+        entry = entries[change.path]
         entries[change.path] = entry._replace(states=(*entry.states, after))
+    folders = _missing_folders(root, changes)
     return Journal(tuple(entries.values()), (*(earlier.folders if earlier else ()), *folders))
 
 
@@ -387,7 +402,7 @@ def _restore(root: str, journal: Journal) -> tuple[str, ...]:
         return (current_content(root, entry.path) or b"").startswith(entry.before or b"")
 
     for entry in sorted(journal.entries, key=has_grown):
-        put_content(root, entry.path, entry.before, entry.mode)
+        put_content(root, entry.path, entry.before, entry.mode, entry.modified)
     for folder in reversed(journal.folders):
         with suppress(OSError):
             os.rmdir(f"{root}/{folder}")

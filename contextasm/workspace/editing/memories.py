@@ -118,16 +118,16 @@ class MemoryEditor:
         return self._visible_memories(file) if file else ()
 
     def find_same(self, text: str, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
-        """The active memory that says the same as a folded text, with its similarity to the text, 0 to 1.
+        """The active memory that says the same as a text as written, with its similarity to the text, 0 to 1.
 
         Of several, the most similar; None without such a memory.
         """
         paths, texts = self._placed_texts
         same = [
             (memory, share)
-            for path in dict.fromkeys(paths[at] for at in find_candidates(text, texts))
+            for path in dict.fromkeys(paths[at] for at in find_candidates(fold_text(text), texts))
             for memory in self.memories(path)
-            if (share := similarity(text, fold_text(memory.text))) >= SAME
+            if (share := similarity(text, memory.text)) >= SAME
             and memory.id not in excluded_ids
             and self._is_active(memory)
         ]

@@ -76,13 +76,13 @@ def reinforce_or_add(
     editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
 ) -> RememberOutcome | AmongNew:
     """Reinforce a memory, or one of the `new` entries, that says the same; else, or with `force`, add it to `new`."""
-    text = fold_text(entry.text)
-    if not force and (same := editor.find_same(text, entry.supersedes)):
+    if not force and (same := editor.find_same(entry.text, entry.supersedes)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
         editor.set_fields(memory, **_changed_fields(memory, changed))
         return RememberOutcome("reinforced", changed, alike, unmerged)
-    similar = [] if force else find_similar(text, [fold_text(other.text) for other in new])
+    texts = [other.text for other in new]
+    similar = [] if force else find_similar(entry.text, texts, [*map(fold_text, texts)])
     for at, share in similar[:1]:
         new[at], unmerged = reinforced(new[at], entry, day)
         return AmongNew("reinforced", at, share, unmerged)
@@ -170,7 +170,8 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
         hint = "name another file with --file, or leave it out"
         raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)
     if editor.hides_new(path):
-        hint = "take {private=true} out of the text, or write to a file that is not private"
+        allow = "allow what is private with --audience personal"
+        hint = f"take {{private=true}} out of the text, {allow}, or name another file with --file"
         raise ContextasmError(path, "the memory would be private there, and a shared audience may not read it", hint)
     hint = "close what is open at its end, such as a code fence, or name another file with --file"
     raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)

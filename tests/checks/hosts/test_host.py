@@ -210,6 +210,14 @@ def test_a_file_that_another_imports_is_a_row_with_its_line(tmp_path: Path) -> N
     assert [file["imported_by"] for file in data["files"]] == ["", "CLAUDE.md:3"]
 
 
+def test_an_import_that_the_host_follows_to_no_file_is_a_warning(tmp_path: Path) -> None:
+    texts = {"CLAUDE.md": "# C\nSee @docs/gone.md and ask @bob.\n`@docs/code.md` @docs/a.md\n", "docs/a.md": "A\n"}
+    done = check(files(tmp_path, texts), "--host", "claude-code")
+    assert "CLAUDE.md:2: warning: @docs/gone.md names no file: correct the path [host-unreadable]" in done.out
+    assert codes(done) == [("CLAUDE.md:2: warning", "[host-unreadable]")]
+    assert done.code == 0
+
+
 def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
     done = check(files(tmp_path, {"AGENTS.md": "A\n", "CLAUDE.md": "C\n"}), "--host", "gemini")
     assert "warning: Gemini CLI loads no file of this folder: write GEMINI.md, with the line @AGENTS.md" in done.out

@@ -59,3 +59,10 @@ def test_no_code_knows_a_profile_or_a_layer_by_name() -> None:
             continue
         found = set(re.findall(r"""["']([\w-]+)["']""", path.read_text(encoding="utf-8"))) & own
         assert not found, f"{path}: {found}"
+
+
+def test_files_that_a_host_loads_in_private_sessions_only_are_private() -> None:
+    profile, host = load_profile("openclaw", "-p", Path()), load_host("openclaw", "--host")
+    own = {name for rule in host.loads for name in rule.files if "private sessions only" in rule.source}
+    private = {path for layer in profile.layers if layer.private for path in layer.query.paths}
+    assert own == {"MEMORY.md"} <= private

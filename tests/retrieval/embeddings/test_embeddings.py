@@ -275,6 +275,30 @@ def test_a_failing_embedder_is_asked_once_a_build(tmp_path: Path) -> None:
     assert asked(root) == [0]
 
 
+def search(root: Path, topic: str) -> Result:
+    """A search of the memories of an agent and a team of a workspace whose embedder is allowed."""
+    fill(root, {"teams/t/GOALS.md": "Win.\n", "teams/t/memories/all.md": "- A late supper\n- The boat\n"}, base={})
+    env = {"CTXASM_TRUST": str(root), "CTXASM_NO_CACHE": "1"}
+    return inside("search", "-w", root, "-a", "a", "-t", "t", "--json", topic, env=env)
+
+
+def test_search_asks_once_for_all_layers_and_scores_as_the_build(tmp_path: Path) -> None:
+    root = workspace(tmp_path, command())
+    hits = json.loads(search(root, "dinner harbor").out)["hits"]
+    assert asked(root) == [7]
+    explained = json.loads(build(root, "dinner harbor", "-a", "a", "-t", "t", "-f", "json").out)["decisions"]
+    scores = {(each["path"], each["line"]): each["score"] for each in explained if each["score"]}
+    assert {(hit["path"], hit["line"]): {**hit["parts"], "total": hit["score"]} for hit in hits} == scores
+    assert {"A late supper", PIZZA} < {hit["text"] for hit in hits}
+
+
+def test_search_goes_on_without_an_embedder_that_fails(tmp_path: Path) -> None:
+    root = workspace(tmp_path, command("-c", "open('asked.txt', 'a').write('0\\n'); raise SystemExit(3)"))
+    result = search(root, "harbor")
+    assert (result.code, result.err.count("exit code 3"), asked(root)) == (0, 1, [0])
+    assert result.out == search(workspace(tmp_path / "plain", None), "harbor").out
+
+
 class Server(ThreadingHTTPServer):
     """A server of embeddings on loopback that notes what it was asked."""
 

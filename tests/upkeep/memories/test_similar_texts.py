@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from rapidfuzz.fuzz import ratio
 
 from contextasm.text.similarity import RELATED, similarity
 from contextasm.upkeep.memories import merging as similar_texts
@@ -42,7 +43,7 @@ def test_nearly_every_pair_of_many_texts_is_found(monkeypatch: pytest.MonkeyPatc
     all_pairs = {(earlier, later): share for earlier, later, share in similar_pairs(texts)}
     monkeypatch.setattr(similar_texts, "MAX_COMPARED", 0)
     found = {(earlier, later): share for earlier, later, share in similar_pairs(texts)}
-    same = {pair for pair, share in all_pairs.items() if share >= 0.92}
+    same = {(one, two) for one, two in all_pairs if ratio(texts[one], texts[two]) >= 92}
     assert found.items() <= all_pairs.items()
     assert len(same & found.keys()) >= 0.99 * len(same) > 20
     assert len(found) >= 0.95 * len(all_pairs)
@@ -53,6 +54,6 @@ def test_equal_texts_are_pairs_with_the_first_of_them() -> None:
     assert [*similar_pairs([long, "", long, "", long + "x"])] == [(0, 2, 1.0)]
 
 
-@pytest.mark.parametrize(("other", "is_alike"), [("abcdefghxx", True), ("abcdefgxxx", False)])
+@pytest.mark.parametrize(("other", "is_alike"), [("boat carxx", True), ("boat caxxx", False)])
 def test_the_boundary_is_part_of_it(other: str, is_alike: bool) -> None:
-    assert bool([*similar_pairs(["abcdefghij", other])]) is is_alike
+    assert bool([*similar_pairs(["boat cargo", other])]) is is_alike
