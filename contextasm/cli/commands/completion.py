@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from contextasm.cli.options import argument
+import typer
+
 from contextasm.cli.output import write_stdout
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    shell: Annotated[Literal["bash", "zsh", "fish"], argument("bash|zsh|fish", "The shell to complete in.")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"], typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.")
+    ],
 ) -> int:
     """Print a completion script for bash, zsh or fish.
 
