@@ -78,7 +78,7 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
         return parse_memories(document)
 
     monkeypatch.setattr("contextasm.workspace.editing.memory_file.parse_memories", watched)
-    remember(tmp_path, "Peel the potatoes, abroad")
+    remember(tmp_path, "Peel the potatoes, aboard!")
     assert seen == ["agents/a/memories/z.md"]
     remember(tmp_path, "Look up")
     assert seen[1:] == [LIST]

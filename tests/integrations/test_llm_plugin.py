@@ -87,7 +87,7 @@ def test_tools_search_and_build() -> None:
     assert "Build the context that an agent starts from" in run("tools", "list")
     assert llm_plugin.ctxasm_build("luna", "q1", budget="2k") == built("-a", "luna", "-t", "q1", "-b", "2k")
     line = llm_plugin.ctxasm_search("the date of the demo", top=1)
-    assert line.startswith("m-")
+    assert line.startswith("harbor-demo-date ")
     with pytest.raises(ValueError, match="did you mean luna"):
         llm_plugin.ctxasm_search("x", agent="lune")
 

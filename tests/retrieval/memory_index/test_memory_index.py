@@ -498,7 +498,7 @@ def test_search_finds_the_same_with_and_without(small: Path) -> None:
 def test_explain_lists_every_memory_of_a_large_pool(medium: Path) -> None:
     result = inside("explain", "-w", medium, "--date", DAY.isoformat(), "--line", "agents/a/memories/000.md:1")
     assert result.out.startswith(("in L5", "out L5"))
-    rows = inside("explain", "-w", medium, "--date", DAY.isoformat()).out.split("\n")
+    rows = inside("explain", "-v", "-w", medium, "--date", DAY.isoformat()).out.split("\n")
     assert sum(row.startswith("L5") for row in rows) == 1200 > MANY
 
 
