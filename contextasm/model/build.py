@@ -252,6 +252,8 @@ class Request(NamedTuple):
     """Ids of fragments that take precedence over others of their key."""
     audience: str = PERSONAL
     """One of `AUDIENCES`."""
+    strategy: str = ""
+    """The named variant of the profile; empty for the profile as it is."""
 
 
 SourceTask = Callable[[], RetrievalResult]
