@@ -51,6 +51,7 @@ def test_law_a_negation_more_is_another_text(words: list[str], negation: str, pl
 NAMES = [
     *("Mia", "Tom", "Anna", "Anne", "Carlo", "Carlos", "Bremen", "Berlin", "Åse", "Łódź", "GitHub", "GitLab"),
     *("staging-eu", "staging-us", "docs/a.md", "docs/b.md", "/srv/a", "/srv/b", "v2.1", "v2.2", "port_in", "port_on"),
+    *("userId", "userID", "-v", "-V"),
     *("3", "5", "1,200", "1,300", "http", "https", "ssh", "me@a.org", "me@b.org", "#build", "#tests"),
 ]
 """Names, identifiers, numbers and paths, of which many differ in one letter."""
