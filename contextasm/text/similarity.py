@@ -169,11 +169,6 @@ def similarity(one: str, other: str) -> float:
     return share if first == second or share < RELATED else min(share, _most_alike(one, other))
 
 
-def is_same(one: str, other: str) -> bool:
-    """Whether two texts as written say the same."""
-    return similarity(one, other) >= SAME
-
-
 @lru_cache(maxsize=4096)
 def _figures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     # One text is compared with many.
