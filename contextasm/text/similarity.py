@@ -170,11 +170,6 @@ def similarity(one: str, other: str) -> float:
     return share if first == second or share < RELATED else min(share, _most_alike(one, other))
 
 
-def is_same(one: str, other: str) -> bool:
-    """Whether two texts as written say the same."""
-    return similarity(one, other) >= SAME
-
-
 @lru_cache(maxsize=4096)
 def cased_words(text: str) -> Sequence[str]:
     """The words whose case may tell them apart: flags (`-v`), and words with a capital inside (`userId`)."""

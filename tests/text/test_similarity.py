@@ -4,11 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.similarity import find_candidates, fold_text, is_same, similarity
+from contextasm.text.similarity import SAME, find_candidates, fold_text, similarity
 from tests.tables import rows
 
 FILLER = "when the release of the ledger service for the European region is prepared by the team in the big room"
 """Words behind a text that make the letters of two texts nearly equal."""
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts as written say the same."""
+    return similarity(one, other) >= SAME
 
 
 @pytest.mark.parametrize(("one", "other"), rows("search/opposites"), ids=str)
