@@ -10,7 +10,7 @@ from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
 from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
-from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.blocks import heading, parts
 from contextasm.text.names.dates import dated_name, leading_date_form, parse_date
 
 
@@ -40,12 +40,11 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
             if problem.code == "bad-memory-date":
                 yield error_finding(path, problem.line, problem.message, "write the day as YYYY-MM-DD, or leave it out")
         document = inspection.documents[path]
-        for number, line in enumerate(document.text.split("\n"), document.line):
-            title = heading(line)
-            title_date = leading_date_form(title[1]) if title else ""
+        for part in parts(document.text.split("\n")):  # as the memories are read
+            title_date = leading_date_form(part.title)
             if title_date and not parse_date(title_date):
                 message = f"there is no {title_date}, so the memories below count as undated"
-                yield error_finding(path, number, message, "correct the heading")
+                yield error_finding(path, document.line + part.first, message, "correct the heading")
 
 
 def check_future_dates(inspection: Inspection) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import folded_hidden
-from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, heading, without_comments
+from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, headings, without_comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
@@ -134,13 +134,12 @@ def _anchors(text: str) -> Collection[str]:
     """The folded anchors of the headings of a text: the heading itself, and the one that GitHub makes of it."""
     slug_counts: Counter[str] = Counter()
     anchors: set[str] = set()
-    for line in text.split("\n"):
-        if title := heading(line):
-            words = title[1].casefold()
-            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-").strip("-")
-            numbered_slug = f"{slug}-{slug_counts[slug]}" if slug_counts[slug] else slug
-            slug_counts[slug] += 1
-            anchors |= {words, slug, numbered_slug}
+    for _, _, title in headings(text.split("\n")):
+        words = title.casefold()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-").strip("-")
+        numbered_slug = f"{slug}-{slug_counts[slug]}" if slug_counts[slug] else slug
+        slug_counts[slug] += 1
+        anchors |= {words, slug, numbered_slug}
     return anchors
 
 

@@ -197,6 +197,7 @@ def _resolve_request(
         privacy=str(settings["privacy"].value),
         prefer=options.prefer,
         audience=str(settings["audience"].value),
+        strategy=str(settings["strategy"].value),
     )
     return request._replace(topic=request.topic or current_goal(profile, recording, load_yaml, request))
 

@@ -27,6 +27,8 @@ class ServedWorkspace(NamedTuple):
     team: str | None = None
     profile: str | None = None
     audience: str = "shared"
+    date: str | None = None
+    """The day that counts as today, YYYY-MM-DD; None for the current one."""
     writes: bool = False
     """Whether tools that write are offered."""
 
@@ -39,6 +41,7 @@ class ServedWorkspace(NamedTuple):
             "budget": budget or None,
             "profile": self.profile,
             "audience": self.audience,
+            "date": self.date,
             "workspace": self.workspace,
         }
 

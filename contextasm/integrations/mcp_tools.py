@@ -175,6 +175,7 @@ class ServedTools:
                 workspace=self.served.workspace,
                 agent=agent_name,
                 team=team_name,
+                date=self.served.date,
             )
         memory, problems = outcome.memory, answers.problem_words(outcome.problems)
         return answers.Remembered(
@@ -190,7 +191,9 @@ class ServedTools:
         """Append an entry to the log of the day."""
         agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
-            outcome = api.log(text, workspace=self.served.workspace, agent=agent_name, team=team_name)
+            outcome = api.log(
+                text, workspace=self.served.workspace, agent=agent_name, team=team_name, date=self.served.date
+            )
         return answers.Logged(path=outcome.path, problems=answers.problem_words(outcome.problems))
 
 

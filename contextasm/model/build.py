@@ -79,7 +79,7 @@ class ScoreInputs(NamedTuple):
     importance: float
     """0 to 1."""
     last: str
-    """Day of the last access, else of creation, as YYYY-MM-DD; empty for none."""
+    """Day of the last use, or of creation if that is later, as YYYY-MM-DD; empty for none."""
     created: str
     """Day of creation, as YYYY-MM-DD; empty for none."""
 
@@ -252,6 +252,8 @@ class Request(NamedTuple):
     """Ids of fragments that take precedence over others of their key."""
     audience: str = PERSONAL
     """One of `AUDIENCES`."""
+    strategy: str = ""
+    """The named variant of the profile; empty for the profile as it is."""
 
 
 SourceTask = Callable[[], RetrievalResult]

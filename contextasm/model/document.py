@@ -268,3 +268,8 @@ class Memory(NamedTuple):
     """Id of the memory that it is consolidated in; empty for none."""
     writer: str = ""
     """Who wrote it, such as `mcp`; empty for a person, or unknown."""
+
+    @property
+    def last_use(self) -> str:
+        """Day of the last use, or of creation if that is later, YYYY-MM-DD; empty for none."""
+        return max(self.created, self.accessed)

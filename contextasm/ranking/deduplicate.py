@@ -20,10 +20,9 @@ from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import (
     TextSection,
-    find_candidates,
+    find_similar,
     fingerprint,
     identities,
-    is_same,
     stated_text,
     text_sections,
 )
@@ -292,9 +291,9 @@ class _Search:
 
 def _find_same(candidate: _Candidate, folded: str, others: Mapping[str, _Candidate]) -> str | None:
     """The folded text in `others` that says the same as the candidate and is most like it; None for none."""
-    text, names = stated_text(candidate.fragment), [*others]
-    alike = (names[at] for at in find_candidates(folded, names)) if folded else ()
-    return next((name for name in alike if is_same(text, stated_text(others[name].fragment))), None)
+    names, texts = [*others], [stated_text(other.fragment) for other in others.values()]
+    similar = find_similar(stated_text(candidate.fragment), texts, names) if folded else []
+    return names[similar[0][0]] if similar else None
 
 
 def _is_item(candidate: _Candidate) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
 from contextasm.retrieval.reading.files import layer_paths
 from contextasm.rules.apply import section
-from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.blocks import headings
 
 GAP_CODES = {"block": "managed-block", "secret": "masked"}
 """Cause of a line that is in no text, by the reason of its gap."""
@@ -67,21 +67,21 @@ def trace_line(
 def _shown_below(context: Context, document: Document, line: int, decisions: Sequence[Decision]) -> Decision | None:
     """The decision on what is shown below a heading, if the heading is above it; None for any other line."""
     lines = document.text.split("\n")
-    title = heading(lines[line - document.line]) if line >= document.line else None
-    if not title or not title[1]:
+    title = next((words for number, _, words in headings(lines) if number == line - document.line), "")
+    if not title:
         return None
-    span = section(lines[line - document.line :], title[1])
+    span = section(lines[line - document.line :], title)
     end = line + span[1] if span else line
     for each in decisions:
-        if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title[1]):
+        if each.kept and line < each.lines[0] < end and _heads(context, each.layer, title):
             return each
     return None
 
 
 def _heads(context: Context, layer: str, title: str) -> bool:
     """Whether a heading that a layer has above its texts names a title."""
-    lines = (line for section in context.sections if section.layer == layer for line in section.text.split("\n"))
-    return any(title in shown[1].split(" / ") for line in lines if (shown := heading(line)))
+    texts = (section.text.split("\n") for section in context.sections if section.layer == layer)
+    return any(title in words.split(" / ") for lines in texts for _, _, words in headings(lines))
 
 
 def _line_count(document: Document) -> int:

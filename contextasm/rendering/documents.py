@@ -142,6 +142,8 @@ class RequestData(TypedDict):
     """Text to be shown as it is; empty for none."""
     audience: Literal["personal", "shared"]
     """The readers; a shared context lacks everything private."""
+    strategy: str
+    """The named variant of the profile; empty for the profile as it is."""
 
 
 class ContextDocument(TypedDict):
@@ -237,6 +239,8 @@ class ManifestDocument(TypedDict):
     """How tokens were counted."""
     profile: str
     """The name of the profile."""
+    strategy: str
+    """The named variant of the profile; empty for the profile as it is."""
     inputs: list[Input]
     """Every file of the workspace that was opened, in path order."""
     sections: list[SectionSize]

@@ -245,8 +245,8 @@ def future_reason(created: str, today: date) -> Reason | None:
 
 
 def score_inputs(memory: Memory) -> ScoreInputs:
-    """Score inputs of a memory; its last day is the day it was accessed, else created."""
-    return ScoreInputs(memory.importance, memory.accessed or memory.created, memory.created)
+    """Score inputs of a memory."""
+    return ScoreInputs(memory.importance, memory.last_use, memory.created)
 
 
 def index_entry(memory: Memory) -> IndexEntry:
@@ -325,24 +325,23 @@ def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> tuple[dict[int,
     An embedder is asked only about memories that were read.
     """
     request = query.build.request
-    later, problems = pool.later(request.date), tuple[Problem, ...]()
     if isinstance(pool, ReadPool):
+        later = pool.later(request.date)
         rows = [row for row in range(pool.rows) if row not in later]
         found, problems = topic_matches(query, pool.entries(rows))
-        matches = {rows[at]: score for at, score in found.items()}
-    else:
-        own = query.layer.query
-        similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
-        matches = {row: (("similarity", similarity),) for row, similarity in similar.items()}
-    scores = {}
-    for (row, score), inputs in zip(matches.items(), pool.score_inputs([*matches]), strict=True):
-        (_, similarity), *parts = score
-        scores[row] = (*memory_score(similarity, inputs.importance, inputs.last, request.date), *parts)
-    return scores, problems
+        return {rows[at]: score for at, score in found.items()}, problems
+    own = query.layer.query
+    similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
+    matches = zip(similar.items(), pool.score_inputs([*similar]), strict=True)
+    scores = {
+        row: memory_score(similarity, inputs.importance, inputs.last, request.date)
+        for (row, similarity), inputs in matches
+    }
+    return scores, ()
 
 
-def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
-    """By position, the similarity of each memory that matches the topic, with its parts; and the embedder's problem.
+def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[dict[int, Score], tuple[Problem, ...]]:
+    """By position, the score parts of each memory that matches the topic; and the embedder's problem.
 
     By words, and by embeddings, too, where these are configured and in time.
     """
@@ -354,10 +353,15 @@ def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[Mappi
     index = build_index(entries)
     word_hits = similarities(topic, index, min_match, query.layer.query.min_cover)
     nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
-    if isinstance(nearness, Problem) or not nearness:
-        problems = (nearness,) if isinstance(nearness, Problem) else ()
-        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}, problems
-    return fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries), ()
+    found: Mapping[int, Score] = {row: (("similarity", similarity),) for row, similarity in word_hits.items()}
+    if nearness and not isinstance(nearness, Problem):
+        found = fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries)
+    scores = {}
+    for row, ((_, similarity), *parts) in found.items():
+        memory = memories[row]
+        score = memory_score(similarity, memory.importance, memory.last_use, query.build.request.date)
+        scores[row] = (*score, *parts)
+    return scores, (nearness,) if isinstance(nearness, Problem) else ()
 
 
 def best_and_counts(

@@ -29,7 +29,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.rules import evaluate
-from contextasm.text.markdown.blocks import heading, passage, trimmed
+from contextasm.text.markdown.blocks import heading, headings, passage, trimmed
 from contextasm.text.names.places import known_ids, known_paths, list_archived
 
 PINS = Layer(
@@ -79,13 +79,10 @@ def section(lines: Sequence[str], title: str) -> tuple[int, int] | None:
     The heading's case does not matter.
     """
     start = None
-    for number, line in enumerate(lines):
-        level_and_title = heading(line)
-        if level_and_title is None:
-            continue
-        if start is None and level_and_title[1].casefold() == title.casefold():
-            start, level = number, level_and_title[0]
-        elif start is not None and level_and_title[0] <= level:
+    for number, own_level, words in headings(lines):
+        if start is None and words.casefold() == title.casefold():
+            start, level = number, own_level
+        elif start is not None and own_level <= level:
             return start, number
     return None if start is None else (start, len(lines))
 

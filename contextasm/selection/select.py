@@ -126,12 +126,14 @@ def own_part(demand: Demand, follower: Demand, whole: Allowance) -> Allowance:
             break
         shown = overflow(demand, units)[0]
         left = follower.with_candidates(without_shown(follower, demand.layer, shown))
-        units = max(units, whole.units - min([left.units, *limits]))
+        units, before = max(units, whole.units - min([left.units, *limits])), units
+        if units == before:
+            break
     return whole._replace(units=units)
 
 
-_ROUNDS = 2
-"""Times that a layer takes what its follower does not demand any more."""
+_ROUNDS = 8
+"""The most times that a layer takes what its follower does not demand any more."""
 
 
 def other_part(demand: Demand, whole: Allowance, own: Allowance, limits: Sequence[Allowance]) -> Allowance:

@@ -51,8 +51,8 @@ class _Piece(NamedTuple):
     """Number of the fragment in keep order."""
     block: TextBlock
     lines: LineRange
-    title: int = -1
-    """Line of the last heading above its text, which is shown wherever the end of a text is kept; -1 for none."""
+    titles: tuple[int, ...] = ()
+    """Lines of the headings that its text is under, which are shown wherever the end of a text is kept."""
 
 
 def truncate(
@@ -135,13 +135,15 @@ def _turn_group(item: tuple[int, Fragment]) -> str | int:
 
 
 def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence[_Piece]]:
-    titles: dict[int, int] = {}
-    title = -1
+    titles: dict[int, tuple[int, ...]] = {}
+    above: list[tuple[int, int]] = []  # level and line of each heading that the text is under
     for block in blocks(lines) if keep != "start" else ():
-        title = max((line for line in range(block.first, block.body) if lines[line].strip()), default=title)
-        titles[block.first] = title
+        own = (line for line in range(block.first, block.body) if lines[line].strip())
+        for level, line in zip(block.levels, own, strict=True):
+            above = [*(each for each in above if each[0] < level), (level, line)]
+        titles[block.first] = tuple(line for _, line in above)
     for section in keep_order(lines, keep):
-        yield [_Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, -1)) for each in section]
+        yield [_Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, ())) for each in section]
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
@@ -266,8 +268,8 @@ def _words(line: str) -> Iterator[int]:
 
 def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
     """The pieces put together again with the headings above them, fragment by fragment."""
-    own = {(piece.number, piece.title) for piece in pieces if piece.block.levels}
-    above = {(piece.number, piece.title) for piece in pieces if piece.title >= 0} - own
+    own = {(piece.number, line) for piece in pieces for line in range(piece.block.first, piece.block.body)}
+    above = {(piece.number, line) for piece in pieces for line in piece.titles} - own
     parts = [(number, LineRange(title, title + 1)) for number, title in above]
     ranges: dict[int, list[LineRange]] = {}
     for number, part in sorted([*parts, *((piece.number, piece.lines) for piece in pieces)]):

@@ -162,16 +162,18 @@ def similarity(one: str, other: str) -> float:
     from rapidfuzz.distance import Indel
 
     first, second = fold_text(one), fold_text(other)
-    if _figures(first) != _figures(second):
+    cased = cased_words(one), cased_words(other)
+    if _figures(first) != _figures(second) or (cased[0] != cased[1] and len(cased[0]) == len(cased[1])):
         return 0.0
     length = len(first) + len(second)
     share = (length - Indel.distance(first, second)) / length if length else 1.0
     return share if first == second or share < RELATED else min(share, _most_alike(one, other))
 
 
-def is_same(one: str, other: str) -> bool:
-    """Whether two texts as written say the same."""
-    return similarity(one, other) >= SAME
+@lru_cache(maxsize=4096)
+def cased_words(text: str) -> Sequence[str]:
+    """The words whose case may tell them apart: flags (`-v`), and words with a capital inside (`userId`)."""
+    return re.findall(r"(?<!\w)-[A-Za-z]\w*|(?<!\w)\w[^\WA-Z]*[A-Z]\w*", normalize("NFKC", text))
 
 
 @lru_cache(maxsize=4096)

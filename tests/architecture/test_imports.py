@@ -27,7 +27,7 @@ HOMES = {
     "http socket ssl urllib.request": "retrieval.embeddings.http_embedder",
     "psycopg2": "workspace.store.connection",
     "sqlite3": "retrieval.memory_index retrieval.embeddings.vector_cache",
-    "rapidfuzz": "text.similarity text.names.matching retrieval.search.query_words ranking.deduplicate",
+    "rapidfuzz": "text.similarity text.names.matching retrieval.search.query_words",
     "regex": "text rules.evaluate config.rules.rule_files",
     # Tables of commands and of sources, and imports that wait for their use.
     "importlib.import_module": "cli.command_table retrieval.retrieve",
@@ -92,6 +92,7 @@ def test_every_library_is_imported_at_its_home_only() -> None:
     for names, homes in HOMES.items():
         users = {i.module for i in foreign if inside(i.target, *names.split())}
         assert {module for module in users if not inside(module, *homes.split())} == set(), names
+        assert [home for home in homes.split() if not any(inside(module, home) for module in users)] == [], names
     libraries = {*sys.stdlib_module_names, *" ".join(HOMES).split()}
     assert {i.target for i in foreign if not inside(i.target, *libraries)} == set()
     assert {(i.module, i.target) for i in foreign if inside(i.target, *HEAVY) and not i.lazy} == set()

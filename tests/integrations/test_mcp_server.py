@@ -236,6 +236,13 @@ def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> 
     assert again["outcome"] == "reinforced"
 
 
+def test_server_with_a_date_writes_on_that_day(tmp_path: Path) -> None:
+    fill(tmp_path, {})
+    served = ServedWorkspace(str(tmp_path), agent="a", writes=True, date="2025-03-02")
+    assert call(served, "log", {"text": "Shipped"}).structured_content["path"] == "agents/a/daily/2025-03-02.md"
+    assert call(served, "remember", {"text": "Ship it"}).structured_content["path"] == "agents/a/memories/2025-03.md"
+
+
 def test_answers_say_that_private_files_are_left_out(tmp_path: Path) -> None:
     fill(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "- [fact] The vault code is moon {id=closed}\n"}, base={})
     asked: dict[str, Any] = {"build_context": {}, "explain_context": {}, "search_memories": {"query": "vault"}}

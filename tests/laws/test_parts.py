@@ -3,10 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextasm.rules.apply import section
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.text.exchange.notes import text_parts
-from contextasm.text.markdown.blocks import parts, without_block_comments
+from contextasm.text.markdown.blocks import headings, parts, without_block_comments
 from contextasm.text.memories.parser import parse_memories
+from contextasm.text.memories.writer import ends_under
 from tests.workspaces import document
 
 _LINES = (
@@ -51,3 +53,23 @@ def test_law_an_import_takes_the_bullets_that_a_file_of_memories_has(text: str) 
     html = {n for part in parts(lines) if part.kind == "html" for n in range(part.first + 1, part.stop)}
     assert bullets <= starts
     assert not {n for n in html if lines[n].startswith(("- [", "* ", "+ "))} & bullets
+
+
+_TEXT = st.lists(st.sampled_from(("# Title", "## Setup", "### 2025-03-14", "- One", "  more", "Text", "")), max_size=6)
+_CODE = st.lists(st.sampled_from(("# Title", "## Setup", "#", "  # 2025-03-15 run", "make", "")), max_size=4)
+
+
+@given(_TEXT, st.sampled_from(("```", "~~~~", "   ```sh")), _CODE, _TEXT)
+def test_law_no_reader_takes_a_line_of_code_for_a_heading(
+    above: list[str], fence: str, code: list[str], below: list[str]
+) -> None:
+    plain, marked = (
+        [*above, "", fence, *own, fence.removesuffix("sh"), *below]
+        for own in ([line.replace("#", "-") for line in code], code)
+    )
+    assert [*headings(marked)] == [*headings(plain)]
+    assert section(marked, "setup") == section(plain, "setup")
+    days = ("2025-03-14", "2025-03-15")
+    assert [ends_under("\n".join(marked), day) for day in days] == [ends_under("\n".join(plain), day) for day in days]
+    dated = ([memory.created for memory in parse_memories(document("\n".join(each)))[0]] for each in (marked, plain))
+    assert next(dated) == next(dated)

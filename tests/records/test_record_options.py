@@ -83,6 +83,11 @@ def test_other_side_of_a_record_is_built_with_its_options(root: Path, words: tup
     assert changes(recorded(root, *team, *words)) == []
 
 
+def test_json_of_a_request_names_its_strategy(root: Path) -> None:
+    words = ("build", "-w", root, "-p", "query", "--strategy", "coding", "-f", "json")
+    assert json.loads(inside(*words).out)["request"]["strategy"] == "coding"
+
+
 def test_options_given_to_diff_count_more_than_those_of_the_record(root: Path) -> None:
     record = recorded(root, "-t", "t", "--exclude", GOALS)
     [change] = changes(record, "--exclude", KNOWLEDGE)[:1]

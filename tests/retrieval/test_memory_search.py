@@ -79,6 +79,7 @@ def test_row_28_recency_fades_by_the_day(days: int, left: float) -> None:
 def test_row_28_recency_is_since_the_last_access() -> None:
     assert scores("wall", "the wall {created=2025-01-01 accessed=2025-03-14}")["recency"] == 1.0
     assert scores("wall", "the wall {created=2025-03-14}")["recency"] == 1.0
+    assert scores("wall", "the wall {created=2025-03-14 accessed=2025-01-01}")["recency"] == 1.0
     assert scores("wall", "the wall")["recency"] == 0.0
 
 

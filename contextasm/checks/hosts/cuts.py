@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from contextasm.config.hosts.loader import Cut, Digest
 from contextasm.selection.tokens import LENGTHS
-from contextasm.text.markdown.blocks import heading
+from contextasm.text.markdown.blocks import headings
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.markdown.literals import fence_opening, literals
 
@@ -175,15 +175,15 @@ def lost_sections(text: str, lost: Sequence[Run]) -> Sequence[LostSection]:
 
 
 def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
-    """First line, start and end of each section, and the words of its heading; headings in fences do not count."""
+    """First line, start and end of each section, and the words of its heading."""
     mark = len(text) - len(text.removeprefix("\ufeff"))
     lines = text[mark:].split("\n")
-    literal = {number for part in literals(lines) for number in range(part.first, part.stop)}
+    titles = {number: words for number, _, words in headings(lines)}
     starts = [(1, 0, "")]
     position = mark
     for number, line in enumerate(lines):
-        if number not in literal and (title := heading(line)):
-            starts.append((number + 1, position, title[1]))
+        if number in titles:
+            starts.append((number + 1, position, titles[number]))
         position += len(line) + 1
     ends = [*(start for _, start, _ in starts[1:]), len(text)]
     return [(number, start, end, words) for (number, start, words), end in zip(starts, ends, strict=True)]

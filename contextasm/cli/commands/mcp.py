@@ -40,17 +40,18 @@ def mcp(
         team=options.team,
         profile=options.profile,
         audience=str(one_of(AUDIENCES)(options.audience or SHARED, "--audience")),
+        date=options.date,
         writes=write,
     )
     serve(served)
     return 0
 
 
-run = Command(mcp, ("agent", "team", "profile", "audience", "workspace"))
+run = Command(mcp, ("agent", "team", "profile", "audience", "date", "workspace"))
 
 
 def _refuse_bad_names(options: Options) -> Folder:
-    """The workspace. Raises `ContextasmError` for an agent, a team or a profile that no call could use."""
+    """The workspace. Raises `ContextasmError` for an agent, a team, a profile or a day that no call could use."""
     process = process_environment()
     folder = open_workspace(options, process)
     if options.agent:
@@ -58,6 +59,6 @@ def _refuse_bad_names(options: Options) -> Folder:
     if options.team:
         owner_folder(folder, "team", options.team, "--team")
     settings_file = load_settings_file(folder)
-    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
+    settings = resolve_settings({"profile": options.profile, "date": options.date}, process.environment, settings_file)
     ProfileReader(settings_file, folder, process).resolve(settings)
     return folder

@@ -66,6 +66,13 @@ def is_number(value: object, least: float, most: float) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
+def wrong_number(value: object, where: str, kind: str, hint: str) -> ContextasmError:
+    """The error of a value that is not a number of this kind; the hint for a number in quotes is to leave them out."""
+    if isinstance(value, str) and value[-1:].isdigit():
+        return ContextasmError(where, f'"{value}" is not {kind}', f"{hint}, without quotes")
+    return ContextasmError(where, f"{value} is not {kind}", hint)
+
+
 def parse_number(value: object, where: str) -> float:
     """A number of either sign; infinity is refused."""
     if not is_number(value, -LARGEST_NUMBER, LARGEST_NUMBER):
@@ -84,7 +91,7 @@ def parse_whole(value: object, where: str) -> int:
 def parse_count(value: object, where: str) -> int:
     """A whole number, 0 or more."""
     if not is_number(value, 0, LARGEST) or not isinstance(value, int):
-        raise ContextasmError(where, f"{value} is not a whole number", "give 0 or more")
+        raise wrong_number(value, where, "a whole number", "give 0 or more")
     return value
 
 
@@ -93,7 +100,7 @@ def parse_percent(value: object, where: str) -> float | None:
     if value is None:
         return None
     if not is_number(value, 0, 100):
-        raise ContextasmError(where, f"{value} is not a percentage", "give a number from 0 to 100")
+        raise wrong_number(value, where, "a percentage", "give a number from 0 to 100")
     if 0 < value <= 1:
         raise ContextasmError(where, f"{value} may mean {value} or {value * 100:g} per cent", "give per cents over 1")
     return float(value)
@@ -102,7 +109,7 @@ def parse_percent(value: object, where: str) -> float | None:
 def parse_fraction(value: object, where: str) -> float:
     """A number from 0 to 1."""
     if not is_number(value, 0, 1):
-        raise ContextasmError(where, f"{value} is not a share", "give a number from 0 to 1")
+        raise wrong_number(value, where, "a share", "give a number from 0 to 1")
     return float(value)
 
 
@@ -301,6 +308,5 @@ def parse_command(value: object, where: str) -> tuple[str, ...]:
 def parse_seconds(value: object, where: str) -> float:
     """A time in seconds, above 0."""
     if not is_number(value, 0, LONGEST_TIMEOUT) or not value:
-        hint = f"give a number above 0, up to {LONGEST_TIMEOUT}"
-        raise ContextasmError(where, f"{value} is not a time in seconds", hint)
+        raise wrong_number(value, where, "a time in seconds", f"give a number above 0, up to {LONGEST_TIMEOUT}")
     return float(value)

@@ -129,8 +129,8 @@ def _parse_evict(value: object, where: str) -> EvictPolicy:
 
 def _parse_kilobytes(value: object, where: str) -> float:
     if not values.is_number(value, 0, LARGEST_KB):
-        what = f"{values.describe_value(value)} is not a number of kilobytes"
-        raise ContextasmError(where, what, f"give a number from 0 to {LARGEST_KB:,}, without a unit")
+        hint = f"give a number from 0 to {LARGEST_KB:,}, without a unit"
+        raise values.wrong_number(value, where, "a number of kilobytes", hint)
     return float(value)
 
 

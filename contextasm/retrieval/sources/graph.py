@@ -67,7 +67,7 @@ def _entity_fragment(row: Row, name: str, query: SourceQuery) -> Fragment:
         " ".join(text.split()),
         layer_display(query.layer),
         score=(("named", float(is_named)), ("salience", row.share("salience", SALIENCE))),
-        labels=Labels(kind=kind, entities=(id_, name, *aliases)),
+        labels=Labels(kind=kind, entities=tuple(dict.fromkeys((name, id_, *aliases)))),
     )
 
 
@@ -128,7 +128,7 @@ def _start_entities(query: SourceQuery) -> set[str]:
 
 def _relations(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[tuple[Edge, Fragment]]:
     entities = [entity for result in query.found.values() for entity in result.fragments if entity.labels.entities]
-    names = {entity.id.casefold(): entity.labels.entities[1] for entity in entities}
+    names = {entity.id.casefold(): entity.labels.entities[0] for entity in entities}
     for row in parse_rows(data, "relations", problems):
         source, target = row.word("source"), row.word("target")
         if not (source and target):

@@ -204,11 +204,8 @@ def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalRe
     feedback = _feedback(query)
     for row, number in enumerate(candidates):
         if hit := hits.get(row):
-            memory = memories[number]
-            weighted = _weighted_parts(memory, query, feedback)
-            (_, similarity), *parts = hit
-            score = (*_common_parts(memory, similarity, query), *parts, *weighted)
-            fragments[number] = fragments[number]._replace(score=score)
+            weighted = _weighted_parts(memories[number], query, feedback)
+            fragments[number] = fragments[number]._replace(score=(*hit, *weighted))
         elif not memories[number].pin:
             fragments[number] = fragments[number].exclude(Reason("no-match"))
     result = result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
@@ -221,8 +218,8 @@ def weighed_memories(query: SourceQuery) -> RetrievalResult:
     feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
-        parts = _common_parts(memory, 0.0, query)[1:] + _weighted_parts(memory, query, feedback)
-        fragments.append(fragment._replace(score=parts))
+        parts = memory_score(0.0, memory.importance, memory.last_use, query.build.request.date)[1:]
+        fragments.append(fragment._replace(score=parts + _weighted_parts(memory, query, feedback)))
     result = result._replace(fragments=tuple(fragments))
     return feedback.added_to(result) if feedback else result
 
@@ -234,10 +231,6 @@ def _feedback(query: SourceQuery) -> WorkspaceFeedback | None:
     from contextasm.retrieval.reading.feedback import read_feedback  # here: most layers do not weigh it
 
     return read_feedback(query.build.workspace, query.build.request.date)
-
-
-def _common_parts(memory: Memory, similarity: float, query: SourceQuery) -> Score:
-    return memory_score(similarity, memory.importance, memory.accessed or memory.created, query.build.request.date)
 
 
 def _weighted_parts(memory: Memory, query: SourceQuery, feedback: WorkspaceFeedback | None) -> Score:

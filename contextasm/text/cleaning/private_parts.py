@@ -15,7 +15,7 @@ from typing import Any
 from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.caching import MOST_CACHED
 from contextasm.text.json_reader import load_json
-from contextasm.text.markdown.blocks import begins_bullet, heading, parts
+from contextasm.text.markdown.blocks import begins_bullet, heading, is_underline, parts
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.parser import YES, id_root
 
@@ -25,7 +25,11 @@ KEY = "private"
 _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
 _FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
 _FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
-_BEHIND_BRACES = " \t\r.,;:!?*_)]'\"\u3002\uff01\uff1f"
+_AFTER_BRACES = (
+    ".,;:!?*_)]#\\'\"\u3002\uff01\uff1f \t\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004"
+    "\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""Characters that may be after a mark: punctuation, the end of a closed heading, and each blank."""
 _DATA_NAMES = (".yaml", ".yml", ".json")
 
 
@@ -200,7 +204,7 @@ def _cached_private_lines(text: str) -> tuple[int, ...]:
 def _private_lines(lines: Sequence[str]) -> Iterator[int]:
     """Numbers of the private lines, counted from 0."""
     # In code that is never closed a heading may be none, so it ends no section, but each private line there counts.
-    headings = (part for part in parts(lines) if part.kind == "heading")
+    starts = _section_starts(lines)
     stop = 0
     for part in parts(lines, is_cautious=True):
         if part.stop <= stop or part.kind == "fence":
@@ -212,26 +216,51 @@ def _private_lines(lines: Sequence[str]) -> Iterator[int]:
         elif _is_private_json(line):
             yield part.first
         elif part.kind == "heading" and _says_private(line):
-            later = (each.first for each in headings if each.first > part.first and each.level <= part.level)
-            stop = next(later, len(lines))
+            stop = next((at for at, level in starts if at > part.first and level <= part.level), len(lines))
             yield from range(part.first, stop)
         elif _says_private(line):
             stop = next((n for n in range(part.first, len(lines)) if _ends_paragraph(lines[n])), len(lines))
-            start = next((n + 1 for n in range(part.first, -1, -1) if _ends_paragraph(lines[n])), 0)
-            yield from range(start, stop)
+            if under := next((n for n in range(part.first + 1, stop) if is_underline(lines[n])), 0):
+                own = _underline_level(lines[under])
+                stop = next((at for at, level in starts if at > under and level <= own), len(lines))
+            yield from range(_paragraph_start(lines, part.first), stop)
+
+
+def _section_starts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """First line and level of each heading, of an underlined one, too."""
+    for part in parts(lines):
+        line = lines[part.first]
+        if part.kind == "heading":
+            yield part.first, part.level
+        elif part.kind == "line" and is_underline(line) and part.first and not _ends_paragraph(lines[part.first - 1]):
+            yield _paragraph_start(lines, part.first), _underline_level(line)
+
+
+def _underline_level(line: str) -> int:
+    return 1 if "=" in line else 2
+
+
+def _paragraph_start(lines: Sequence[str], at: int) -> int:
+    return next((n + 1 for n in range(at - 1, -1, -1) if _ends_paragraph(lines[n])), 0)
 
 
 def _says_private(line: str) -> bool:
-    """Whether braces that end a line, a full stop or the like after them, hold the flag."""
-    bare = line.rstrip(_BEHIND_BRACES)
+    """Whether braces that end a line or a cell of a table, but for a full stop or the like, hold the flag."""
+    return "{" in line and any(map(_ends_private, line.split("|")))
+
+
+def _ends_private(text: str) -> bool:
+    bare = text.rstrip(_AFTER_BRACES)
+    if bare.endswith("-->"):
+        bare = bare[: bare.rfind("<!--")].rstrip(_AFTER_BRACES)
     while bare.endswith("}"):
         start = bare.rfind("{")
         inner, _, behind = bare[max(start, 0) :].partition("}")
-        if start < 0 or behind.strip(_BEHIND_BRACES + "}"):
+        if start < 0 or behind.strip(_AFTER_BRACES + "}"):
             return False
         if any(is_set(flag[1] or "") for flag in _FLAG.finditer(inner[1:])):
             return True
-        bare = bare[:start].rstrip(_BEHIND_BRACES)
+        bare = bare[:start].rstrip(_AFTER_BRACES)
     return False
 
 

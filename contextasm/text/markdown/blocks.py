@@ -20,6 +20,7 @@ from contextasm.text.markdown.literals import (
     indent_of,
     line_behind_fence,
     literal_at,
+    literals,
     open_literal,
 )
 
@@ -69,6 +70,16 @@ def heading(line: str) -> tuple[int, str] | None:
     words = line[match.end() :].strip()
     bare = words.rstrip("#")
     return len(match[1]), bare.rstrip() if not bare or bare[-1] in " \t" else words
+
+
+def headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Line, counted from 0, level and words of each heading of a text; in fenced code and raw HTML there is none."""
+    if not any("#" in line[:4] for line in lines):
+        return
+    literal = {number for part in literals(lines) for number in range(part.first, part.stop)}
+    for number, line in enumerate(lines):
+        if (title := heading(line)) and number not in literal:
+            yield number, *title
 
 
 def trimmed(text: str) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from contextasm.text.caching import MOST_CACHED
-from contextasm.text.markdown.blocks import code_lines, heading, is_rule, is_underline
+from contextasm.text.markdown.blocks import heading, headings, is_rule, is_underline
 from contextasm.text.markdown.literals import Literal, fence_opening, indent_of, literal_at
 
 DEEPEST = 6
@@ -146,10 +146,5 @@ def _escaped(line: str) -> str:
 
 @lru_cache(maxsize=256)
 def titles_of(text: str) -> tuple[tuple[int, str], ...]:
-    """The headings of a text that have words, outside of code, with their lines counted from 0."""
-    if "#" not in text:
-        return ()
-    lines = text.split("\n")
-    code = code_lines(lines)
-    found = ((number, heading(line)) for number, line in enumerate(lines) if number not in code)
-    return tuple((number, title[1]) for number, title in found if title and title[1])
+    """The headings of a text that have words, with their lines counted from 0."""
+    return tuple((number, words) for number, _, words in headings(text.split("\n")) if words)

@@ -12,7 +12,7 @@ from functools import partial
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
 from contextasm.text.cleaning.clean import clean_text, removal_problems
 from contextasm.text.cleaning.secrets.scanner import find_secrets
-from contextasm.text.markdown.blocks import heading, list_mark, without_block_comments
+from contextasm.text.markdown.blocks import list_mark, parts, without_block_comments
 from contextasm.text.markdown.front_matter import PAIR, attributes, broken_attributes
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.parser import CONFIDENCE, DEFAULTS, FIELDS, IMPORTANCE, TASK_MARKS, TYPE, parse_share
@@ -79,8 +79,8 @@ def append_bullets(text: str, bullets: Sequence[str]) -> str:
 
 def ends_under(text: str, day: str) -> bool:
     """Whether the last heading of a file's text names this day."""
-    titles = (heading(line) for line in reversed(without_block_comments(text).split("\n")))
-    return next((title[1].startswith(day) for title in titles if title), False)
+    titles = [part.title for part in parts(without_block_comments(text).split("\n")) if part.kind == "heading"]
+    return bool(titles) and titles[-1].startswith(day)
 
 
 def field_text(value: object) -> str:

@@ -21,6 +21,7 @@ from contextasm.text.names.templates import one_line
 from contextasm.text.similarity import (
     RELATED,
     SAME,
+    cased_words,
     find_similar,
     fold_text,
     text_fingerprint,
@@ -58,14 +59,15 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     names and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with
     different texts. Takes a time that grows with the number of texts, not with its square.
     """
-    first_of: dict[str, int] = {}
+    first_of: dict[tuple[str, ...], int] = {}
     distinct: list[int] = []
     folded = [*map(fold_text, texts)]
     for at, text in enumerate(folded):
-        if text in first_of:
-            yield first_of[text], at, 1.0
+        key = (text, *cased_words(texts[at]))
+        if key in first_of:
+            yield first_of[key], at, 1.0
         elif text:
-            first_of[text] = at
+            first_of[key] = at
             if len(text) <= MAX_LENGTH:
                 distinct.append(at)
     search = _RareParts([folded[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None

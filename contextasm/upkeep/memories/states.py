@@ -38,7 +38,7 @@ def is_stale_task(memory: Memory, today: date) -> bool:
 
 def age_in_days(memory: Memory, today: date) -> int:
     """Days since a memory was of use, or created, whichever is later; it has a day of creation."""
-    return (today - date.fromisoformat(max(memory.created, memory.accessed))).days
+    return (today - date.fromisoformat(memory.last_use)).days
 
 
 def is_over(memory: Memory, today: date) -> bool:
@@ -153,9 +153,8 @@ def can_merge(one: Memory, other: Memory) -> bool:
 
 def merge_memories(kept: Memory, other: Memory) -> Memory:
     """The memory `kept` with the words and lists of both, the higher numbers, and the last day of use."""
-    last = max(other.accessed, other.created)
     return merge_fields(kept, other)._replace(
-        accessed=last if last > max(kept.accessed, kept.created) else kept.accessed,
+        accessed=other.last_use if other.last_use > kept.last_use else kept.accessed,
         **{name: max(getattr(kept, name), getattr(other, name)) for name in NUMBERS},
     )
 

@@ -13,7 +13,7 @@ from contextasm.model import MAX_FILE, ContextasmError, Memory
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.writer import field_text, memory_bullet
 from contextasm.text.names.places import archived_path
-from contextasm.text.similarity import find_similar, fold_text
+from contextasm.text.similarity import SAME, find_similar, fold_text, similarity
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
@@ -77,7 +77,7 @@ def alike_memories(new: Sequence[SourceEntry], known: Iterable[Memory]) -> dict[
     compares_similar = (len(names) + len(new)) * len(new) <= MAX_COMPARISONS
     for entry in new:
         text = fold_text(entry.text)
-        if text in names:
+        if text in names and similarity(entry.text, names[text][1]) >= SAME:
             alike[entry.id] = names[text][0]
             continue
         for at, _ in find_similar(entry.text, written, folded)[:1] if compares_similar else ():

@@ -24,7 +24,10 @@ def spans(document: Document) -> list[tuple[int, int]]:
 BLOCK = with_block("", "- x {private=true}\n", "a.md") + "- y {private=true}\n"
 
 
-@pytest.mark.parametrize(("text", "private"), [*rows("memories/private"), (BLOCK, "4-4")], ids=str)
+TABLE = "| a | b |\n|---|---|\n| Cem | 70k {private=true} |\n| Ben {private=true} | 5k |\n\nx\n"
+
+
+@pytest.mark.parametrize(("text", "private"), [*rows("memories/private"), (BLOCK, "4-4"), (TABLE, "1-4")], ids=str)
 def test_private_lines_are_gaps(text: str, private: str) -> None:
     document = seen(text)
     assert ", ".join(f"{first}-{last}" for first, last in spans(document)) == private

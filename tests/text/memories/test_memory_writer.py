@@ -8,7 +8,7 @@ from contextasm.model import Memory
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import append_bullets, clean_lines, ends_under, format_bullet, is_type, is_value
-from contextasm.text.similarity import fold_text, is_same, similarity
+from contextasm.text.similarity import SAME, fold_text, similarity
 from tests.workspaces import document, memory_lists
 
 PIECES = (
@@ -35,6 +35,11 @@ fields = st.fixed_dictionaries(
         "key": st.sampled_from(("k", "a key", "a=b", "x:y")),
     },
 )
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts as written say the same."""
+    return similarity(one, other) >= SAME
 
 
 def read(text: str) -> tuple[Memory, ...]:
