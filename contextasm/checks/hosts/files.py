@@ -30,7 +30,9 @@ from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
 NO_FILE = "import"
-"""Code of the problem of an import that names no file."""
+"""Code of the problem of an import that the host does not load."""
+
+_PASSED_HINT = "put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
 
 FoundFile = tuple[str, str]
 """Path of a file that a host finds, and its text as the host decodes it."""
@@ -164,7 +166,7 @@ class HostReading(NamedTuple):
     """In the order in which they are loaded."""
     unread: Sequence[UnreadFile]
     problems: Sequence[Problem]
-    """One for each file that can't be read, and for each import that names no file."""
+    """One for each file that can't be read, and for each import that is not loaded."""
     not_looked_at: Sequence[str]
     """Other things that the host may load."""
 
@@ -284,18 +286,22 @@ class _FolderReader:
         rule = self._host.imports
         if not rule or not file.rule.imports or depth > rule.depth:
             return
-        for line, written in find_host_imports(file.text, rule):
+        for line, written, is_followed in sorted(find_host_imports(file.text, rule), key=lambda each: not each[2]):
             path = imported_path(file.path, written)
-            if path and not self.folder.is_file(path) and is_file_name(written):
-                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
-            if path is None or self._real(path) in seen or not self.folder.is_file(path):
+            if path is None or self._real(path) in seen:
                 continue
-            seen.add(self._real(path))
-            if text := self.text(path):
-                place = f"{file.path}:{line}"
-                each = cut_files(file.rule, [(path, text)], self.session)[0]._replace(imported_by=place)
-                yield each
-                yield from self._imported(each, seen, depth + 1)
+            if not is_followed:
+                message = f"{self._host.summary} does not load @{written} as it is written"
+                self.problems.append(Problem(NO_FILE, file.path, line, message, _PASSED_HINT))
+            elif self.folder.is_file(path):
+                seen.add(self._real(path))
+                if text := self.text(path):
+                    place = f"{file.path}:{line}"
+                    each = cut_files(file.rule, [(path, text)], self.session)[0]._replace(imported_by=place)
+                    yield each
+                    yield from self._imported(each, seen, depth + 1)
+            elif is_file_name(written):
+                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
 
     def others(self, known: Collection[str], shown: Collection[str]) -> Iterator[UnreadFile]:
         """The files of other hosts and coding agents on the way to the session's folder that say what is not shown."""

@@ -178,6 +178,10 @@ IMPORTS: Mapping[str, tuple[str, set[str]]] = {
     "upper.MD": ("@docs/upper.MD", {"claude-code", "gemini"}),
 }
 
+SIGNS = ["stop", "comma", "end", "round", "quoted", "link"]
+PASSED = {"claude-code": SIGNS, "gemini": [*SIGNS, "bold", "italic", "label", "with space"]}
+"""What a build follows and the host does not, because of a sign in it or next to it."""
+
 
 @pytest.mark.parametrize(
     ("host", "main", "depth"),
@@ -196,7 +200,9 @@ def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: in
     followed = [f"docs/{name}" for name, (_, hosts) in IMPORTS.items() if host in hosts]
     followed += [f"docs/d{number}.md" for number in range(1, depth + 1)]
     assert [file.path for file in reading.files] == [main, *followed]
-    assert not reading.problems
+    assert [problem.message for problem in reading.problems] == [
+        f"{reading.host.summary} does not load @docs/{name}.md as it is written" for name in PASSED.get(host, [])
+    ]
 
 
 def test_a_file_that_another_imports_is_a_row_with_its_line(tmp_path: Path) -> None:
@@ -216,6 +222,23 @@ def test_an_import_that_the_host_follows_to_no_file_is_a_warning(tmp_path: Path)
     assert "CLAUDE.md:2: warning: @docs/gone.md names no file: correct the path [host-unreadable]" in done.out
     assert codes(done) == [("CLAUDE.md:2: warning", "[host-unreadable]")]
     assert done.code == 0
+
+
+def test_an_import_with_a_comma_after_it_is_a_warning_that_says_so(tmp_path: Path) -> None:
+    texts = {
+        "CLAUDE.md": "# C\n@a.md, @b.md\n@d/gone.md, @x.mdc\n\nSee @b.md, ask @bob.\n",
+        "a.md": "A\n",
+        "b.md": "B\n",
+    }
+    folder = files(tmp_path, texts)
+    rest = "as it is written: put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
+    lines = [(2, "a.md"), (3, "d/gone.md"), (3, "x.mdc")]
+    shown = [
+        f"CLAUDE.md:{line}: warning: Claude Code does not load @{path} {rest} [host-unreadable]" for line, path in lines
+    ]
+    assert check(folder, "--host", "claude-code").out.splitlines()[:3] == shown
+    rows = inside("explain", "--host", "claude-code", cwd=folder).out
+    assert re.search(r"^CLAUDE\.md:2  not loaded +Claude Code does not load @a\.md", rows, re.MULTILINE)
 
 
 def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
