@@ -11,12 +11,12 @@ from contextasm.text.markdown.imports import blank_code_spans, find_imports, is_
 from contextasm.text.markdown.literals import indent_of, literals
 
 
-def find_host_imports(text: str, rule: ImportRule) -> Iterator[tuple[int, str, bool]]:
+def find_host_imports(text: str, rule: ImportRule | None) -> Iterator[tuple[int, str, bool]]:
     """The imports of a text by line: line, counted from 1, path without the `@`, and whether the host follows it.
 
     One that the host does not follow names a file, and a build follows it.
     """
-    if "@" not in text:
+    if not rule or "@" not in text:
         return
     lines = text.removeprefix("\ufeff").split("\n")
     for part in [*literals(lines)]:
@@ -33,7 +33,6 @@ def find_host_imports(text: str, rule: ImportRule) -> Iterator[tuple[int, str, b
         found = [match[1].replace("\\ ", " ") for match in re.finditer(rule.pattern, blank_code_spans(line))]
         endings = ("", *rule.endings)
         followed = [path for path in found if not rule.endings or posixpath.splitext(path)[1].lower() in endings]
-        others = [path for _, path in find_imports(line) if is_file_name(path)]
-        others = [path for path in others if not any(each.startswith(path) and is_file_name(each) for each in followed)]
+        others = [path for _, path in find_imports(line) if is_file_name(path) and path not in followed]
         for path in (*followed, *others):
             yield number + 1, path, path in followed

@@ -231,10 +231,11 @@ def test_an_import_with_a_comma_after_it_is_a_warning_that_says_so(tmp_path: Pat
         "b.md": "B\n",
     }
     folder = files(tmp_path, texts)
-    rest = "as it is written: put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
+    rest = "as it is written: put it between blanks, with no comma or other sign next to it, and with an ending"
     lines = [(2, "a.md"), (3, "d/gone.md"), (3, "x.mdc")]
     shown = [
-        f"CLAUDE.md:{line}: warning: Claude Code does not load @{path} {rest} [host-unreadable]" for line, path in lines
+        f"CLAUDE.md:{line}: warning: Claude Code does not load @{path} {rest} such as .md [host-unreadable]"
+        for line, path in lines
     ]
     assert check(folder, "--host", "claude-code").out.splitlines()[:3] == shown
     rows = inside("explain", "--host", "claude-code", cwd=folder).out
@@ -246,6 +247,34 @@ def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
     assert "warning: Gemini CLI loads no file of this folder: write GEMINI.md, with the line @AGENTS.md" in done.out
     assert codes(done) == [("AGENTS.md: note", "[host-unread]"), ("CLAUDE.md: note", "[host-unread]")]
     assert done.code == 0
+
+
+def test_hint_names_only_files_that_the_host_would_load(tmp_path: Path) -> None:
+    scoped = {".github/instructions/a.instructions.md": "---\napplyTo: src/**\n---\nA\n"}
+    rules = {".cursor/rules/x.mdc": "Be brief.\n", **scoped}
+    folder = files(tmp_path, rules)
+    assert (
+        "write CLAUDE.md, with the text of .cursor/rules/x.mdc [host-empty]"
+        in check(folder, "--host", "claude-code").out
+    )
+    assert "write GEMINI.md, with the line @.cursor/rules/x.mdc [host-empty]" in check(folder, "--host", "gemini").out
+    files(tmp_path, {"GEMINI.md": "G\n", ".github/copilot-instructions.md": "C\n"})
+    lines = "the line @GEMINI.md and the line @.github/copilot-instructions.md"
+    assert f"write CLAUDE.md, with {lines} [host-empty]" in check(folder, "--host", "claude-code").out
+
+
+def test_a_file_whose_text_is_in_a_block_is_not_reported(tmp_path: Path) -> None:
+    tools = "# Tools\n\n\nUse the lamp.\n\n## Keys\n- ghp_" + "a1B2" * 9 + "\n"
+    folder = files(tmp_path, {"SOUL.md": "Be kind.\n", "TOOLS.md": tools, "MEMORY.md": "M\n", "AGENTS.md": "Rules.\n"})
+    lost = [("TOOLS.md: warning", "[host-unread]")]
+    assert codes(check(folder, "--host", "openclaw")) == lost
+    rows = inside("explain", "--host", "codex", cwd=folder).out
+    assert re.findall(r"^(\S+) +not loaded", rows, re.MULTILINE) == ["MEMORY.md", "SOUL.md", "TOOLS.md"]
+    assert inside("build", "-p", "openclaw", "--into", "AGENTS.md", cwd=folder).code == 0
+    assert "[masked:" in (folder / "AGENTS.md").read_text()
+    assert codes(check(folder, "--host", "openclaw")) == []
+    (folder / "TOOLS.md").write_text(tools + "And the switch.\n")
+    assert codes(check(folder, "--host", "openclaw")) == lost
 
 
 @pytest.mark.parametrize(
