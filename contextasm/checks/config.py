@@ -103,8 +103,7 @@ def check_front_matter(inspection: Inspection) -> Iterator[Finding]:
         if number := next((at for at, key in front.unread.items() if key in _READ_KEYS or not is_yaml), 0):
             message = "this line of the front matter is not understood, so it counts for nothing"
             yield warning_finding(path, number, message, "write `key: value`, or a list as `key: [a, b]`")
-        is_closed = any(line.rstrip() in {"---", "..."} for line in lines[1:])
-        if not is_closed and len(lines) > 1 and re.match(r"[A-Za-z_][\w-]*:(\s|$)", lines[1]):
+        if not front.lines and len(lines) > 1 and re.match(r"[A-Za-z_][\w-]*:(\s|$)", lines[1]):
             hint = "close it with a line `---`, or take the first line away"
             yield warning_finding(path, 1, "the front matter never ends, so all of it is shown as text", hint)
 
