@@ -98,12 +98,10 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     for row in _rows_with_same_words(query, index):
         totals[row] = best * _SAME_WORDS
     best = max(totals.values(), default=0.0)
-    is_cued = authors or (dates and closeness(set(index.columns.days), dates))
-    is_exact = is_cued or any(is_dense(word) or index.postings(word)[0] for word in terms)
-    whole = best if is_exact else best / _ONLY_NEAR
-    return {
-        row: (total / whole) ** CONTRAST for row, total in totals.items() if total > 0 and total >= min_match * best
-    }
+    exact = (is_dense(word) or index.postings(word)[0] for word in terms)
+    is_exact = authors or any(exact) or closeness(set(index.columns.days), dates)
+    whole, least = (best if is_exact else best / _ONLY_NEAR), min_match * best
+    return {row: (total / whole) ** CONTRAST for row, total in totals.items() if total > 0 and total >= least}
 
 
 def _totals(terms: Sequence[str], index: Index) -> dict[int, float]:
