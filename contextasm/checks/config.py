@@ -14,6 +14,8 @@ from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.markdown.imports import SCOPES
+from contextasm.text.memories.parser import FIELDS
 from contextasm.text.names.places import AGENT_FILES
 from contextasm.text.names.templates import fill_template
 
@@ -81,18 +83,27 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
             values.require_known(str(value), names, where, key)
 
 
+_READ_KEYS = {*FIELDS, *SCOPES, "key", "title", "status", "date", "updated"}
+"""Keys of front matter that are read, of memories, instructions and pages; others belong to other programs."""
+
+
 def check_front_matter(inspection: Inspection) -> Iterator[Finding]:
-    """Report lines of front matter that can't be parsed, and front matter without an end."""
+    """Report front matter that is not YAML, a value of it that is not read although its key is, and a missing end."""
     for path, document in inspection.documents.items():
         text = document.whole
         if not path.endswith(".md") or not text.startswith("---"):
             continue
         lines = text.split("\n")
-        for number in front_matter(lines).unread:
+        front = front_matter(lines)
+        is_yaml = True
+        try:
+            load_yaml("\n".join(lines[1 : front.lines - 1]) if front.unread else "", path)
+        except ContextasmError as error:
+            is_yaml = error.__cause__ is None  # else it is YAML that only the reader of settings refuses
+        if number := next((at for at, key in front.unread.items() if key in _READ_KEYS or not is_yaml), 0):
             message = "this line of the front matter is not understood, so it counts for nothing"
             yield warning_finding(path, number, message, "write `key: value`, or a list as `key: [a, b]`")
-        is_closed = any(line.rstrip() in {"---", "..."} for line in lines[1:])
-        if not is_closed and len(lines) > 1 and re.match(r"[A-Za-z_][\w-]*:(\s|$)", lines[1]):
+        if not front.lines and len(lines) > 1 and re.match(r"[A-Za-z_][\w-]*:(\s|$)", lines[1]):
             hint = "close it with a line `---`, or take the first line away"
             yield warning_finding(path, 1, "the front matter never ends, so all of it is shown as text", hint)
 

@@ -107,17 +107,16 @@ def inspect(
     outputs = _usable_outputs(folder)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(folder, outputs))
     workspace = _visible(workspace, prepared, layers)
-    named_teams = teams if options.team is None else (options.team,)
-    owners = [_selected_owners(complete_agents, "agents", selected), _selected_owners(named_teams, "teams", selected)]
+    owners = _owners_to_build(complete_agents, teams if options.team is None else (options.team,), selected)
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners)) if prepared else ()
     paths = {*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)}
-    results = {path: workspace.read(path) for path in sorted(paths)}
-    documents = {path: result for path, result in results.items() if isinstance(result, Document)}
+    results = [workspace.read(path) for path in sorted(paths)]
+    documents = {result.path: result for result in results if isinstance(result, Document)}
     return Inspection(
         folder=folder,
         workspace=workspace,
         documents=documents,
-        problems=tuple(result for result in results.values() if isinstance(result, Problem)),
+        problems=tuple(result for result in results if isinstance(result, Problem)),
         memories=_memories(workspace, layers, documents),
         logs=_log_forms(workspace, layers),
         agents=agents,
@@ -234,6 +233,10 @@ def _visible(
     own = private_patterns(prepared.build.profile, prepared.build.request)
     private = (*own, *layer_patterns(layer for layer in layers if layer.private))
     return RecordingWorkspace(SharedWorkspace(workspace, private, load_yaml))
+
+
+def _owners_to_build(agents: Sequence[str], teams: Sequence[str], selected: Sequence[str]) -> Sequence[Sequence[str]]:
+    return [_selected_owners(agents, "agents", selected), _selected_owners(teams, "teams", selected)]
 
 
 def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str]) -> Sequence[str]:

@@ -104,7 +104,8 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
     rows += [
         [file.path, "on demand" if file.is_on_demand else "not loaded", "", "", file.why] for file in reading.unread
     ]
-    rows += [[problem.path, "unreadable", "", "", problem.message] for problem in reading.problems]
+    rows += [[f"{each.path}:{each.line}", "not loaded", "", "", each.message] for each in reading.problems if each.line]
+    rows += [[each.path, "unreadable", "", "", each.message] for each in reading.problems if not each.line]
     write_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3))
     lost = [
         [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]

@@ -190,7 +190,8 @@ def _left_out_words(context: Context) -> str:
         if paths:
             words[outcome] += f" ({', '.join([*paths][:3])}{', ...' * (len(paths) > 3)})"
     if old := [dict(each.reason.facts)["days"] for each in context.decisions if each.reason.code == "outside-window"]:
-        words["excluded"] += f", {len(old):,} of them older than {max(old)} days"
+        which = "all" if len(old) == counts["excluded"] else f"{len(old):,} of them"
+        words["excluded"] += f", {which} older than {max(old)} days"
     hint = "" if context.text or context.request.topic else "`--topic WORDS` looks for more"
     return "; ".join(filter(None, (", ".join(words.values()), hint)))
 

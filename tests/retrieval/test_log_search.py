@@ -121,9 +121,16 @@ def test_equal_lines_of_a_day_are_one() -> None:
     )
 
 
-def test_equal_lines_of_two_days_are_two() -> None:
-    files = agent() | log(OLD, "- The harbour was dredged\n") | log(ago(90), "- The harbour was dredged\n")
-    assert related(build(files, topic="harbour")).count("dredged") == 2
+def test_equal_lines_of_several_days_are_the_newest_unless_the_topic_names_a_date() -> None:
+    days = [OLD, ago(90), ago(80)]
+    files = agent()
+    for day in days:
+        files |= log(day, "- The harbour was dredged\n")
+    context = build(files, topic="harbour")
+    assert related(context) == f"### {ago(80)}\n- The harbour was dredged"
+    merged = [dict(each.reason.facts) for each in context.decisions if each.reason.code == "merged"]
+    assert [facts["path"] for facts in merged] == [f"agents/luna/daily/{ago(80)}.md"] * 2
+    assert related(build(files, topic=f"harbour on {OLD}")) == f"### {OLD}\n- The harbour was dredged"
 
 
 def test_copies_take_no_place_from_other_lines() -> None:

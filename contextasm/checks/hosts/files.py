@@ -24,13 +24,16 @@ from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.selection.tokens import LENGTHS
+from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.markdown.imports import imported_path, is_file_name
+from contextasm.text.markdown.imports import imported_path, is_file_name, scope_globs
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 
 NO_FILE = "import"
-"""Code of the problem of an import that names no file."""
+"""Code of the problem of an import that the host does not load."""
+
+_PASSED_HINT = "put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
 
 FoundFile = tuple[str, str]
 """Path of a file that a host finds, and its text as the host decodes it."""
@@ -150,6 +153,8 @@ class UnreadFile(NamedTuple):
     """Whether the host has given the file up."""
     is_on_demand: bool = False
     """Whether the host loads the file later; else another file takes its place."""
+    is_scoped: bool = False
+    """Whether the file is only for some of the files of the repository, as its front matter says."""
 
 
 class HostReading(NamedTuple):
@@ -164,7 +169,7 @@ class HostReading(NamedTuple):
     """In the order in which they are loaded."""
     unread: Sequence[UnreadFile]
     problems: Sequence[Problem]
-    """One for each file that can't be read, and for each import that names no file."""
+    """One for each file that can't be read, and for each import that is not loaded."""
     not_looked_at: Sequence[str]
     """Other things that the host may load."""
 
@@ -188,17 +193,15 @@ def read_host_files(
     not_looked_at = [*places, *host.not_looked_at]
     files = within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)])
     files = [*reader.with_imports(files)]
-    imported = {file.path for file in files if file.imported_by}
-    unread = [file for file in unread if file.path not in imported]
-    retired = [
+    unread += [
         UnreadFile(path, rule.why, is_retired=True)
         for rule in host.unread
         for path in reader.paths(rule.files, reader.session)
         if reader.text(path).strip()
     ]
-    unread += retired
-    known = {file.path for file in files} | {file.path for file in unread}
-    unread += reader.others(known, {file.text for file in files})
+    unread += reader.others({file.path for file in files} | {file.path for file in unread})
+    shown = "".join(_plain(file.text) for file in files)
+    unread = [file for file in unread if _plain(reader.text(file.path)) not in shown]
     return HostReading(host, reader.folder.root, reader.session, files, unread, reader.problems, not_looked_at)
 
 
@@ -237,9 +240,7 @@ class _FolderReader:
                 loads.append((rule, files))
                 if rule.choice:
                     chosen[rule.choice] = files[0][0]
-        shown = {text for _, files in loads for _, text in files}
-        unread = [UnreadFile(path, f"{winner} takes its place") for (path, text), winner in passed if text not in shown]
-        return loads, [*unread, *later]
+        return loads, [*(UnreadFile(path, f"{winner} takes its place") for (path, _), winner in passed), *later]
 
     def _found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
         """The files of a rule that are not blank, and the files that give way to one of them, with its path."""
@@ -284,26 +285,30 @@ class _FolderReader:
         rule = self._host.imports
         if not rule or not file.rule.imports or depth > rule.depth:
             return
-        for line, written in find_host_imports(file.text, rule):
+        for line, written, is_followed in sorted(find_host_imports(file.text, rule), key=lambda each: not each[2]):
             path = imported_path(file.path, written)
-            if path and not self.folder.is_file(path) and is_file_name(written):
-                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
-            if path is None or self._real(path) in seen or not self.folder.is_file(path):
+            if path is None or self._real(path) in seen:
                 continue
-            seen.add(self._real(path))
-            if text := self.text(path):
-                place = f"{file.path}:{line}"
-                each = cut_files(file.rule, [(path, text)], self.session)[0]._replace(imported_by=place)
-                yield each
-                yield from self._imported(each, seen, depth + 1)
+            if not is_followed:
+                message = f"{self._host.summary} does not load @{written} as it is written"
+                self.problems.append(Problem(NO_FILE, file.path, line, message, _PASSED_HINT))
+            elif self.folder.is_file(path):
+                seen.add(self._real(path))
+                if text := self.text(path):
+                    (each,) = cut_files(file.rule, [(path, text)], self.session)
+                    yield (each := each._replace(imported_by=f"{file.path}:{line}"))
+                    yield from self._imported(each, seen, depth + 1)
+            elif is_file_name(written):
+                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
 
-    def others(self, known: Collection[str], shown: Collection[str]) -> Iterator[UnreadFile]:
-        """The files of other hosts and coding agents on the way to the session's folder that say what is not shown."""
-        own = {name for rule in self._host.loads for name in rule.files}
+    def others(self, known: Collection[str]) -> Iterator[UnreadFile]:
+        """The other files of hosts and coding agents on the way to the session's folder."""
+        own = {name for rule in self._host.loads if not rule.place for name in rule.files}
         names = [name for name in instruction_files() if name not in own]
         for path in dict.fromkeys(path for folder in self._folders() for path in self.paths(names, folder)):
-            if path not in known and self.text(path).strip() and self.text(path) not in shown:
-                yield UnreadFile(path, "it is for other programs")
+            if path not in known and self.text(path).strip():
+                globs = scope_globs(front_matter(self.text(path).removeprefix("\ufeff").split("\n")).values) or ()
+                yield UnreadFile(path, "it is for other programs", is_scoped=not {"**", "**/*"}.issuperset(globs))
 
     def _real(self, path: str) -> str:
         return os.path.realpath(os.path.join(self.folder.root, path))
@@ -316,6 +321,12 @@ class _FolderReader:
             if isinstance(answer, Problem):
                 self.problems.append(answer)
         return self._texts[path]
+
+
+def _plain(text: str) -> str:
+    """The lines of a text as a managed block may show them: without blank ones, marks of headings and secrets."""
+    lines = (line.strip("# \t\r\ufeff") for line in mask_secrets(text).text.split("\n"))
+    return "\n".join(["", *filter(None, lines), ""])
 
 
 def decode_as_host(data: bytes, host: Host) -> str:

@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterator
 
 from contextasm.config.hosts.loader import ImportRule
-from contextasm.text.markdown.imports import blank_code_spans
+from contextasm.text.markdown.imports import blank_code_spans, find_imports, is_file_name
 from contextasm.text.markdown.literals import indent_of, literals
 
 
-def find_host_imports(text: str, rule: ImportRule) -> Iterator[tuple[int, str]]:
-    """The imports of a text in their order: line, counted from 1, and path as written, without the `@`."""
-    if "@" not in text:
+def find_host_imports(text: str, rule: ImportRule | None) -> Iterator[tuple[int, str, bool]]:
+    """The imports of a text by line: line, counted from 1, path without the `@`, and whether the host follows it.
+
+    One that the host does not follow names a file, and a build follows it.
+    """
+    if not rule or "@" not in text:
         return
     lines = text.removeprefix("\ufeff").split("\n")
     for part in [*literals(lines)]:
@@ -27,8 +30,9 @@ def find_host_imports(text: str, rule: ImportRule) -> Iterator[tuple[int, str]]:
             is_code = not rule.in_indented and indent_of(line) >= 4 and (is_code or not lines[number - 1].strip())
         if "@" not in line or is_code:
             continue
-        for match in re.finditer(rule.pattern, blank_code_spans(line)):
-            path = match[1].replace("\\ ", " ")
-            ending = posixpath.splitext(path)[1].lower()
-            if not (rule.endings and ending) or ending in rule.endings:
-                yield number + 1, path
+        found = [match[1].replace("\\ ", " ") for match in re.finditer(rule.pattern, blank_code_spans(line))]
+        endings = ("", *rule.endings)
+        followed = [path for path in found if not rule.endings or posixpath.splitext(path)[1].lower() in endings]
+        others = [path for _, path in find_imports(line) if is_file_name(path) and path not in followed]
+        for path in (*followed, *others):
+            yield number + 1, path, path in followed

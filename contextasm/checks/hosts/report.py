@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextasm.checks.finding import Finding
 from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile
+from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.selection.tokens import ESTIMATE
 
 CUT, EMPTY, TAKEN_OUT = "host-cut", "host-empty", "host-taken-out"
@@ -31,9 +32,12 @@ def check_host(reading: HostReading) -> list[Finding]:
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
     if not reading.files and not any(file.is_on_demand for file in reading.unread):
         host, name = reading.host, min(reading.host.loads[0].files, key=len)
-        others = sorted((file.path for file in reading.unread), key=lambda path: path != "AGENTS.md")
-        words = f", with the line @{others[0]}" if host.imports and others else ""
-        yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", f"write {name}{words}")
+        free = [file.path for file in reading.unread if not file.is_scoped]
+        free = ["AGENTS.md"] if "AGENTS.md" in free else free  # it is for every program
+        lines = [f"the line @{path}" for path in free if (1, path, True) in find_host_imports(f"@{path}", host.imports)]
+        parts = " and ".join(lines or [f"the text of {path}" for path in free])
+        hint = f"write {name}, with {parts}" if parts else f"write {name}"
+        yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", hint)
 
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:

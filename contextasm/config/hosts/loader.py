@@ -169,9 +169,9 @@ def host_names(*, with_hook: bool = False) -> list[str]:
 
 
 def instruction_files() -> list[str]:
-    """Paths and patterns of all files in a folder that any host or other coding agent loads by itself."""
+    """Paths and patterns of all files in a folder that any host or other coding agent loads by itself, or did."""
     repo = load_profile("repo", "profile", SHIPPED_HOSTS)  # it names what the agents read
-    known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in host.loads if not rule.place]
+    known = [rule.files for host in map(_load_shipped, shipped_hosts()) for rule in (*host.loads, *host.unread)]
     read = [layer.query.paths for layer in repo.layers if any(each.uses_open for each in layer.query.traits)]
     return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
 

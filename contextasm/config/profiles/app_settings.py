@@ -7,7 +7,7 @@ in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 
 from contextasm.config.input import values
@@ -25,15 +25,18 @@ DailyFolder = tuple[str, str]
 def with_app_settings(profile: Profile, workspace: Folder, digests: dict[str, str]) -> Profile:
     """The profile, with the folder and the dates of each layer with an `app` as that program is set.
 
-    If the program has no settings, the layer's own hold. Other sources leave the daily logs out. The SHA-256 of each
-    file that was read is added to `digests`, by path. Raises `ContextasmError` for a file that can't be read or used.
+    If the program has no settings, the layer's own hold. Other sources leave out the daily logs that the settings name,
+    and not those of the paths that the settings replace. The SHA-256 of each file that was read is added to `digests`,
+    by path. Raises `ContextasmError` for a file that can't be read or used.
     """
     apps = dict.fromkeys(layer.query.app for layer in profile.layers if layer.query.app)
     folders = {app: _daily_folder(app, workspace, digests) for app in apps}
-    return profile._replace(layers=tuple(_set_layer(layer, folders.get(layer.query.app)) for layer in profile.layers))
+    replaced = {path for layer in profile.layers if folders.get(layer.query.app) for path in layer.query.paths}
+    layers = (_set_layer(layer, folders.get(layer.query.app), replaced) for layer in profile.layers)
+    return profile._replace(layers=tuple(layers))
 
 
-def _set_layer(layer: Layer, daily: DailyFolder | None) -> Layer:
+def _set_layer(layer: Layer, daily: DailyFolder | None, replaced: Collection[str]) -> Layer:
     if not daily:
         return layer
     folder, form = daily
@@ -41,8 +44,9 @@ def _set_layer(layer: Layer, daily: DailyFolder | None) -> Layer:
     if all(source.is_log for source in layer.query.traits):
         return layer._replace(query=layer.query._replace(paths=patterns, dates=(form,)))
     if isinstance(read_form(form), str):
-        return layer
-    return layer._replace(query=layer.query._replace(except_paths=(*layer.query.except_paths, *patterns)))
+        patterns = ()
+    kept = (path for path in layer.query.except_paths if path not in replaced)
+    return layer._replace(query=layer.query._replace(except_paths=(*kept, *patterns)))
 
 
 def _daily_folder(app: str, workspace: Folder, digests: dict[str, str]) -> DailyFolder | None:

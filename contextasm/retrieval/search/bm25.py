@@ -71,6 +71,8 @@ _ANSWER: Final = 0.2
 _IS_QUESTION: Final = 0.85
 # Factor above the best other entry of an entry with exactly the words of the query.
 _SAME_WORDS: Final = 1.25
+# Share of a match that the best entry has where no entry holds a word of the query, but only words that are near one.
+_ONLY_NEAR: Final = 0.8
 
 _ASKS_WHEN: Final = re.compile(r"\bwhen\b", re.IGNORECASE)
 _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
@@ -79,6 +81,7 @@ _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.I
 def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cover: float = 0.0) -> dict[int, float]:
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
+    Where only words are found that are near those of the query, the best has `_ONLY_NEAR`, cubed.
     None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
@@ -95,7 +98,10 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     for row in _rows_with_same_words(query, index):
         totals[row] = best * _SAME_WORDS
     best = max(totals.values(), default=0.0)
-    return {row: (total / best) ** CONTRAST for row, total in totals.items() if total > 0 and total >= min_match * best}
+    exact = (is_dense(word) or index.postings(word)[0] for word in terms)
+    is_exact = authors or any(exact) or closeness(set(index.columns.days), dates)
+    whole, least = (best if is_exact else best / _ONLY_NEAR), min_match * best
+    return {row: (total / whole) ** CONTRAST for row, total in totals.items() if total > 0 and total >= least}
 
 
 def _totals(terms: Sequence[str], index: Index) -> dict[int, float]:

@@ -11,20 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contextasm.model import (
-    Document,
     EntryPool,
     Fragment,
     Labels,
     Layer,
     Location,
-    Problem,
     Reason,
     RetrievalResult,
     ScoreInputs,
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.pool import MANY, EntryKind, Settled, count_fragment, first_rows, use_pool
+from contextasm.retrieval.pool import MANY, EntryKind, count_fragment, first_rows, use_pool
 from contextasm.retrieval.reading.files import DatedLog, layer_display, logs_in_display_order, receipt
 from contextasm.text.markdown.logs import LogLine, long_log_problem, parse_log
 from contextasm.text.names.dates import dated_name
@@ -42,23 +40,14 @@ def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
 
     return EntryKind(
         name="log-lines",
-        parse=_parse_lines,
-        settle=_settle_lines,
+        parse=lambda document: (parse_log(document), long_log_problem(document)),
+        settle=lambda lines: (lines, (), [None] * len(lines)),
         has_ids=False,
         index_entry=lambda line: line_entry(line, day_of(line)),
         score_inputs=lambda line: ScoreInputs(0.0, day_of(line), day_of(line)),
         is_marked=lambda line: line.is_heading,
         restore=_restored,
     )
-
-
-def _parse_lines(document: Document) -> tuple[Sequence[LogLine], Sequence[Problem]]:
-    """The lines of a log, headings among them, and the problem of one that is too long."""
-    return parse_log(document), long_log_problem(document)
-
-
-def _settle_lines(lines: Sequence[LogLine]) -> Settled[LogLine]:
-    return lines, (), [None] * len(lines)
 
 
 def _restored(values: Sequence[Any]) -> LogLine:
@@ -96,9 +85,9 @@ _MORE = 8
 def log_search(query: SourceQuery) -> RetrievalResult:
     """Lines of the layer's logs as fragments, matches of the topic with their similarity; none without a topic.
 
-    Of lines of one day that say the same, one is a candidate. Of more than `MANY` lines, lines that are not candidates
-    are counted by reason. A log of a later day is an excluded
-    fragment without text, and a file whose name is not a date is a problem.
+    Of lines that say the same, the newest is a candidate, and one of each day if the topic names a date. Of more than
+    `MANY` lines, lines that are not candidates are counted by reason. A log of a later day is an excluded fragment
+    without text, and a file whose name is not a date is a problem.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
@@ -122,7 +111,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()
     others = [row for row in range(pool.rows) if row not in apart] if pool.size <= MANY else []
-    most = query.layer.query.max_candidates
+    most = own.max_candidates
     fragments: list[Fragment] = []
     rows = [*scores, *others]
     lines = dict(zip(rows, pool.entries(rows), strict=True))
@@ -156,8 +145,6 @@ def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) ->
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import build_index
 
-    if not lines:
-        return frozenset()
     rows = [*lines]
     entries = [line_entry(line, str(logs[line.path][0].day))._replace(kernel=0.0) for line in lines.values()]
     own = similarities(topic, build_index(entries), 0.0)
@@ -176,7 +163,7 @@ def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[i
     count = most
     while True:
         rows = first_rows(pool, keys, count) if keys else []
-        distinct, merged = _without_copies(pool, [*rows, *filtered], matches, logs)
+        distinct, merged = _without_copies(query, pool, [*rows, *filtered], matches, logs)
         if len(rows) == len(keys) or len(distinct) - len(filtered) >= most:
             break
         count *= _MORE
@@ -186,17 +173,21 @@ def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[i
 
 
 def _without_copies(
-    pool: EntryPool[LogLine], rows: Sequence[int], matches: Mapping[int, float], logs: _Logs
+    query: SourceQuery, pool: EntryPool[LogLine], rows: Sequence[int], matches: Mapping[int, float], logs: _Logs
 ) -> _Candidates:
-    # The copy that stays is of the log that is shown first, such as the one that is not in the archive.
-    groups: dict[tuple[str, str], list[tuple[int, float, int, int]]] = {}
+    from contextasm.retrieval.search.query_words import named_dates
+
+    by_day = bool(named_dates(query.build.request.topic))
+    # The copy that stays is of the newest day, and of its log that is shown first: one that is not in the archive.
+    groups: dict[tuple[str, str], list[tuple[int, int, float, int, int]]] = {}
     for row, line in zip(rows, pool.entries(rows), strict=True):
         log, place = logs[line.path]
-        groups.setdefault((str(log.day), line.text), []).append((place, -matches[row], line.line, row))
+        key = (str(log.day) if by_day else "", line.text)
+        groups.setdefault(key, []).append((log.age, place, -matches[row], line.line, row))
     scores: dict[int, float] = {}
     merged: dict[int, int] = {}
     for copies in groups.values():
-        stays, *others = (row for _, _, _, row in sorted(copies))
+        stays, *others = (row for *_, row in sorted(copies))
         scores[stays] = max(matches[stays], *(matches[row] for row in others), 0.0)
         merged |= dict.fromkeys(others, stays)
     return scores, merged

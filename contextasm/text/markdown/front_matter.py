@@ -26,11 +26,11 @@ class FrontMatter(NamedTuple):
     values: Mapping[str, Value]
     lines: int
     """Number of lines, both rules included; 0 for a text without front matter."""
-    unread: tuple[int, ...]
-    """Lines, counted from 1, that can't be read."""
+    unread: Mapping[int, str]
+    """Lines, counted from 1, that can't be read, each with the key whose value it is a part of; empty for none."""
 
 
-NONE = FrontMatter({}, 0, ())
+NONE = FrontMatter({}, 0, {})
 
 
 def front_matter(lines: Sequence[str]) -> FrontMatter:
@@ -43,7 +43,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     end = next((n for n, line in enumerate(lines) if n and line.rstrip() in {"---", "..."}), 0)
     values: dict[str, Value] = {}
     items: dict[str, list[str]] = {}
-    unread: list[int] = []
+    unread: dict[int, str] = {}
     key = ""
     for number, line in _with_lists_joined(lines[1:end]):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -55,9 +55,9 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
         elif (item := _ITEM.match(line)) and key and (values[key] == "" or isinstance(values[key], tuple)):
             items.setdefault(key, [*values[key]]).append(_scalar(item[1]))
         else:
-            unread.append(number)
+            unread[number] = key if line[0].isspace() else ""
     values |= {key: tuple(texts) for key, texts in items.items()}
-    return FrontMatter(values, end + 1, tuple(unread)) if values else NONE
+    return FrontMatter(values, end + 1, unread) if values else NONE
 
 
 def _with_lists_joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,7 @@ _IMPORT = re.compile(r"(?<![^\s(\[*_\"'])@((?:\\ |[^\s`@()\[\]\"'<>])+)")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _END_MARKS = ".,;:!?*_"
-_SCOPES = ("globs", "applyTo", "paths")
+SCOPES = ("globs", "applyTo", "paths")
 _MOST_FORMS = 64
 """Patterns that the braces of one glob may stand for; the others are left out."""
 _MOST_BRACES = 8
@@ -65,7 +65,7 @@ def is_file_name(written: str) -> bool:
 
 def scope_globs(front: Mapping[str, str | Sequence[str]]) -> tuple[str, ...] | None:
     """The globs of the files that a rule is for, as its front matter names them; None if it names none."""
-    written = next((front[key] for key in _SCOPES if key in front), None)
+    written = next((front[key] for key in SCOPES if key in front), None)
     if written is None:
         return None
     texts = _outside_braces(written) if isinstance(written, str) else list(written)

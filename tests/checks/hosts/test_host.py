@@ -178,6 +178,10 @@ IMPORTS: Mapping[str, tuple[str, set[str]]] = {
     "upper.MD": ("@docs/upper.MD", {"claude-code", "gemini"}),
 }
 
+SIGNS = ["stop", "comma", "end", "round", "quoted", "link"]
+PASSED = {"claude-code": SIGNS, "gemini": [*SIGNS, "bold", "italic", "label", "with space"]}
+"""What a build follows and the host does not, because of a sign in it or next to it."""
+
 
 @pytest.mark.parametrize(
     ("host", "main", "depth"),
@@ -196,7 +200,9 @@ def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: in
     followed = [f"docs/{name}" for name, (_, hosts) in IMPORTS.items() if host in hosts]
     followed += [f"docs/d{number}.md" for number in range(1, depth + 1)]
     assert [file.path for file in reading.files] == [main, *followed]
-    assert not reading.problems
+    assert [problem.message for problem in reading.problems] == [
+        f"{reading.host.summary} does not load @docs/{name}.md as it is written" for name in PASSED.get(host, [])
+    ]
 
 
 def test_a_file_that_another_imports_is_a_row_with_its_line(tmp_path: Path) -> None:
@@ -218,11 +224,57 @@ def test_an_import_that_the_host_follows_to_no_file_is_a_warning(tmp_path: Path)
     assert done.code == 0
 
 
+def test_an_import_with_a_comma_after_it_is_a_warning_that_says_so(tmp_path: Path) -> None:
+    texts = {
+        "CLAUDE.md": "# C\n@a.md, @b.md\n@d/gone.md, @x.mdc\n\nSee @b.md, ask @bob.\n",
+        "a.md": "A\n",
+        "b.md": "B\n",
+    }
+    folder = files(tmp_path, texts)
+    rest = "as it is written: put it between blanks, with no comma or other sign next to it, and with an ending"
+    lines = [(2, "a.md"), (3, "d/gone.md"), (3, "x.mdc")]
+    shown = [
+        f"CLAUDE.md:{line}: warning: Claude Code does not load @{path} {rest} such as .md [host-unreadable]"
+        for line, path in lines
+    ]
+    assert check(folder, "--host", "claude-code").out.splitlines()[:3] == shown
+    rows = inside("explain", "--host", "claude-code", cwd=folder).out
+    assert re.search(r"^CLAUDE\.md:2  not loaded +Claude Code does not load @a\.md", rows, re.MULTILINE)
+
+
 def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
     done = check(files(tmp_path, {"AGENTS.md": "A\n", "CLAUDE.md": "C\n"}), "--host", "gemini")
     assert "warning: Gemini CLI loads no file of this folder: write GEMINI.md, with the line @AGENTS.md" in done.out
     assert codes(done) == [("AGENTS.md: note", "[host-unread]"), ("CLAUDE.md: note", "[host-unread]")]
     assert done.code == 0
+
+
+def test_hint_names_only_files_that_the_host_would_load(tmp_path: Path) -> None:
+    scoped = {".github/instructions/a.instructions.md": "---\napplyTo: src/**\n---\nA\n"}
+    rules = {".cursor/rules/x.mdc": "Be brief.\n", **scoped}
+    folder = files(tmp_path, rules)
+    assert (
+        "write CLAUDE.md, with the text of .cursor/rules/x.mdc [host-empty]"
+        in check(folder, "--host", "claude-code").out
+    )
+    assert "write GEMINI.md, with the line @.cursor/rules/x.mdc [host-empty]" in check(folder, "--host", "gemini").out
+    files(tmp_path, {"GEMINI.md": "G\n", ".github/copilot-instructions.md": "C\n"})
+    lines = "the line @GEMINI.md and the line @.github/copilot-instructions.md"
+    assert f"write CLAUDE.md, with {lines} [host-empty]" in check(folder, "--host", "claude-code").out
+
+
+def test_a_file_whose_text_is_in_a_block_is_not_reported(tmp_path: Path) -> None:
+    tools = "# Tools\n\n\nUse the lamp.\n\n## Keys\n- ghp_" + "a1B2" * 9 + "\n"
+    folder = files(tmp_path, {"SOUL.md": "Be kind.\n", "TOOLS.md": tools, "MEMORY.md": "M\n", "AGENTS.md": "Rules.\n"})
+    lost = [("TOOLS.md: warning", "[host-unread]")]
+    assert codes(check(folder, "--host", "openclaw")) == lost
+    rows = inside("explain", "--host", "codex", cwd=folder).out
+    assert re.findall(r"^(\S+) +not loaded", rows, re.MULTILINE) == ["MEMORY.md", "SOUL.md", "TOOLS.md"]
+    assert inside("build", "-p", "openclaw", "--into", "AGENTS.md", cwd=folder).code == 0
+    assert "[masked:" in (folder / "AGENTS.md").read_text()
+    assert codes(check(folder, "--host", "openclaw")) == []
+    (folder / "TOOLS.md").write_text(tools + "And the switch.\n")
+    assert codes(check(folder, "--host", "openclaw")) == lost
 
 
 @pytest.mark.parametrize(

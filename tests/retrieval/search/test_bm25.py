@@ -288,3 +288,10 @@ def test_number_of_words_that_are_corrected_has_a_limit(monkeypatch: pytest.Monk
     assert {word for word in compared if word in unknown} == {*unknown[: bm25.MAX_CORRECTED]}
     assert 0 in similarities(" ".join([*unknown[: bm25.MAX_CORRECTED - 1], "harbuor"]), index)
     assert similarities(" ".join([*unknown[: bm25.MAX_CORRECTED], "harbuor"]), index) == {}
+
+
+@pytest.mark.parametrize("query", ["datbase", "looks", "Sicherung", "datbase 2019"])
+def test_a_word_that_is_only_near_is_half_a_match_at_most_and_a_word_that_is_there_a_whole_one(query: str) -> None:
+    texts = ["the database is down", "tie loose ends", "Die Datenbanksicherung", "education is dear", "a fern"]
+    assert 0.2 < max(found(query, *texts).values()) < 0.6
+    assert max(found(f"{query} fern", *texts).values()) == 1.0

@@ -65,7 +65,7 @@ def test_front_matter_is_found_behind_a_byte_order_mark_and_with_any_line_ends(d
 def test_lines_that_are_not_understood_are_told() -> None:
     found = front_matter(["---", "key: a", "- item", "loose words", "map:", "  inner: b", "---", "text"])
     assert found.values["key"] == "a"
-    assert found.unread == (3, 4, 6)
+    assert found.unread == {3: "", 4: "", 6: "map"}
     assert found.lines == 7
 
 
