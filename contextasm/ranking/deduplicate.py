@@ -177,6 +177,7 @@ class _Search:
         self._twins: dict[Copy, tuple[Copy, str]] = {}
         self._whole_of: dict[tuple[str, str], Copy] = {}
         self._parted: set[Copy] = set()
+        self._blocks: dict[Copy, Sequence[str]] = {}
 
     def compare(self, candidate: _Candidate) -> None:
         """Leave the candidate, or paragraphs of it, out for copies that stay, or have it stay."""
@@ -186,6 +187,8 @@ class _Search:
         if not text.folded:
             return
         keys = identities(text, candidate.fragment.labels.dedup, self._methods)
+        if "content" in keys and not (_is_item(candidate) and "\n" not in candidate.fragment.text):
+            keys["content"] = ("text", candidate.fragment.text.rstrip())  # Lines and indentation count.
         if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
             return
         staying = list[tuple[TextSection, Copy]]()
@@ -198,9 +201,10 @@ class _Search:
                 if method == "content" or not candidate.layer.limits.required:
                     self._by_identity.setdefault(key, copy)
         for section, part in staying:
-            texts = (("content", block) for block in section.blocks if len(block) >= LEAST_CHARACTERS)
-            headed = (section.keys(own) for own in (section.blocks, (), *((block,) for block in section.blocks)))
-            for key in chain(texts, *headed):
+            texts = (("content", block) for block in section.texts if len(block) >= LEAST_CHARACTERS)
+            headed = (section.key(*own) for own in (section.blocks, (), *((block,) for block in section.blocks)))
+            self._blocks[part] = section.blocks
+            for key in chain(texts, headed):
                 self._by_identity.setdefault(key, part)
 
     def _leave_out(self, copy: Copy, keys: Mapping[str, tuple[str, ...]]) -> bool:
@@ -228,15 +232,15 @@ class _Search:
         parts = candidate.parts([section[:2] for section in sections])
         others = [self._section_like(section, part) for section, part in zip(sections, parts, strict=True)]
         for number in reversed(range(len(sections))):
-            if not sections[number].blocks and sections[number].size > 1:
-                others[number] = others[number] or others[number + 1]  # such as a title
+            if not sections[number].blocks and not sections[number].titles and sections[number].size > 1:
+                others[number] = others[number] or others[number + 1]  # a title that names no subject
         found = [0, *accumulate(other is not None for other in others)]
         staying: list[tuple[TextSection, Copy]] = []
         beyond = 0
         for number, (section, part) in enumerate(zip(sections, parts, strict=True)):
             stop = number + section.size
             if not candidate.is_protected and found[stop] - found[number] == section.size:
-                length = sum(len(block) for each in sections[number:stop] for block in each.blocks)
+                length = sum(len(block) for each in sections[number:stop] for block in each.texts)
                 beyond = max(beyond, stop if length >= LEAST_CHARACTERS else 0)
             if number < beyond and (other := others[number]):
                 self._twins[part] = other, "content"
@@ -246,13 +250,12 @@ class _Search:
         return staying
 
     def _section_like(self, section: TextSection, part: Copy) -> Copy | None:
-        """The section of another file that has the same headings and every block of this one."""
+        """The section of another file that has the same headings and every block of this one, in their order."""
         if part in self._unshown:
             return None
-        same = (self._by_identity.get(key) for key in section.keys(section.blocks))
-        holders = {self._by_identity.get(section.keys((block,))[-1]) for block in section.blocks}
-        larger = holders.pop() if len(holders) == 1 else None
-        return next((other for other in (*same, larger) if other and other.path != part.path), None)
+        found = (self._by_identity.get(section.key(*own)) for own in (section.blocks, section.blocks[-1:]))
+        others = ((other, iter(self._blocks[other])) for other in found if other and other.path != part.path)
+        return next((other for other, own in others if all(block in own for block in section.blocks)), None)
 
     def compare_by_similarity(self, candidates: Sequence[_Candidate]) -> None:
         """Leave out the candidates that are like another one, of the two the less sure, each layer's best first.

@@ -30,7 +30,7 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 WHOLE_CODE = 60
-"""Lines of the longest fence that is shown whole or not at all, whatever the room: else law 7 would not hold."""
+"""Lines of code of the longest fence that is whole or not at all, whatever the room: else law 7 would not hold."""
 
 Size = Callable[[str], int]
 """Gives the units of a text."""
@@ -202,7 +202,7 @@ def _part(
     stop = block.stop
     while stop > block.body and not lines[stop - 1].strip():
         stop -= 1
-    if block.kind == "fence" and stop - block.body <= WHOLE_CODE:
+    if block.kind == "fence" and stop - block.body <= WHOLE_CODE + 2:
         return None
     if block.kind != "text":
         least = block.body + LEAST_LINES.get(block.kind, stop)

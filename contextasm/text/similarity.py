@@ -11,12 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 from unicodedata import category, normalize
 
 from contextasm.model import Fragment
-from contextasm.text.markdown.blocks import blocks, has_title, heading, list_lead
+from contextasm.text.markdown.blocks import blocks, has_title, heading, list_lead, list_mark
+from contextasm.text.markdown.literals import indent_of
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it. Some take a millisecond.
 _NUMBER = r"\d+(?:[.,:/-]\d+)*|[〇零一二三四五六七八九十百千万億亿兆两兩]+"
@@ -327,14 +329,23 @@ class TextSection(NamedTuple):
     stop: int
     size: int
     """Number of sections that it consists of: itself and the ones below its heading."""
-    titles: tuple[tuple[str, ...], ...]
-    """The headings that it is under and its own, folded; a second time without the title of the text."""
-    blocks: tuple[str, ...]
-    """Each block of its own text, folded; of code and tables, as it is."""
+    titles: tuple[str, ...]
+    """The headings that it is under and its own, without a title of the text that names no subject."""
+    blocks: list[str]
+    """The identity of each block of its own text: of the block as written, and of the blocks that it hangs on.
 
-    def keys(self, own: Sequence[str]) -> list[tuple[str, ...]]:
-        """Keys of some of its blocks under its headings."""
-        return [("section", *titles, "", *own) for titles in self.titles]
+    A list item hangs on the items that it is in and on the text above its list, any other block on the one above it.
+    """
+    texts: list[str]
+    """The text of each block: of a paragraph or item folded; of any other, and after a colon, as it is."""
+
+    def key(self, *own: str) -> tuple[str, ...]:
+        """The key of some of its blocks under its headings."""
+        return ("section", *self.titles, "", *own)
+
+
+_NO_SUBJECT = r"(?i)(?:(?:claude( code)?|agents\.md|gemini|copilot|cursor|md|rules|instructions|guidelines|for)\b\W*)+"
+"""Titles that only name the file or the program that reads it."""
 
 
 def text_sections(text: str) -> list[TextSection]:
@@ -343,8 +354,8 @@ def text_sections(text: str) -> list[TextSection]:
     in_order = [*blocks(lines)]
     with_title = has_title([block.levels for block in in_order])
     sections: list[TextSection] = []
-    texts: list[list[str]] = []
     above: list[tuple[int, str, int]] = []  # level, words and number of each heading that the text is under
+    hangs_on = [(-1, "", "")]  # depth, identity and text of the blocks that the next one may hang on
     for block in in_order:
         for line in range(block.first, block.body):
             if found := heading(lines[line]):
@@ -352,20 +363,26 @@ def text_sections(text: str) -> list[TextSection]:
                     above.pop()
                 for _, _, number in above:
                     sections[number] = sections[number]._replace(size=sections[number].size + 1)
-                above.append((found[0], fold_text(found[1]), len(sections)))
+                above.append((found[0], found[1], len(sections)))
                 titles = tuple(words for _, words, _ in above)
-                without_title = titles[1:] if with_title else ()
-                sections.append(TextSection(line, line, 1, (titles, without_title) if without_title else (titles,), ()))
-                texts.append([])
-        if not sections:
-            sections.append(TextSection(0, 0, 1, ((),), ()))
-            texts.append([])
+                is_bare = with_title and re.fullmatch(_NO_SUBJECT, titles[0])
+                sections.append(TextSection(line, line, 1, titles[1:] if is_bare else titles, [], []))
+                del hangs_on[1:]
+        sections = sections or [TextSection(0, 0, 1, (), [], [])]
         if block.kind != "heading":
-            body = "\n".join(lines[block.body : block.stop])
-            texts[-1].append(fold_text(body) if block.kind == "text" else body.strip())
+            body = "\n".join(lines[block.body : block.stop]).rstrip()
+            is_item = block.kind == "text" and list_mark(body) > 0
+            depth = 2 * indent_of(body)
+            while hangs_on[-1][0] > depth + (not is_item):
+                hangs_on.pop()
+            _, identity, lead = hangs_on[-1]
+            folded = fold_text(body) if block.kind == "text" and not lead.endswith(":") else f"\n{body}"
+            identity = sha256(f"{identity}\n{body}".encode(errors="surrogatepass")).hexdigest()
+            hangs_on.append((depth + is_item, identity, body))
+            sections[-1].blocks.append(identity)
+            sections[-1].texts.append(folded)
     stops = [*(section.first for section in sections[1:]), len(lines)]
-    every = zip(sections, stops, texts, strict=True)
-    return [section._replace(stop=stop, blocks=tuple(own)) for section, stop, own in every]
+    return [section._replace(stop=stop) for section, stop in zip(sections, stops, strict=True)]
 
 
 # --- Common words ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
@@ -84,7 +86,7 @@ def test_near_copy_that_is_surer_stays() -> None:
 
 CHECKLIST = "Each time, before you push:\n\n- Run the tests.\n- Ask Mia.\n\n```sh\nmake check\n```\n"
 SETUP = "You need Python.\n\n### Linux\n\n- Use apt.\n\n### Windows\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
-BOTH = f"# One\n\nOnly here.\n\n## Setup\n\n{SETUP}\n## Checklist\n\n{CHECKLIST}"
+BOTH = f"# AGENTS.md\n\nOnly here.\n\n## Setup\n\n{SETUP}\n## Checklist\n\n{CHECKLIST}"
 
 
 def shown_of_second(first: str, second: str) -> str:
@@ -100,25 +102,73 @@ def test_paragraph_that_stands_in_a_text_and_a_memory_shows_once() -> None:
 
 
 def test_sections_of_another_text_go_with_headings_lists_code_and_tables() -> None:
-    second = f"# Two\n\nA note.\n\n## Setup\n\n{SETUP}\n## New\n\n- This.\n\n## Checklist\n\n{CHECKLIST}"
-    assert shown_of_second(BOTH, second) == "# Two\n\nA note.\n\n## New\n\n- This.\n"
+    second = f"# Rules for Gemini\n\nA note.\n\n## Setup\n\n{SETUP}\n## New\n\n- This.\n\n## Checklist\n\n{CHECKLIST}"
+    assert shown_of_second(BOTH, second) == "# Rules for Gemini\n\nA note.\n\n## New\n\n- This.\n"
     assert shown_of_second(BOTH, f"# Checklist\n\n{CHECKLIST}") == ""
-    assert shown_of_second(BOTH, BOTH.replace("# One\n\nOnly here.", "# Two")) == ""
+    assert shown_of_second(BOTH, BOTH.replace("# AGENTS.md\n\nOnly here.", "# CLAUDE.md")) == ""
 
 
 @pytest.mark.parametrize(
     "second",
     [
-        pytest.param(f"# Two\n\n## Checklist\n\n{CHECKLIST}\n- Sleep on it.\n", id="one item more"),
-        pytest.param(f"# Two\n\n## Never do this\n\n{CHECKLIST}", id="another heading"),
-        pytest.param(f"# Two\n\n## Old\n\n### Checklist\n\n{CHECKLIST}\n## End\n\nBye.\n", id="a heading above"),
-        pytest.param(f"# Two\n\n## Setup\n\n{SETUP.replace('2', '3').replace('apt', 'dnf')}", id="another text below"),
-        pytest.param(f"# Two\n\n## Checklist\n\n{CHECKLIST.replace('make check', 'make CHECK')}", id="other code"),
-        pytest.param("# One\n\nShort.\n\n## Setup\n\nNot that.\n", id="few words"),
+        pytest.param(f"# Claude Code\n\n## Checklist\n\n{CHECKLIST}\n- Sleep on it.\n", id="one item more"),
+        pytest.param(f"# Claude Code\n\n## Never do this\n\n{CHECKLIST}", id="another heading"),
+        pytest.param(
+            f"# Claude Code\n\n## Old\n\n### Checklist\n\n{CHECKLIST}\n## End\n\nBye.\n", id="a heading above"
+        ),
+        pytest.param(
+            f"# Claude Code\n\n## Setup\n\n{SETUP.replace('2', '3').replace('apt', 'dnf')}", id="another text below"
+        ),
+        pytest.param(
+            f"# Claude Code\n\n## Checklist\n\n{CHECKLIST.replace('make check', 'make CHECK')}", id="other code"
+        ),
+        pytest.param("# AGENTS.md\n\nShort.\n\n## Setup\n\nNot that.\n", id="few words"),
     ],
 )
 def test_a_section_that_says_more_or_stands_elsewhere_is_shown_whole(second: str) -> None:
     assert shown_of_second(f"{BOTH}\n## Short\n\nShort.\n", second) == second
+
+
+FENCE = "```py\nif dry_run:\n    log()\ndelete()\n```"
+CHUNKS = (
+    *("## Tests", "## Release", "Always do all of this:", "Never do any of this:", "Sleep a night over it."),
+    *("- The tests of the day:", "- The gates that open:", "  - Ask two people.", "- Ask two people."),
+    *(FENCE, FENCE.replace("delete", "    delete"), "  ```py\n  log()\n  ```"),
+)
+TITLES = st.sampled_from(["# CLAUDE.md", "# Cursor rules", "# Backend", "# Frontend"])
+
+
+def lines_with_parents(written: str) -> set[tuple[str, ...]]:
+    """Each line but headings with what it is under: headings, a line that ends in a colon, items less indented."""
+    found, titles, items, lead, code = set[tuple[str, ...]](), list[str](), list[str](), "", ""
+    for line in written.split("\n"):
+        marks = len(line) - len(line.lstrip("#"))
+        if marks and not code:
+            above = [each for each in titles if each.index(" ") < marks]
+            titles, items, lead = [*above, line.replace("CLAUDE.md", "Cursor rules")], [], ""
+        elif line:
+            indent = len(line) - len(line.lstrip())
+            items = [each for each in items if code or len(each) - len(each.lstrip()) < indent]
+            is_fence = line.lstrip().startswith("```")
+            lead = lead if code or is_fence or line.lstrip().startswith("- ") else ""
+            found.add((*titles, lead, *items, code, line))
+            code = code + line if is_fence or code else ""
+            code = "" if is_fence and code != line else code
+            items += [line] if line.lstrip().startswith("- ") else []
+            lead = line if line[0] not in " -`" else lead
+    return found
+
+
+@given(st.lists(st.sampled_from(CHUNKS), min_size=2, max_size=6), TITLES, TITLES, st.data())
+def test_no_line_of_a_text_goes_that_is_not_elsewhere_under_the_same_lines(
+    chunks: list[str], title: str, other_title: str, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(chunks) - 1))
+    changed = st.sampled_from(CHUNKS).map(lambda chunk: [*chunks[:at], chunk, *chunks[at + 1 :]])
+    fewer = st.sets(st.integers(0, 5)).map(lambda gone: [chunk for n, chunk in enumerate(chunks) if n not in gone])
+    others = data.draw(st.one_of(st.permutations(chunks), changed, fewer))
+    first, second = ("\n\n".join(each) + "\n" for each in ([title, *chunks], [other_title, *others]))
+    assert lines_with_parents(second) <= lines_with_parents(first) | lines_with_parents(shown_of_second(first, second))
 
 
 def test_a_section_shows_where_the_other_one_is_cut() -> None:
