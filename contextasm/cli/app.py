@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from contextasm.cli.command_table import COMMANDS, load_command, run_command
+from contextasm.cli.command_line import COMMANDS, load_command, run_command
 from contextasm.model import ContextasmError, failure_words
 
 BUG = 70

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
+from contextasm.cli.command_line import Argument, flag_names
 from contextasm.cli.output import build_progress, format_json, require_stdout, write_receipt
-from contextasm.cli.parameters import Argument, flag_names
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import prepare_build, process_environment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from contextasm.cli.command_line import Argument
 from contextasm.cli.output import show_problems, write_stderr
-from contextasm.cli.parameters import Argument
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner, ids_of_folders

@@ -14,8 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from contextasm.cli.command_table import COMMANDS, GROUPS, load_command, run_command
-from contextasm.cli.parameters import Argument, Command, Parameter
+from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command, run_command
 from contextasm.model import ContextasmError
 
 MAX_HELP_COLUMNS = 80

@@ -9,7 +9,6 @@ from itertools import takewhile
 from contextasm.model import Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
-from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.outline import nest
 from contextasm.text.names.templates import one_line
 
@@ -167,6 +166,8 @@ def _group_line(group: str, template: str) -> str:
 def _without_comments(fragment: Fragment, *, masked: bool) -> Fragment:
     if "<" not in fragment.text and "]:" not in fragment.text:
         return fragment
+    from contextasm.text.markdown.hidden_markup import hidden_markup
+
     found = hidden_markup(fragment.text)
     if not found:
         return fragment

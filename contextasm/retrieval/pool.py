@@ -29,7 +29,7 @@ from contextasm.model import (
     memory_score,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import query_paths, read_files, receipt
+from contextasm.retrieval.reading.files import query_paths, receipt
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
 from contextasm.text.names.templates import fill_template, placeholders
@@ -150,11 +150,14 @@ def read_pool_up_to(
     documents: list[Document] = []
     problems: list[Problem] = []
     for path in paths:
-        for document in read_files(workspace, [path], problems):
-            documents.append(document)
-            file_entries, file_problems = kind.parse(document)
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            file_entries, file_problems = kind.parse(read)
             entries += file_entries
             problems += file_problems
+        elif read:
+            problems.append(read)
         if most is not None and len(entries) > most:
             return None
     return ReadPool(kind, entries, documents, problems)
@@ -257,7 +260,7 @@ def index_entry(memory: Memory) -> IndexEntry:
     from contextasm.retrieval.search.inverted_index import IndexEntry, leading_name
 
     section = f"{memory.path} {memory.created}"
-    labels = " ".join((id_words(memory), memory.key, *memory.tags)).strip()
+    labels = " ".join((id_words(memory.id), memory.key, *memory.tags)).strip()
     return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL, labels)
 
 

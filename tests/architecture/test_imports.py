@@ -30,7 +30,7 @@ HOMES = {
     "rapidfuzz": "text.similarity text.names.matching retrieval.search.query_words",
     "regex": "text rules.evaluate config.rules.rule_files",
     # Tables of commands and of sources, and imports that wait for their use.
-    "importlib.import_module": "cli.command_table retrieval.retrieve",
+    "importlib.import_module": "cli.command_line retrieval.retrieve",
 }
 HEAVY = ("tiktoken", "rapidfuzz", "watchdog", "tokenizers", "onnxruntime", "rich", "psycopg2")
 WORLD = "os sys io time random locale socket subprocess logging pathlib shutil tempfile asyncio threading".split()

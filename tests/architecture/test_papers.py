@@ -12,7 +12,7 @@ import yaml
 
 from contextasm import __version__
 from contextasm.cli.app import run
-from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.command_line import COMMANDS
 from contextasm.cli.typer_commands import group
 from contextasm.config.input.settings import FILE_KEYS, SETTINGS
 from contextasm.config.keys.embedder import COMMON, KINDS

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.command_line import COMMANDS
 from contextasm.cli.typer_commands import group
 from contextasm.text.cleaning.clean import LONGEST_MESSAGE, LONGEST_WORD
 from tests.command import LUNA, SAMPLE, SMALL, SMALL_TEXT, clean, ctxasm, fill, inside, refused, shell, start

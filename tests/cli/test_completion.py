@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.command_line import COMMANDS
 from contextasm.cli.typer_commands import group
 from tests.command import TIMEOUT, clean, fill, inside
 

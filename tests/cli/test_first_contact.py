@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli.command_table import COMMANDS, GROUPS
+from contextasm.cli.command_line import COMMANDS, GROUPS
 from contextasm.cli.output import build_progress, progress_line
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import prepare_build, process_environment

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.command_line import COMMANDS
 from tests.command import SAMPLE, SMALL, fill, inside
 from tests.workspace.test_watch import watching
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contextasm import __version__
-from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.command_line import COMMANDS
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.integrations.mcp_answers import ServedWorkspace
 from tests.command import ROOT, inside

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.cli.command_table import COMMANDS, load_command
-from contextasm.cli.parameters import Argument, Command, Parameter
+from contextasm.cli.command_line import COMMANDS, Argument, Command, Parameter, load_command
 from contextasm.cli.typer_commands import group
 
 TEXTS = ("a", "3", "a b", "-", "--", "-1", "--topic", "", "x=y", "--budget=8k", "é", "markdown", "bash", "0")

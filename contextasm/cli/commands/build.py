@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from contextasm.cli import output
 from contextasm.cli.build_files import Reports, RequestedFiles, metrics_text, write_files
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
-from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document

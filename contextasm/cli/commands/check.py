@@ -16,10 +16,10 @@ from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
 from contextasm.checks.hosts.report import check_host
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
 from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.output import write_stdout
-from contextasm.cli.parameters import Argument, Command
 
 if TYPE_CHECKING:
     from contextasm.text.names.places import OwnerKind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, all_but, prepare_request
 from contextasm.cli.output import show_taken, write_json, write_table
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.records.record import Chosen
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from difflib import unified_diff
 from typing import Annotated
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.commands.replay import BuildOptions, OpenedRecord, find_opened_record, with_options_of
 from contextasm.cli.options import record_argument
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
-from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.values import parse_day, parse_tokens

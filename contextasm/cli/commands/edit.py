@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.owner import OWNER, MemoryId, memories_of_id
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.model import ContextasmError, system_errors
 from contextasm.text.names.matching import list_names

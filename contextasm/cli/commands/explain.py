@@ -8,6 +8,7 @@ from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from contextasm.cli import output
+from contextasm.cli.command_line import Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
 from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
 from contextasm.cli.options import (
@@ -19,7 +20,6 @@ from contextasm.cli.options import (
     typed_flags,
 )
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
-from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file

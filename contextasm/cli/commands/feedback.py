@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import Receipt, record_argument
 from contextasm.cli.owner import recover_first, typed_text
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
-from contextasm.cli.parameters import Command
 from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.model import ContextasmError

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.output import read_stdin, show_problems, write_stderr
 from contextasm.cli.owner import OWNER, recover_first
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml

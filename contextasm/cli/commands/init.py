@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import shown, write_json, write_stderr, write_stdout
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name

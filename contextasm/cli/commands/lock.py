@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.output import show_taken, write_stderr
 from contextasm.cli.owner import recover_first
-from contextasm.cli.parameters import Command
 from contextasm.config.approval import instructing_files, load_approved
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import LOCK_FILE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.output import read_stdin
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first, typed_text
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner

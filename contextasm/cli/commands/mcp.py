@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from contextasm.cli.parameters import Command
+from contextasm.cli.command_line import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.values import one_of

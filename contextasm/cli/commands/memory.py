@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.show import MemoriesDocument
 from contextasm.cli.options import Receipt, action_argument
 from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
 from contextasm.cli.owner import OWNER, recover_first
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Annotated
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build
 from contextasm.cli.output import (
     is_rich_terminal,
@@ -15,7 +16,6 @@ from contextasm.cli.output import (
     write_stdout,
     write_table,
 )
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import parse_budgets
 from contextasm.model import Context

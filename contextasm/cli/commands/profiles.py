@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import write_json, write_stdout, write_table
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.values import require_known
 from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
 from contextasm.model import ContextasmError

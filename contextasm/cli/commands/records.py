@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
 from contextasm.cli.output import write_json, write_stderr, write_stdout
-from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild, load_counter
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, action_argument, all_but, prepare_request
 from contextasm.cli.output import show_taken, write_json, write_table
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import open_rules, process_environment

@@ -9,8 +9,8 @@ from textwrap import wrap
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
+from contextasm.cli.command_line import Argument, Command, flag_names
 from contextasm.cli.options import JsonOption, all_but
-from contextasm.cli.parameters import Argument, Command, flag_names
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import shown, write_json, write_stdout
 from contextasm.cli.owner import READ_OWNER, MemoryId, memories_of_id
-from contextasm.cli.parameters import Command
 from contextasm.config.input.options import Options
 from contextasm.model import Memory
 

@@ -11,8 +11,8 @@ from textwrap import fill
 from typing import Annotated
 
 from contextasm.cli import output
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, all_but, run_build
-from contextasm.cli.parameters import Command
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from contextasm.cli import output
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption, action_argument
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.values import require_known

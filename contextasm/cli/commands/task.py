@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption, action_argument
 from contextasm.cli.owner import recover_first, typed_text
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml

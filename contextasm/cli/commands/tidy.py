@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from contextasm.cli import output
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.cli.parameters import Argument, Command
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names

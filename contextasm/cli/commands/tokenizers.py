@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import write_json, write_table
-from contextasm.cli.parameters import Command
 from contextasm.selection.tokens import TOKENIZERS
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
 
 from contextasm.cli.build_files import metrics_text
+from contextasm.cli.command_line import Command
 from contextasm.cli.host_view import without_known
 from contextasm.cli.options import LockedOption, QuietOption
 from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
-from contextasm.cli.parameters import Command
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment

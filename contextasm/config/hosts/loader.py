@@ -100,7 +100,7 @@ class LoadRule(NamedTuple):
 
 
 class ImportRule(NamedTuple):
-    """The words of a text that a host takes for imports, which are fewer or more than those that a build follows."""
+    """The words of a text that a host takes for imports, which are fewer or more than a build follows."""
 
     pattern: str
     """Regular expression for a line without code spans; its first group is the path."""

@@ -148,7 +148,7 @@ class ProfileReader:
 
 
 def of_agents(profile: Profile) -> Profile:
-    """A profile with `agents`, with the paths of an agent's folder in place of those of the workspace."""
+    """A profile with `agents`, with the paths of an agent's folder in place of the workspace's own."""
 
     def of_agent(layer: Layer) -> Layer:
         query = layer.query

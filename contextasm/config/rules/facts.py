@@ -7,14 +7,20 @@ facts about git are missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 
 from contextasm.model import Facts, Request, Rule
-from contextasm.workspace.git.commands import changed_paths, current_branch
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
 """Besides these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def _git() -> ModuleType:
+    from contextasm.workspace.git import commands  # here: few rules ask git
+
+    return commands
 
 
 def gather_facts(
@@ -28,8 +34,8 @@ def gather_facts(
         "team": lambda: request.team,
         "date": request.date.isoformat,
         "weekday": lambda: WEEKDAYS[request.date.weekday()],
-        "git.branch": lambda: current_branch(root, environment),
-        "changed": lambda: changed_paths(root, environment),
+        "git.branch": lambda: _git().current_branch(root, environment),
+        "changed": lambda: _git().changed_paths(root, environment),
     }
     facts: dict[str, str | tuple[str, ...]] = {}
     for field in {condition.field for rule in rules if rule.enabled for condition in rule.when}:

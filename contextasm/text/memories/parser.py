@@ -45,9 +45,9 @@ def is_given_by_hand(memory: Memory) -> bool:
     return memory.id != memory_id(memory.path, memory.text)
 
 
-def id_words(memory: Memory) -> str:
+def id_words(name: str) -> str:
     """The id of a memory if it may have words that a person chose, without the numbers that make it unique."""
-    root = id_root(memory.id)
+    root = id_root(name)
     return "" if _MADE_ID.fullmatch(root) else root
 
 

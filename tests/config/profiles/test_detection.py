@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from contextasm.cli.command_table import COMMANDS
+from contextasm.cli.command_line import COMMANDS
 from tests.command import CASES, ctxasm, fill, inside
 from tests.tables import cases, files_of
 from tests.workspace.test_watch import watching
