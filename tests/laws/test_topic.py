@@ -23,7 +23,7 @@ def test_topic_without_a_match_gives_the_document_without_a_topic(
     assert build(files, profile, counter, budget=budget, topic=NO_MATCH).text == plain.text
 
 
-@given(days=st.lists(st.lists(st.booleans(), max_size=25), min_size=2, max_size=7), step=st.integers(1, 60))
+@given(days=st.lists(st.lists(st.booleans(), max_size=25), min_size=2, max_size=7), step=st.integers(15, 60))
 def test_recent_activity_has_what_the_topic_leaves_and_loses_no_line_at_a_larger_budget(
     days: Sequence[Sequence[bool]], step: int
 ) -> None:

@@ -126,6 +126,7 @@ def test_json_holds_the_document_and_its_figures() -> None:
         "additional": "",
         "audience": "personal",
         "privacy": "mask",
+        "strategy": "",
     }
 
 
