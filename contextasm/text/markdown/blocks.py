@@ -303,7 +303,7 @@ def _from_both_ends(text_blocks: Sequence[TextBlock], lines: Sequence[str]) -> I
 def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
     """Whether the first heading of a text, at the very top, is the only one of its level, and none is of a higher one.
 
-    `levels` are those of the text's blocks.
+    `levels` are of the blocks of the text.
     """
     all_levels = [level for block_levels in levels for level in block_levels]
     return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
