@@ -47,8 +47,9 @@ class Parameter(NamedTuple):
         if not text or (text[0] == "-" and text != "-"):
             return None
         if self.kind is int and isinstance(self.about, Flag):
-            number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
-            return number if number in range(self.about.least or 0, (self.about.most or 10**9) + 1) else None
+            is_number = text.isascii() and text.isdecimal() and len(text) < 10
+            is_taken = is_number and int(text) in range(self.about.least or 0, (self.about.most or 10**9) + 1)
+            return int(text) if is_taken else None
         return text if self.kind in {str, tuple} or text in get_args(self.kind) else None
 
 
