@@ -65,6 +65,7 @@ class Command:
         self._fields = {*fields}
         self._hints = get_type_hints(function, include_extras=True)
         del self._hints["return"]
+        self._defaults = _defaults(function)
 
     @cached_property
     def parameters(self) -> Sequence[Parameter]:
@@ -74,7 +75,7 @@ class Command:
 
     def _parameters_of(self, name: str, hint: Any) -> Sequence[Parameter]:
         if not isinstance(hint, type):
-            return [_parameter(name, hint, _defaults(self.function).get(name, ...))]
+            return [_parameter(name, hint, self._defaults.get(name, ...))]
         fields: Any = hint
         hints = get_type_hints(fields, include_extras=True)
         names = [each for each in hints if fields is not Options or each in self._fields]

@@ -16,7 +16,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import load_host, shipped_hosts
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
-from contextasm.model import ContextasmError, Problem
+from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import is_below, repository_top
@@ -82,6 +82,8 @@ def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: b
         if not quiet:
             names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
             write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
+    elif not isinstance(read := job.workspace.read(own), Document) or not read.text.strip():
+        return job  # only our block is in it, or nothing: no build has to say what the file says
     build = without_host_texts(job.build, (paths, frozenset(), frozenset()), job.run(), root, only_named=False)
     return job._replace(build=build)
 

@@ -46,7 +46,6 @@ FIRST_AGENT = "assistant"
 
 
 def init(
-    _options: Options,
     folder: Annotated[
         str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
@@ -77,7 +76,7 @@ def init(
     return 0
 
 
-run = Command(init, ())
+run = Command(init)
 
 
 def _make(root: Path, files: Sequence[StarterFile], *, json: bool, quiet: bool) -> None:
