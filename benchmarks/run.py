@@ -1,27 +1,29 @@
-"""Time whole processes of ctxasm against the bare interpreter of the same environment, and print a table.
+"""Compare ctxasm with the bare interpreter of its environment, and with other programs, and print a table.
 
-The package is built, installed into an environment of its own and compiled first, for that is what people run.
-A ratio says more than a time: it is the same on a fast computer and a slow one. Nothing is asserted. `used` is the
-share of the budget that the document takes; for the profiles query, librarian and memory 90 % is the aim.
+The package is built, installed into an environment of its own and compiled first, for that is what people run. A cost
+is processor time of a process, user and system; a ratio is the median of ratios to a run of the other program right
+after it, so that both see the same load. Nothing is asserted. Programs that are not installed have no row.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import platform
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from systems import large
 
@@ -41,19 +43,32 @@ class Row:
     """One line of the table."""
 
     name: str
-    bar: float
-    """The ratio to the bare interpreter that is aimed at."""
     words: tuple[str, ...]
-    """The command line, but for the workspace."""
+    """The words after the program; `{workspace}` is the folder, which ctxasm gets by `-w` anyway."""
+    bar: float = 0
+    """The ratio that is aimed at; 0 for none."""
     workspace: Callable[[Path, int], Path] | None = None
     """Makes the workspace in an empty folder, of so many files; None for a command that needs none."""
     files: int = 0
     tiny: int = 0
     """How many files a smoke run makes."""
-    first: bool = False
-    """Whether what earlier runs kept in the workspace is taken away before each."""
+    program: str = "ctxasm"
+    """Another program, or a script of this folder, which prints the seconds that are its figure."""
+    against: str = ""
+    """Name of an earlier row that it is compared with; empty for the bare interpreter."""
+    is_first: bool = False
+    """Whether all that earlier runs kept is taken away before each run."""
     environment: tuple[tuple[str, str], ...] = ()
     """Variables of this row."""
+
+
+class Cost(NamedTuple):
+    """What a process took."""
+
+    seconds: float
+    """Processor time, of the process and its children."""
+    megabytes: float
+    """The peak of its memory."""
 
 
 def sample(_folder: Path, _files: int) -> Path:
@@ -98,12 +113,22 @@ def systems(folder: Path, memories: int) -> Path:
 
 def many_documents(folder: Path, files: int) -> Path:
     """Files of 4 KB, all of them shown whole, so that all of them are counted."""
+    return documents(folder, files, 4096)
+
+
+def small_documents(folder: Path, files: int) -> Path:
+    """As `many_documents`, of 2 KB each."""
+    return documents(folder, files, 2048)
+
+
+def documents(folder: Path, files: int, size: int) -> Path:
+    """So many files of so many bytes, and a profile that shows all of them."""
     _agent(folder)
     random = Random(2)  # noqa: S311 - as above
     for number in range(files):
-        _write(folder / "notes" / f"{number:04}.md", _prose(random, 4096))
+        _write(folder / "notes" / f"{number:04}.md", _prose(random, size))
     layer = {"id": "notes", "heading": "Notes", "source": "document", "path": "notes/*.md", "overflow": "truncate"}
-    _write(folder / "notes.yaml", json.dumps({"extends": "default", "budget": "2000k", "layers": [layer]}))
+    _write(folder / "notes.yaml", json.dumps({"extends": "default", "budget": "20000k", "layers": [layer]}))
     _write(folder / "ctxasm.yaml", "profile: notes.yaml\n")
     return folder
 
@@ -121,7 +146,7 @@ def many_logs(folder: Path, files: int) -> Path:
 TOPIC = "harbor lanterns"
 """What some memories of `listed` are about."""
 
-SIZES = (100, 1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000)
 
 BUILD = ("build", "-q", "-a", "ada", "-t", "core", "--date", str(DAY))
 
@@ -131,35 +156,59 @@ LUNA = ("build", "-q", "-a", "luna", "-t", "q1")
 
 OPEN = ("-t", "core", "--open", "docs/harbor.md", "--open", "docs/bell.md", "--open", "docs/tide.md")
 
+ASSEMBLED = (("CTXASM_NO_REPLAY", "1"),)
+"""A build that is assembled again, though nothing has changed."""
+
 NOTHING_KEPT = (("CTXASM_NO_CACHE", "1"),)
 
+CAT, PEERS = "cat, 1,000 files of 2 KB", (("files-to-prompt", "{workspace}"), ("gitingest", "{workspace}", "-o", "-"))
+
 ROWS = (
-    Row("--version", 2.5, ("--version",)),
-    Row("sample workspace", 8, LUNA, sample),
-    Row("sample workspace, a topic", 10, (*LUNA, "--topic", "the demo date"), sample),
-    Row("memories of 4 KB", 13, BUILD, many_memories, 500, 6),
-    Row("documents of 4 KB, all shown", 13, BUILD, many_documents, 500, 6),
-    Row("logs, a week of them opened", 13, BUILD, many_logs, 3650, 12),
-    Row("logs, a topic, built again", 17, (*BUILD, "--topic", TOPIC), many_logs, 3650, 12),
-    Row("memories of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_memories, 500, 6),
-    Row("documents of 4 KB, o200k_base", 15, (*BUILD, "--tokenizer", "o200k_base"), many_documents, 500, 6),
+    Row("--version", ("--version",), 1.5),
+    Row("sample workspace, first build", LUNA, 6, sample, is_first=True),
+    Row("sample workspace, a topic, first build", (*LUNA, "--topic", "the demo date"), 8, sample, is_first=True),
+    Row("sample workspace, unchanged", LUNA, 2, sample),
+    *(Row(f"sample workspace, {name}", tuple(words), 0, sample, program=name) for name, *words in PEERS),
+    Row("sample workspace, in one process, changed", (), 0.6, sample, program="in_process.py"),
+    Row("sample workspace, in one process, unchanged", ("--unchanged",), 0.06, sample, program="in_process.py"),
+    Row("150 builds of one MCP server", ("--builds", "150"), 115, sample, program="mcp_builds.py"),
+    Row(CAT, ("-c", "cat {workspace}/notes/*"), 0, small_documents, 1000, 6, program="sh"),
+    Row("1,000 files of 2 KB, first build", BUILD, 9, small_documents, 1000, 6, against=CAT, is_first=True),
     *(
-        Row(f"profile {name}", 45, ("build", "-q", "-p", name, "--topic", TOPIC, *more), systems, 2000, 40)
+        Row(f"1,000 files of 2 KB, {name}", tuple(words), 0, small_documents, 1000, 6, name, CAT)
+        for name, *words in PEERS
+    ),
+    Row("1,000 files of 2 KB, unchanged", BUILD, 3, small_documents, 1000, 6),
+    *(
+        Row("files of 2 KB, all shown", BUILD, 0, small_documents, size, size // 100, environment=ASSEMBLED)
+        for size in (100, 1_000, 10_000)
+    ),
+    Row("files of 4 KB, o200k_base", (*BUILD, "--tokenizer", "o200k_base"), 15, many_documents, 500, 6),
+    Row("memories of 4 KB", BUILD, 13, many_memories, 500, 6, environment=ASSEMBLED),
+    Row("logs, a week of them opened", BUILD, 13, many_logs, 3650, 12, environment=ASSEMBLED),
+    Row("12 logs, a topic", (*BUILD, "--topic", TOPIC), 0, many_logs, 12, 3, environment=ASSEMBLED),
+    Row(
+        "3,650 logs, a topic, built again",
+        *((*BUILD, "--topic", TOPIC), 1.3, many_logs, 3650, 12),
+        against="12 logs, a topic",
+        environment=ASSEMBLED,
+    ),
+    *(
+        Row(f"profile {name}", ("build", "-q", "-p", name, "--topic", TOPIC, *more), 45, systems, 2000, 40)
         for name, more in (("query", ()), ("librarian", OPEN), ("memory", ()), ("brain", ()))
     ),
     *(
-        row
-        for size in SIZES
-        for row in (
-            Row("memories, a topic, first build", size, SEARCH, listed, size, 10, first=True),
-            Row("memories, a topic, built again", 15, SEARCH, listed, size, 10),
-            Row("memories, a topic, nothing kept", size, SEARCH, listed, size, 10, environment=NOTHING_KEPT),
-            Row("memories, no topic, built again", 13, SEARCH[:-2], listed, size, 10),
+        Row(name, words, bar, listed, size, size // 100, is_first=is_first, environment=environment)
+        for name, words, bar, is_first, environment in (
+            ("memories, a topic, nothing kept", SEARCH, 0, False, NOTHING_KEPT),
+            ("memories, a topic, first build", SEARCH, 0, True, ()),
+            ("memories, a topic, built again", SEARCH, 15, False, ASSEMBLED),
+            ("memories, no topic, built again", SEARCH[:-2], 13, False, ASSEMBLED),
         )
+        for size in SIZES
     ),
 )
-"""What is measured, in the order of the table. Bars of first builds are there to be seen, not to be held; that of the
-profiles is half a second where the bare interpreter takes eleven milliseconds, and goes for the column p95."""
+"""What is measured, in the order of the table."""
 
 
 def _agent(folder: Path) -> None:
@@ -189,7 +238,8 @@ def install(folder: Path) -> Path:
     python = folder / "env" / "bin" / "python"
     pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(folder / "wheel"), str(ROOT)], check=True)
-    subprocess.run([*pip, "install", "--compile", *map(str, (folder / "wheel").glob("*.whl"))], check=True)
+    (wheel,) = (folder / "wheel").glob("*.whl")
+    subprocess.run([*pip, "install", "--compile", f"{wheel}[mcp]"], check=True)
     return python
 
 
@@ -199,68 +249,123 @@ def command_of(python: Path) -> list[str]:
     return [str(script)] if script.exists() else [str(python), "-m", "contextasm"]
 
 
-def seconds(command: Sequence[str], environment: dict[str, str], folder: Path) -> float:
-    """How long a process takes. A failing one ends the benchmark."""
-    start = time.perf_counter()
-    done = subprocess.run(
-        command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
-    )
-    taken = time.perf_counter() - start
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise SystemExit(f"{' '.join(command)}: exit {done.returncode}: {said}")
-    return taken
+def cost(command: Sequence[str], environment: Mapping[str, str], folder: Path, *, is_printed: bool = False) -> Cost:
+    """What a process takes; its seconds may be a figure that it prints. A failing process ends the benchmark."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            said = err.read().decode(errors="replace").strip()
+            raise SystemExit(f"{' '.join(command)}: exit {process.returncode}: {said}")
+        seconds = float(out.read()) if is_printed else usage.ru_utime + usage.ru_stime
+    return Cost(seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6)
 
 
-def measure(row: Row, python: Path, folder: Path, runs: int, *, smoke: bool) -> list[str]:
-    """The cells of a row. The command and the bare interpreter take turns, so that both see the same load."""
-    folder.mkdir()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
-    for name in [name for name in environment if name.startswith(("CTXASM_", "PYTHON"))]:
-        del environment[name]
-    environment |= dict(row.environment)
-    command = [*command_of(python), *row.words]
-    files, opened, used = row.tiny if smoke else row.files, "-", "-"
-    if row.workspace:
-        (folder / "workspace").mkdir()
-        command += ["-w", str(row.workspace(folder / "workspace", files))]
-        # It warms the cache of counts too.
-        seconds([*command, "--manifest", str(folder / "manifest.json")], environment, folder)
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        opened = str(len(manifest["inputs"]))
-        used = f"{100 * manifest['tokens'] / manifest['budget']:.0f} %"
-    own, bare = [], []
-    # A minute for a hundred thousand memories is enough.
-    for _ in range(min(runs, 3) if row.first or row.environment else runs):
-        if row.first:
-            shutil.rmtree(folder / "workspace" / ".ctxasm", ignore_errors=True)
-        own.append(seconds(command, environment, folder))
-        bare.append(seconds([str(python), "-c", "pass"], environment, folder))
-    median, least = statistics.median(own), statistics.median(bare)
-    ratio = median / least
-    verdict = "ok" if ratio <= row.bar else "missed"
-    late = statistics.quantiles(own, n=20)[-1]
-    times = (f"{1000 * median:.1f}", f"{1000 * late:.1f}", f"{1000 * least:.1f}", f"{ratio:.1f}x", f"{row.bar:g}x")
-    return [row.name, str(files or "-"), opened, used, *times, verdict]
+class Bench:
+    """Rows that are measured one after another, in folders of their own."""
+
+    def __init__(self, python: Path, folder: Path, runs: int, *, is_smoke: bool) -> None:
+        self._python, self._folder, self._runs, self._is_smoke = python, folder, runs, is_smoke
+        self._made: dict[str, Callable[[], Cost]] = {}
+        self._series: dict[str, list[Cost]] = {}
+        """The costs of rows of one name, whose numbers of files grow tenfold."""
+
+    def measure(self, number: int, row: Row) -> list[str]:
+        """The cells of a row."""
+        own = self._prepared(self._folder / str(number), row)
+        other = self._made[row.against] if row.against else self._bare
+        # A minute for a hundred thousand memories is enough.
+        runs = min(self._runs, 5) if row.files > 1000 or row.program.endswith(".py") else self._runs
+        own()  # what may be kept is there from here on
+        costs, others = zip(*[(own(), other()) for _ in range(runs)], strict=True)
+        middle = Cost(*(statistics.median(values) for values in zip(*costs, strict=True)))
+        ratio = statistics.median(cost.seconds / least.seconds for cost, least in zip(costs, others, strict=True))
+        verdict = "" if not row.bar else "ok" if ratio <= row.bar else "missed"
+        files = row.tiny if self._is_smoke else row.files
+        return [
+            *(row.name, f"{files:,}" if files else "", f"{1000 * middle.seconds:.1f}", f"{middle.megabytes:.0f}"),
+            *(f"{ratio:.2f}" + (" of that row" if row.against else ""), f"{row.bar:g}" if row.bar else "", verdict),
+            self._exponent(row, middle),
+        ]
+
+    def _exponent(self, row: Row, middle: Cost) -> str:
+        """How the cost of a file more grows over three rows: 1 is linear, and what every build costs has no part."""
+        series = self._series.setdefault(row.name, [])
+        series.append(middle)
+        if len(series) < 3:
+            return ""
+        few, more, most = (cost.seconds for cost in series[-3:])
+        if most < 1.2 * few:
+            return "flat"
+        return f"{math.log10(max(most - more, 1e-4) / max(more - few, 1e-4)):.2f}"
+
+    def _prepared(self, folder: Path, row: Row) -> Callable[[], Cost]:
+        """A run of the row, in its workspace."""
+        folder.mkdir()
+        environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
+        for name in [name for name in environment if name.startswith(("CTXASM_", "PYTHON"))]:
+            del environment[name]
+        environment |= dict(row.environment)
+        workspace = folder / "workspace"
+        workspace.mkdir()
+        if row.workspace:
+            workspace = row.workspace(workspace, row.tiny if self._is_smoke else row.files)
+        command = self._command(row, workspace)
+
+        def run() -> Cost:
+            if row.is_first:
+                shutil.rmtree(folder / "cache", ignore_errors=True)
+            return cost(command, environment, folder, is_printed=row.program.endswith(".py"))
+
+        self._made[row.name] = run
+        return run
+
+    def _command(self, row: Row, workspace: Path) -> list[str]:
+        words = [word.replace("{workspace}", str(workspace)) for word in row.words]
+        if row.program.endswith(".py"):
+            return [str(self._python), str(ROOT / "benchmarks" / row.program), *words]
+        if row.program == "ctxasm":
+            return [*command_of(self._python), *words, *(("-w", str(workspace)) if row.workspace else ())]
+        return [row.program, *words]
+
+    def _bare(self) -> Cost:
+        """A run of the bare interpreter."""
+        return cost([str(self._python), "-c", "pass"], os.environ, self._folder)
+
+
+def machine() -> str:
+    """The day, the kind of processor, and the Python."""
+    kind = platform.processor() or platform.machine()
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{datetime.now(UTC).date()}, {os.cpu_count()} cores of {kind}, {platform.system()}, {python}"
 
 
 def main() -> None:
-    """Measure every row and print the table as it grows."""
+    """Measure every row and print the table as it grows, in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--python", type=Path, help="the interpreter of an environment that has ctxasm")
-    parser.add_argument("--runs", type=int, default=31, help="runs of each row (31)")
+    parser.add_argument(
+        "--python", type=Path, help="the interpreter of an environment that has ctxasm and its extra mcp"
+    )
+    parser.add_argument("--runs", type=int, default=25, help="runs of each row (25; 5 of large ones)")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds this text")
     parser.add_argument("--smoke", action="store_true", help="two runs of tiny sizes, with this interpreter")
     given = parser.parse_args()
-    form = "{:<31}{:>7}{:>7}{:>7}{:>9}{:>9}{:>8}{:>8}{:>7}  {}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         python = Path(sys.executable) if given.smoke else given.python or install(folder)
-        runs = 2 if given.smoke else given.runs
-        print(form.format("row", "files", "opened", "used", "ms", "p95", "bare", "ratio", "bar", ""))
-        for number, row in enumerate(row for row in ROWS if given.only in row.name):
-            cells = measure(row, python.absolute(), folder / str(number), runs, smoke=given.smoke)
-            print(form.format(*cells), flush=True)
+        bench = Bench(python.absolute(), folder, 2 if given.smoke else given.runs, is_smoke=given.smoke)
+        print(f"Processor time ({machine()}):\n")
+        print("| | files | ms | peak MB | ratio | aim | | exponent |\n|---|--:|--:|--:|--:|--:|---|--:|")
+        wanted = [row for row in ROWS if given.only in row.name]
+        needed = {row.against for row in wanted}
+        for number, row in enumerate(row for row in ROWS if row in wanted or row.name in needed):
+            if row.program.endswith(".py") or row.program == "ctxasm" or shutil.which(row.program):
+                print("| " + " | ".join(bench.measure(number, row)) + " |", flush=True)
 
 
 if __name__ == "__main__":

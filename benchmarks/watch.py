@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from run import BUILD, command_of, many_memories, seconds
+from run import BUILD, command_of, cost, many_memories
 
 PATIENCE = 10.0
 """Seconds after which a save counts as lost."""
@@ -52,10 +52,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         workspace = many_memories(Path(name) / "workspace", given.files)
         build = [*command, *BUILD, "-w", str(workspace)]
-        alone = [1000 * seconds(build, {"HOME": name}, Path(name)) for _ in range(5)]
+        alone = [1000 * cost(build, {"HOME": name}, Path(name)).seconds for _ in range(5)]
         taken = saves(command, workspace, Path(name) / "out.md", given.runs)
     print(f"save to output  median {statistics.median(taken):6.1f} ms   worst {max(taken):6.1f} ms   bar 100 ms")
-    print(f"build alone     median {statistics.median(alone):6.1f} ms (a whole process)")
+    print(f"build alone     median {statistics.median(alone):6.1f} ms (processor time of a whole process)")
 
 
 if __name__ == "__main__":
