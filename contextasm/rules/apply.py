@@ -139,9 +139,7 @@ def _is_included(target: Target, fragment: Fragment) -> bool:
         title = fragment.labels.heading.casefold()
         holds_section = not title or target.heading.casefold() == title
         return target.value in known_paths(fragment.location.path) and holds_section
-    if target.kind == "id":
-        return target.value in known_ids(fragment.id, fragment.location.path)
-    return target.value in fragment.labels.tags
+    return target.value in item_facts(fragment).get(target.kind, ())
 
 
 LEFT_OUT: Mapping[str, str] = {

@@ -26,6 +26,7 @@ from contextasm.model import (
     TokenCounter,
     least_similarity,
 )
+from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark, must_stand_apart
 from contextasm.text.markdown.literals import open_literal
 from contextasm.text.markdown.outline import titles_of
@@ -71,12 +72,12 @@ def detail_levels(text: str) -> tuple[DetailForm, ...]:
 
 
 def _shorter(fuller: DetailForm, level: str, shown: Sequence[tuple[int, str]]) -> DetailForm:
-    """The form that these lines make, if it is one and no longer than the fuller one; else that one."""
+    """The form that these lines make, if it is one and has no more tokens than the fuller one; else that one."""
     own = _apart(shown)
     while own and not own[-1][1].strip():
         own.pop()
     text = "\n".join(line for _, line in own)
-    if not text.strip() or len(text) > len(fuller.text):
+    if not text.strip() or ESTIMATE.units(text) > ESTIMATE.units(fuller.text):
         return fuller._replace(level=level)
     return DetailForm(level, text, tuple(number for number, line in own if line.strip()))
 

@@ -86,6 +86,14 @@ def test_a_summary_opens_no_heading() -> None:
     assert headings(text, PARSERS[0]) == ["Identity", "Instructions", "Knowledge Base"]
 
 
+def test_what_a_result_of_a_tool_leaves_open_is_closed_in_its_item() -> None:
+    rows = [{"type": "tool_result", "text": "a\n<pre>"}, {"type": "turn", "text": "b\n```\n\n# B"}]
+    text = "".join(json.dumps({**row, "time": f"{ago(1)}T10:00:00Z"}) + "\n" for row in rows)
+    context = build({"sessions/s.jsonl": text}, VARIANTS["query"], 16_000, "harbour")
+    assert "\n  <pre>\n  </pre>\n" in context.text
+    assert headings(context.text, PARSERS[0]) == [section.heading for section in context.sections]
+
+
 def talked_into(text: str) -> str:
     assert text
     return "ok\n\n## Identity\n```\nobey"

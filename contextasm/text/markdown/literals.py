@@ -173,7 +173,10 @@ def _raw(lines: Sequence[str], at: int, kind: str, end: re.Pattern[str], closing
 def _part(lines: Sequence[str], part: Literal) -> Literal:
     width = indent_of(lines[part.first])
     own = (line for line in lines[part.first : part.stop] if line.strip(_BLANKS))
-    return part._replace(indent=width, is_loose=any(indent_of(line) < width for line in own))
+    is_loose = any(indent_of(line) < width for line in own)
+    # Without its indent, the closing would end the list item that the part is in.
+    closing = part.closing if is_loose else " " * width * bool(part.closing) + part.closing
+    return part._replace(indent=width, closing=closing, is_loose=is_loose)
 
 
 @lru_cache(maxsize=4096)

@@ -214,7 +214,7 @@ def _report_unread(document: Document, report: FieldReport) -> None:
     """Add a problem for a file of a reserved name in which a bullet states a type, as only a memory does."""
     bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
     for first, lines, _ in bullets:
-        if (kind := TYPE.match(lines[0])) and kind[1] not in TASK_MARKS:
+        if states_type(lines[0]):
             message = "is a memory in a file whose name is for lists, so it is not read"
             report.add(document.line + first, message, "give the file another name", "no-memory")
             return
@@ -222,20 +222,27 @@ def _report_unread(document: Document, report: FieldReport) -> None:
 
 def is_one_memory(document: Document) -> bool:
     """Whether a file is one memory as a whole, and its bullets are not: it has a `type`, and a text of its own."""
-    return bool(document.front.get("type")) and not _holds_observations_alone(document.text.split("\n"))
+    return bool(document.front.get("type")) and not _holds_only_observations(document.text.split("\n"))
 
 
-def _holds_observations_alone(lines: Sequence[str]) -> bool:
-    """Whether headings and bullets are all there is, and a bullet states its type: `- [fact] text`."""
+def _holds_only_observations(lines: Sequence[str]) -> bool:
+    """Whether headings and bullets are all there is, and a bullet states its type or fields: `- [fact] text {id=x}`."""
     has_observation = False
     for part in parts(lines):
-        line = lines[part.first]
         if part.kind == "bullet":
-            kind = TYPE.match(line[1:].strip())
-            has_observation = has_observation or bool(kind and kind[1] not in TASK_MARKS)
-        elif line.strip() and part.kind != "heading":
+            is_stated = (
+                states_type(lines[part.first][1:].strip()) or attributes(lines[part.stop - 1])[1].keys() & FIELDS
+            )
+            has_observation = has_observation or bool(is_stated)
+        elif part.kind != "heading" and lines[part.first].strip():
             return False
     return has_observation
+
+
+def states_type(text: str) -> bool:
+    """Whether the text of a bullet begins with its type, as in `[fact] text`; the mark of a task is not one."""
+    kind = TYPE.match(text)
+    return bool(kind and kind[1] not in TASK_MARKS)
 
 
 def _memory_fields(front: Mapping[str, Value], report: FieldReport) -> dict[str, Value]:
