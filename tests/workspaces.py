@@ -1,7 +1,7 @@
 """What tests start from: workspaces made of a dict, builds in one line, and random workspaces."""
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from contextasm.config.build import load_token_table
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, Document, Profile, Request, TokenCounter
+from contextasm.model import Build, Context, Document, Effect, Profile, Request, Rule, Target, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
 from contextasm.text.cleaning.clean import decode_document
@@ -275,3 +275,17 @@ def profiles(draw: st.DrawFn, *, reserves: bool = True) -> Profile:
     drawn = st.fixed_dictionaries({key: each for key, each in limits.items() if reserves or key != "reserve"})
     changed = {layer.id: draw(drawn) for layer in DEFAULT.layers if not layer.limits.required and draw(st.booleans())}
     return limited(marker=draw(st.sampled_from(("plain", "detailed"))), **changed)
+
+
+def rule(
+    name: str = "one",
+    priority: float = 0,
+    *,
+    include: Iterable[Target] = (),
+    exclude: Iterable[Target] = (),
+    boost: Iterable[tuple[Target, float]] = (),
+) -> Rule:
+    """A rule that always fires."""
+    targets = [*(("always_include", each, 1.0) for each in include), *(("exclude", each, 1.0) for each in exclude)]
+    targets += (("boost", each, weight) for each, weight in boost)
+    return Rule(name, "ctxasm.yaml", 1, priority, effects=tuple(Effect(*each, (name,)) for each in targets))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, enabled_rules
 from contextasm.config.input.settings import FILE
-from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
+from contextasm.model import Context, Decision, Layer, LayerUsage, Rule, Target
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""
@@ -148,7 +148,9 @@ def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> tup
     """The smallest cap of a layer by a rule that fired, with the rule, if it is below the layer's `max_tokens`."""
     fired = {trace.rule for trace in context.rule_traces if trace.fired}
     rules = [rule for rule in enabled_rules(inspection) if rule.name in fired]
-    caps = [(tokens, rule) for rule in rules for name, tokens in rule.cap if name == layer.id]
+    target = Target("layer", layer.id)
+    effects = [(effect, rule) for rule in rules for effect in rule.effects]
+    caps = [(int(effect.value), rule) for effect, rule in effects if (effect.action, effect.target) == ("cap", target)]
     own = layer.limits.max_tokens
     smallest = min(caps, key=lambda cap: cap[0], default=None)
     return smallest if smallest and (own is None or smallest[0] < own) else (own, None)
