@@ -6,13 +6,14 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date as day
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
+from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
 from contextasm.config.input.parameters import options_of_parameters
 from contextasm.config.input.values import require_known
 from contextasm.config.owners import owner_names
@@ -31,47 +32,6 @@ from contextasm.text.memories.writer import parse_importance, parse_items, parse
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
-
-
-class RequestOptions(TypedDict, total=False):
-    """The options of `ctxasm build` that say what the context is made of; man page ctxasm(1) describes each.
-
-    One that is missing or None is left to the environment, the settings and the profile. A text where several are
-    wanted is one of them.
-    """
-
-    agent: str | None
-    team: str | None
-    topic: str | None
-    profile: str | os.PathLike[str] | None
-    budget: int | str | None
-    """Tokens, or a text such as `8k`."""
-    tokenizer: str | None
-    date: day | str | None
-    tz: str | None
-    layers: Mapping[str, int | str] | None
-    """Most tokens of a layer, by its id."""
-    strategy: str | None
-    scope: Iterable[str] | None
-    """Ids of the only layers to build."""
-    session: str | None
-    open: Iterable[str | os.PathLike[str]] | None
-    since: day | str | None
-    event_types: Iterable[str] | None
-    entity_types: Iterable[str] | None
-    exclude: Iterable[str] | None
-    prefer: Iterable[str] | None
-    deadline: int | None
-    """Milliseconds."""
-    additional: str | None
-    variables: Mapping[str, str | float] | None
-    format: str | None
-    """Format whose counts the budget holds; `contextasm.render` writes it."""
-    privacy: str | None
-    audience: str | None
-    offline: bool | None
-    """Ask no server: read the replica of a shared store as it is."""
-    workspace: str | os.PathLike[str] | None
 
 
 class LogOutcome(NamedTuple):

@@ -1,4 +1,7 @@
-"""Help of a command: its options in groups, and two examples; what belongs to which is data, in `help.json`."""
+"""Help of a command: its options in groups, and two examples.
+
+`help.json` has the examples, and the groups of flags that are not of a request; those are in `config/input/options.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from contextasm.config.input.options import GROUPS
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.reading import file_bytes
 
@@ -31,7 +35,7 @@ def write_options(command: Any, context: Any, formatter: Any) -> None:
     """Write the arguments of a command of typer, its options under their headings, and its examples."""
     parameters = command.get_params(context)
     options = [each for each in parameters if each.param_type_name == "option"]
-    groups = _table("groups") if len(options) > FEW_OPTIONS else {}
+    groups = {**GROUPS, **_table("groups")} if len(options) > FEW_OPTIONS else {}
     titles = {name: title for title, names in groups.items() for name in names}
     parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
     for each in parameters:
