@@ -19,7 +19,7 @@ from contextasm.config.input.values import require_known
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.memories.additions import NewMemoryReader
+from contextasm.memories.additions import NewMemoryReader, shared_fields
 from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
@@ -28,10 +28,10 @@ from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failur
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line
-from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
+from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
-from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
+from contextasm.workspace.storage import DEFAULT_TYPE, RememberOutcome
 
 
 class LogOutcome(NamedTuple):
@@ -157,7 +157,15 @@ def remember(
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
-    reader = NewMemoryReader(_shared_fields(type, importance, tags, key, supersedes, writer))
+    given = {
+        "type": parameters.parse_text(type, "type"),
+        "importance": None if importance is None else parameters.parse_number(importance, "importance"),
+        "tags": parameters.parse_texts(tags, "tags"),
+        "key": parameters.parse_text(key, "key") or None,
+        "supersedes": parameters.parse_texts(supersedes, "supersedes"),
+        "writer": parameters.parse_text(writer, "writer") or None,
+    }
+    reader = NewMemoryReader(shared_fields({name: (name, value) for name, value in given.items()}))
     memory = reader.from_text(parameters.parse_text(text, "text"), "text")
     is_forced = parameters.parse_flag(force, "force")
     if audience is not None:
@@ -197,19 +205,3 @@ def log(
 def _prepare(given: RequestOptions) -> PreparedBuild:
     process = process_environment()
     return prepare_build(options_of_parameters(given), process).with_lock(process.environment, locked=False)
-
-
-def _shared_fields(
-    type_: str, importance: float | str | None, tags: Iterable[str], key: str, supersedes: Iterable[str], writer: str
-) -> NewMemory:
-    """The fields of a memory without its text. Raises `ContextasmError`."""
-    number = None if importance is None else parameters.parse_number(importance, "importance")
-    return NewMemory(
-        text="",
-        type=parse_type(parameters.parse_text(type_, "type"), "type"),
-        importance=None if number is None else parse_importance(number, "importance"),
-        tags=parse_items(parameters.parse_texts(tags, "tags"), "tags"),
-        key=parse_value(key, "key") if parameters.parse_text(key, "key") else "",
-        supersedes=parse_items(parameters.parse_texts(supersedes, "supersedes"), "supersedes"),
-        writer=parse_value(writer, "writer") if parameters.parse_text(writer, "writer") else "",
-    )

@@ -80,7 +80,8 @@ run = Command(rules, all_but("format"))
 def _write_rules(options: Options, *, as_json: bool) -> None:
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
-        write_json(RulesDocument, {"rules": [*map(_rule_data, rule_set)]})
+        data = [rule._asdict() | {"rule": rule.name, "then": _effects(rule)} for rule in rule_set]
+        write_json(RulesDocument, {"rules": data})
     else:
         write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
 
@@ -94,11 +95,6 @@ def _write_rule_traces(options: Options, *, as_json: bool) -> None:
         write_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
     else:
         write_table(*rule_trace_table(traces))
-
-
-def _rule_data(rule: Rule) -> dict[str, object]:
-    """A rule, with what `RuleData` has of it."""
-    return rule._asdict() | {"rule": rule.name, "then": _effects(rule)}
 
 
 def _rule_row(rule: Rule) -> Sequence[str]:
