@@ -192,7 +192,7 @@ def _resolve_request(
         "session": values.parse_name(options.session or "", "--session"),
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
-        "filters": Filters(since, options.event_types, options.entity_types, exclude),
+        "filters": Filters(**{name: typed[name] for name in Filters._fields} | {"since": since, "exclude": exclude}),
     }
     request = Request(**{name: typed[name] for name in Request._fields if typed.get(name) is not None} | computed)
     return request._replace(topic=request.topic or current_goal(profile, recording, load_yaml, request))
