@@ -18,6 +18,11 @@ check:
     {{bin}}/mypy
     {{bin}}/pytest
 
+# Write the parts of the manual and the JSON schemas that are made from the code.
+generate:
+    {{bin}}/python tools/man_options.py
+    {{bin}}/python tools/json_schemas.py
+
 # Run the random tests with 1,500 examples each, which takes half an hour.
 laws *words:
     {{bin}}/pytest -m hypothesis --hypothesis-profile=full {{words}}

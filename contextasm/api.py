@@ -6,19 +6,20 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date as day
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
+from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
 from contextasm.config.input.parameters import options_of_parameters
 from contextasm.config.input.values import require_known
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.memories.additions import NewMemoryReader
+from contextasm.memories.additions import NewMemoryReader, shared_fields
 from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
@@ -27,51 +28,10 @@ from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failur
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line
-from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
+from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
-from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
-
-
-class RequestOptions(TypedDict, total=False):
-    """The options of `ctxasm build` that say what the context is made of; man page ctxasm(1) describes each.
-
-    One that is missing or None is left to the environment, the settings and the profile. A text where several are
-    wanted is one of them.
-    """
-
-    agent: str | None
-    team: str | None
-    topic: str | None
-    profile: str | os.PathLike[str] | None
-    budget: int | str | None
-    """Tokens, or a text such as `8k`."""
-    tokenizer: str | None
-    date: day | str | None
-    tz: str | None
-    layers: Mapping[str, int | str] | None
-    """Most tokens of a layer, by its id."""
-    strategy: str | None
-    scope: Iterable[str] | None
-    """Ids of the only layers to build."""
-    session: str | None
-    open: Iterable[str | os.PathLike[str]] | None
-    since: day | str | None
-    event_types: Iterable[str] | None
-    entity_types: Iterable[str] | None
-    exclude: Iterable[str] | None
-    prefer: Iterable[str] | None
-    deadline: int | None
-    """Milliseconds."""
-    additional: str | None
-    variables: Mapping[str, str | float] | None
-    format: str | None
-    """Format whose counts the budget holds; `contextasm.render` writes it."""
-    privacy: str | None
-    audience: str | None
-    offline: bool | None
-    """Ask no server: read the replica of a shared store as it is."""
-    workspace: str | os.PathLike[str] | None
+from contextasm.workspace.storage import DEFAULT_TYPE, RememberOutcome
 
 
 class LogOutcome(NamedTuple):
@@ -197,7 +157,15 @@ def remember(
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
-    reader = NewMemoryReader(_shared_fields(type, importance, tags, key, supersedes, writer))
+    given = {
+        "type": parameters.parse_text(type, "type"),
+        "importance": None if importance is None else parameters.parse_number(importance, "importance"),
+        "tags": parameters.parse_texts(tags, "tags"),
+        "key": parameters.parse_text(key, "key") or None,
+        "supersedes": parameters.parse_texts(supersedes, "supersedes"),
+        "writer": parameters.parse_text(writer, "writer") or None,
+    }
+    reader = NewMemoryReader(shared_fields({name: (name, value) for name, value in given.items()}))
     memory = reader.from_text(parameters.parse_text(text, "text"), "text")
     is_forced = parameters.parse_flag(force, "force")
     if audience is not None:
@@ -237,19 +205,3 @@ def log(
 def _prepare(given: RequestOptions) -> PreparedBuild:
     process = process_environment()
     return prepare_build(options_of_parameters(given), process).with_lock(process.environment, locked=False)
-
-
-def _shared_fields(
-    type_: str, importance: float | str | None, tags: Iterable[str], key: str, supersedes: Iterable[str], writer: str
-) -> NewMemory:
-    """The fields of a memory without its text. Raises `ContextasmError`."""
-    number = None if importance is None else parameters.parse_number(importance, "importance")
-    return NewMemory(
-        text="",
-        type=parse_type(parameters.parse_text(type_, "type"), "type"),
-        importance=None if number is None else parse_importance(number, "importance"),
-        tags=parse_items(parameters.parse_texts(tags, "tags"), "tags"),
-        key=parse_value(key, "key") if parameters.parse_text(key, "key") else "",
-        supersedes=parse_items(parameters.parse_texts(supersedes, "supersedes"), "supersedes"),
-        writer=parse_value(writer, "writer") if parameters.parse_text(writer, "writer") else "",
-    )

@@ -1,7 +1,7 @@
 """What tests start from: workspaces made of a dict, builds in one line, and random workspaces."""
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -16,10 +16,11 @@ from contextasm.config.build import load_token_table
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Build, Context, Document, Profile, Request, TokenCounter
+from contextasm.model import Build, Context, Document, Effect, Memory, Profile, Request, Rule, Target, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE, exact_counter
 from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.memories import parser
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 
@@ -275,3 +276,31 @@ def profiles(draw: st.DrawFn, *, reserves: bool = True) -> Profile:
     drawn = st.fixed_dictionaries({key: each for key, each in limits.items() if reserves or key != "reserve"})
     changed = {layer.id: draw(drawn) for layer in DEFAULT.layers if not layer.limits.required and draw(st.booleans())}
     return limited(marker=draw(st.sampled_from(("plain", "detailed"))), **changed)
+
+
+def rule(
+    name: str = "one",
+    priority: float = 0,
+    *,
+    include: Iterable[Target] = (),
+    exclude: Iterable[Target] = (),
+    boost: Iterable[tuple[Target, float]] = (),
+) -> Rule:
+    """A rule that always fires."""
+    targets = [*(("always_include", each, 1.0) for each in include), *(("exclude", each, 1.0) for each in exclude)]
+    targets += (("boost", each, weight) for each, weight in boost)
+    return Rule(name, "ctxasm.yaml", 1, priority, effects=tuple(Effect(*each, (name,)) for each in targets))
+
+
+def any_memories(words: st.SearchStrategy[str], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Memory]:
+    """Memories with any value of its form in each field but the given ones."""
+    days = st.just("") | st.dates().map(str)
+    flags = [name for name, default in parser.DEFAULTS.items() if default is False]
+    values = {
+        **dict.fromkeys(parser.WORDS, st.just("") | words),
+        **dict.fromkeys(parser.DAYS, days),
+        **dict.fromkeys(parser.LISTS, st.lists(words, max_size=3).map(tuple)),
+        **dict.fromkeys(parser.NUMBERS, st.floats(0, 1)),
+        **dict.fromkeys(flags, st.booleans()),
+    }
+    return st.builds(Memory, **{**values, "id": words, **fields})

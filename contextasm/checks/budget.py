@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, enabled_rules
 from contextasm.config.input.settings import FILE
-from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
+from contextasm.model import Context, Decision, Layer, LayerUsage, Rule, Target, grouped
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""
@@ -132,9 +132,7 @@ def _layers_of_builds(inspection: Inspection) -> Iterator[tuple[_Case, LayerUsag
     # Required layers are left out, and files that no layer reads but a rule includes: they have no limit to reach.
     by_id = {layer.id: layer for layer in inspection.prepared.build.profile.layers} if inspection.prepared else {}
     for context in inspection.contexts:
-        decisions: dict[str, list[Decision]] = {}
-        for decision in context.decisions:
-            decisions.setdefault(decision.layer, []).append(decision)
+        decisions = grouped((decision.layer, decision) for decision in context.decisions)
         for usage in context.allowances:
             layer = by_id.get(usage.layer)
             if layer and usage.wanted and not layer.limits.required:
@@ -148,7 +146,9 @@ def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> tup
     """The smallest cap of a layer by a rule that fired, with the rule, if it is below the layer's `max_tokens`."""
     fired = {trace.rule for trace in context.rule_traces if trace.fired}
     rules = [rule for rule in enabled_rules(inspection) if rule.name in fired]
-    caps = [(tokens, rule) for rule in rules for name, tokens in rule.cap if name == layer.id]
+    target = Target("layer", layer.id)
+    effects = [(effect, rule) for rule in rules for effect in rule.effects]
+    caps = [(int(effect.value), rule) for effect, rule in effects if (effect.action, effect.target) == ("cap", target)]
     own = layer.limits.max_tokens
     smallest = min(caps, key=lambda cap: cap[0], default=None)
     return smallest if smallest and (own is None or smallest[0] < own) else (own, None)
@@ -184,9 +184,7 @@ def _room_hint(case: _Case) -> str:
 
 def _worst_cases(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:
     """The worst case of each layer and file, and the names of the builds that have one: one finding for all builds."""
-    groups: dict[tuple[str, str], list[_Case]] = {}
-    for case in cases:
-        groups.setdefault((case.layer.id, case.path), []).append(case)
+    groups = grouped(((case.layer.id, case.path), case) for case in cases)
     for group in groups.values():
         # By name among equals: the order of the agents on the disk must not show.
         worst = max(group, key=lambda case: case.wanted - case.limit)

@@ -12,7 +12,7 @@ from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
 from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.keys.upkeep import parse_upkeep
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Document, Problem, grouped
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.markdown.imports import SCOPES
 from contextasm.text.memories.parser import FIELDS
@@ -196,11 +196,8 @@ def _build_problems(inspection: Inspection) -> Iterator[Problem]:
 
 def _problems_without_effect(inspection: Inspection) -> Iterator[Problem]:
     # What matches nothing for one agent may match for another. Each build may suggest a name of its own.
-    by_subject: dict[tuple[str, str], list[Problem]] = {}
-    for context in inspection.contexts:
-        for problem in context.problems:
-            if problem.code == "no-effect":
-                by_subject.setdefault((problem.path, problem.message), []).append(problem)
+    unused = (each for context in inspection.contexts for each in context.problems if each.code == "no-effect")
+    by_subject = grouped(((problem.path, problem.message), problem) for problem in unused)
     for problems in by_subject.values():
         if len(problems) == len(inspection.contexts):
             yield max(problems, key=lambda problem: len(problem.hint))

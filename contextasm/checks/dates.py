@@ -11,6 +11,7 @@ from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
 from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
 from contextasm.text.markdown.blocks import heading, parts
+from contextasm.text.memories.parser import DAYS
 from contextasm.text.names.dates import dated_name, leading_date_form, parse_date
 
 
@@ -56,7 +57,8 @@ def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
             yield warning_finding(path, 0, message, _future_hint(inspection, "rename it"))
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
-            for name, day in (("created", memory.created), ("accessed", memory.accessed)):
+            days = ((name, getattr(memory, name)) for name in DAYS if name != "expires")
+            for name, day in days:
                 if day and date.fromisoformat(day) > inspection.day:
                     message = f"{name} is {day}, after {_build_day_words(inspection)}"
                     yield warning_finding(path, memory.line, message, _future_hint(inspection, "correct it"))

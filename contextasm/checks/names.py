@@ -10,6 +10,7 @@ from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import load_profile, shipped
+from contextasm.model import grouped
 from contextasm.text.names.dates import dated_name
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
@@ -51,11 +52,8 @@ def check_file_names(inspection: Inspection) -> Iterator[Finding]:
     roots = dict.fromkeys(pattern.partition("/")[0] for pattern in simple if "/" in pattern)
     listed = (path for root in ("", *roots) for path in workspace.list(f"{root}/**/*" if root else "*"))
     candidates = [path for path in listed if not path.endswith("/")]
-    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for path in candidates:
-        if path not in read_paths and (miss := _near_miss(path, simple, read_paths)):
-            place, fault, meant = miss
-            groups.setdefault((place, fault), []).append((path, meant))
+    misses_of = ((path, _near_miss(path, simple, read_paths)) for path in candidates if path not in read_paths)
+    groups = grouped((miss[:2], (path, miss[2])) for path, miss in misses_of if miss)
     for (_, fault), misses in groups.items():
         path, meant = misses[0]
         others = [other for other, _ in misses[1:]]

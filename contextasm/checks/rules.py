@@ -14,7 +14,7 @@ from contextasm.checks.finding import Finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, enabled_rules
 from contextasm.checks.names import path_hint
 from contextasm.config.rules.facts import WEEKDAYS
-from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule
+from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule, grouped
 from contextasm.retrieval.reading.query_signals import INTENTS, intent
 from contextasm.retrieval.retrieve import retrieve
 from contextasm.rules.apply import included_file, item_facts, section
@@ -204,9 +204,7 @@ def field_domains(
     conditions: Iterable[Condition], agents: Collection[str], teams: Collection[str]
 ) -> Mapping[str, FieldDomain]:
     """The domain of each field that the conditions of a rule test, in a workspace with these agents and teams."""
-    by_field: dict[str, list[Condition]] = {}
-    for condition in conditions:
-        by_field.setdefault(condition.field, []).append(condition)
+    by_field = grouped((condition.field, condition) for condition in conditions)
     return {field: _domain(field, tests, agents, teams) for field, tests in by_field.items()}
 
 

@@ -1,37 +1,36 @@
-"""Help of a command: its options in groups, and two examples; what belongs to which is data, in `help.json`."""
+"""Help of a command: its options in groups, and two examples.
+
+`help.json` has the examples, and the groups of flags that are not of a request; those are in `config/input/options.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from contextasm.text.json_reader import load_json
-from contextasm.workspace.reading import file_bytes
+from contextasm.config.input.options import GROUPS
+from contextasm.config.input.values import load_table
 
 FEW_OPTIONS = 12
 """Options that need no groups."""
 
 
-@cache
-def _table(name: str) -> Mapping[str, Sequence[str]]:
-    """`groups`: the names of the parameters of each heading, or `examples`: the lines of each command."""
-    data = file_bytes(str(Path(__file__).with_name("help.json")))
-    assert isinstance(data, bytes)
-    return cast("Mapping[str, Mapping[str, Sequence[str]]]", load_json(data.decode(), "help.json"))[name]
+_HELP = Path(__file__).with_name("help.json")
+"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command."""
 
 
 def examples(command: str) -> Sequence[str]:
     """Lines that people may type for a command; empty for an unknown one."""
-    return _table("examples").get(command, ())
+    lines: Sequence[str] = load_table(_HELP)["examples"].get(command, ())
+    return lines
 
 
 def write_options(command: Any, context: Any, formatter: Any) -> None:
     """Write the arguments of a command of typer, its options under their headings, and its examples."""
     parameters = command.get_params(context)
     options = [each for each in parameters if each.param_type_name == "option"]
-    groups = _table("groups") if len(options) > FEW_OPTIONS else {}
+    groups = {**GROUPS, **load_table(_HELP)["groups"]} if len(options) > FEW_OPTIONS else {}
     titles = {name: title for title, names in groups.items() for name in names}
     parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
     for each in parameters:

@@ -141,7 +141,7 @@ def evaluate_rules(
     from contextasm.rules.evaluate import evaluate
 
     rules = load_rules(recording, reader.settings_file)
-    if any(rule.cap or rule.set_priority for rule in rules):
+    if any(effect.target.kind == "layer" for rule in rules for effect in rule.effects):
         rules = tuple(resolve_rule_layers(rules, profile, reader.workspace))
     environment, root = reader.process.environment, reader.workspace.root
     return evaluate(rules, gather_facts(rules, request, variables, environment, root))

@@ -119,9 +119,9 @@ def _paths(template: str, request: Request) -> Sequence[str]:
 def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
     verdicts = prepared.build.rules.verdicts if prepared.build.rules else ()
     for rule, _ in verdicts:
-        for target in rule.include:
-            if target.kind in {"path", "heading-path"}:
-                yield _text_file(target.value, f"rule {rule.name} includes it")
+        for effect in rule.effects:
+            if effect.action == "always_include" and effect.target.kind in {"path", "heading-path"}:
+                yield _text_file(effect.target.value, f"rule {rule.name} includes it")
 
 
 def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:

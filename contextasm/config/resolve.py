@@ -175,30 +175,26 @@ def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
 def _resolve_request(
     options: Options, settings: Mapping[str, Setting], profile: Profile, recording: Workspace, reader: ProfileReader
 ) -> Request:
-    """The request of the settled settings; its topic is the current goal if none is typed."""
+    """The request of the settled settings; its topic is the current goal if none is typed.
+
+    A field takes the value of the setting or option of its name, unless it is computed here.
+    """
     since = values.parse_day(options.since, "--since").isoformat() if options.since else ""
     workspace = reader.workspace
     exclude = tuple(id_or_path(workspace, text) for text in options.exclude)
     day = settings["date"].value
     assert isinstance(day, date)
-    request = Request(
-        agent=str(settings["agent"].value),
-        team=str(settings["team"].value),
-        topic=options.topic or "",
-        date=day,
-        budget=values.parse_tokens(settings["budget"].value, "budget"),
-        tokenizer=str(settings["tokenizer"].value),
-        format=str(settings["format"].value),
-        session=values.parse_name(options.session or "", "--session"),
-        open=tuple(workspace.relative(path) for path in options.open),
-        changed=_changed_files(profile, reader),
-        additional=options.additional or "",
-        filters=Filters(since, options.event_types, options.entity_types, exclude),
-        privacy=str(settings["privacy"].value),
-        prefer=options.prefer,
-        audience=str(settings["audience"].value),
-        strategy=str(settings["strategy"].value),
-    )
+    typed = options._asdict() | {name: str(setting.value) for name, setting in settings.items()}
+    computed = {
+        "topic": options.topic or "",
+        "date": day,
+        "budget": values.parse_tokens(settings["budget"].value, "budget"),
+        "session": values.parse_name(options.session or "", "--session"),
+        "open": tuple(workspace.relative(path) for path in options.open),
+        "changed": _changed_files(profile, reader),
+        "filters": Filters(**{name: typed[name] for name in Filters._fields} | {"since": since, "exclude": exclude}),
+    }
+    request = Request(**{name: typed[name] for name in Request._fields if typed.get(name) is not None} | computed)
     return request._replace(topic=request.topic or current_goal(profile, recording, load_yaml, request))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from contextasm.config.input.values import require_known
 from contextasm.model import ContextasmError, Document, Problem
@@ -29,6 +30,27 @@ def type_problems(workspace: Folder, folder: str, kind: str) -> Iterator[Problem
     if kind not in known and (near := nearest(kind, known, 0.8)):
         hint = f"did you mean {near}? `ctxasm edit ID` changes it"
         yield Problem("type", "--type", 0, f"no memory has the type {kind}", hint)
+
+
+_PARSERS: Mapping[str, Callable[[Any, str], object]] = {
+    "type": parse_type,
+    "importance": parse_importance,
+    "tags": parse_items,
+    "key": parse_value,
+    "supersedes": parse_items,
+    "writer": parse_value,
+}
+
+
+def shared_fields(given: Mapping[str, tuple[str, object]]) -> NewMemory:
+    """A memory without its text, of fields with their names in messages and their values; None is not given.
+
+    Raises `ContextasmError`.
+    """
+    fields: Mapping[str, Any] = {
+        field: _PARSERS[field](value, where) for field, (where, value) in given.items() if value is not None
+    }
+    return NewMemory("", **fields)
 
 
 class NewMemoryReader:

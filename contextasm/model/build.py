@@ -13,7 +13,16 @@ from contextasm.model.fragment import OUTCOME, Reason, RetrievalResult
 from contextasm.model.profile import Layer, Profile, RuleEvaluation, RuleTrace
 
 T = TypeVar("T")
+KeyT = TypeVar("KeyT")
 EntryT_co = TypeVar("EntryT_co", covariant=True)
+
+
+def grouped(pairs: Iterable[tuple[KeyT, T]]) -> dict[KeyT, list[T]]:
+    """The values of each key, in their order."""
+    groups: dict[KeyT, list[T]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 class RunProgram(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 
 class ContextasmError(Exception):
@@ -232,10 +232,15 @@ class StampedWorkspace(Workspace, Protocol):
         """Metadata of a file; None for a link, and for a path that is not a regular file of the workspace."""
 
 
+MemoryDay = Annotated[str, ("pattern", r"^(\d{4}-\d{2}-\d{2})?$")]
+"""A field of a memory that is a day, YYYY-MM-DD, or empty."""
+
+
 class Memory(NamedTuple):
     """A remembered statement with its fields, as parsed from its file (man/ctxasm.yaml.5, MEMORIES).
 
-    The type of a default is the form of the field: a word, a list, a number from 0 to 1, or yes or no.
+    The type of a default is the form of the field: a word, a list, a number from 0 to 1, or yes or no. Days are
+    declared as such.
     """
 
     id: str
@@ -247,9 +252,9 @@ class Memory(NamedTuple):
     type: str = "note"
     importance: float = 0.5
     """0 to 1."""
-    created: str = ""
+    created: MemoryDay = ""
     """Day, YYYY-MM-DD; empty for none, which counts as older than any date."""
-    accessed: str = ""
+    accessed: MemoryDay = ""
     """Day of the last use, YYYY-MM-DD; empty for none."""
     status: str = "active"
     confidence: float = 0.5
@@ -262,7 +267,7 @@ class Memory(NamedTuple):
     private: bool = False
     pin: bool = False
     supersedes: tuple[str, ...] = ()
-    expires: str = ""
+    expires: MemoryDay = ""
     """Last day on which it holds, YYYY-MM-DD; empty for none. `check` reports it once past; a build ignores it."""
     superseded_by: str = ""
     """Id of the memory that it is consolidated in; empty for none."""

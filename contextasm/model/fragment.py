@@ -100,7 +100,7 @@ _CODES = {
     "excluded": (
         *("not-in-top", "outside-window", "future", "blank", "no-match", "status", "superseded", "rule", "private"),
         *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
-        *("front-matter", "second-choice"),
+        "front-matter",
     ),
     "merged": ("merged", "same-text", "imports", "repeated", "shown-above"),
 }

@@ -243,6 +243,20 @@ class Target(NamedTuple):
         return f"path {self.value}#{self.heading}" if self.heading else f"{self.kind} {self.value}"
 
 
+class Effect(NamedTuple):
+    """Effect of one action on one target: as one rule asks for it, or resolved from all rules that name both."""
+
+    action: str
+    """A key of `EFFECTS` (`rules/evaluate.py`), such as `always_include`."""
+    target: Target
+    value: float
+    """The weight, the tokens or the rank; 1 for an inclusion or exclusion."""
+    rules: tuple[str, ...]
+    """Names of the rules that set the effect: several where boosts multiply, none if all lost."""
+    lost: tuple[tuple[str, Reason], ...] = ()
+    """Rules that lost, with the reason `shadowed` or `protected`."""
+
+
 class Rule(NamedTuple):
     """A rule as written: conditions, and actions that take effect when all conditions hold."""
 
@@ -254,27 +268,8 @@ class Rule(NamedTuple):
     enabled: bool = True
     when: tuple[Condition, ...] = ()
     """Conditions; a rule without any always fires."""
-    include: tuple[Target, ...] = ()
-    exclude: tuple[Target, ...] = ()
-    boost: tuple[tuple[Target, float], ...] = ()
-    cap: tuple[tuple[str, int], ...] = ()
-    """Layers and their greatest number of tokens."""
-    set_priority: tuple[tuple[str, int], ...] = ()
-    """Layers and their ranks; the lowest gives way first."""
-
-
-class Effect(NamedTuple):
-    """Effect of one action on one target, resolved from all rules that name both."""
-
-    action: str
-    """`always_include`, `exclude`, `boost`, `cap` or `set_priority`."""
-    target: Target
-    value: float
-    """The weight, the tokens or the rank; 1 for an inclusion or exclusion."""
-    rules: tuple[str, ...]
-    """Names of the rules that set the effect: several where boosts multiply, none if all lost."""
-    lost: tuple[tuple[str, Reason], ...] = ()
-    """Rules that lost, with the reason `shadowed` or `protected`."""
+    effects: tuple[Effect, ...] = ()
+    """What it asks for, in the order of `EFFECTS` (`rules/evaluate.py`)."""
 
 
 class RuleEvaluation(NamedTuple):

@@ -73,7 +73,6 @@ _LOGS = SourceTraits(group_fields=("date",), is_log=True)
 
 SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "document": SourceTraits(shows_text=True, is_document=True),
-    "first-document": SourceTraits(shows_text=True),
     "daily": _LOGS._replace(shows_text=True),
     "instructions": SourceTraits(group_fields=("path",), uses_open=True, shows_text=True),
     "log-search": _LOGS._replace(item_fields=("text",), score_parts=_scores("similarity"), answers_topic=True),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
+from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason, grouped
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import (
@@ -355,9 +355,7 @@ def _unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
 
 def _next_copies(twins: Twins, missing: Collection[Copy], count: int) -> set[Copy]:
     """The first `count` of the copies for which each of the missing ones stands."""
-    following: dict[Copy, list[Copy]] = {}
-    for copy, (shown, _) in twins.items():
-        following.setdefault(shown, []).append(copy)
+    following = grouped((shown, copy) for copy, (shown, _) in twins.items())
     return {copy for shown in missing for copy in following[shown][:count]}
 
 
@@ -420,7 +418,9 @@ def _resolve_conflicts(
                 reason = Reason.of("overruled", by=winner.fragment.id, key=key)
             reasons[claim.layer.id, claim.fragment.id] = reason
     candidates = {
-        layer: tuple(_exclude_for(fragment, reasons.get((layer, fragment.id))) for fragment in fragments)
+        layer: tuple(
+            fragment.exclude(why) if (why := reasons.get((layer, fragment.id))) else fragment for fragment in fragments
+        )
         for layer, fragments in pools.items()
     }
     return candidates, problems
@@ -438,13 +438,9 @@ def _conflicting_claims(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]]
 ) -> Iterator[tuple[str, list[_Candidate]]]:
     """Keys whose fragments say different things, with their claims: highest layer first, each best first."""
-    claims_by_key: dict[str, list[_Candidate]] = {}
-    for layer in profile.layers:
-        for fragment in pools[layer.id]:
-            if fragment.labels.key and fragment.verdict.excluded is None:
-                claim = _Candidate(layer, (0, 0), fragment)
-                claims_by_key.setdefault(fragment.labels.key, []).append(claim)
-    for key, claims in claims_by_key.items():
+    all_claims = (_Candidate(layer, (0, 0), fragment) for layer in profile.layers for fragment in pools[layer.id])
+    stated = (each for each in all_claims if each.fragment.labels.key and each.fragment.verdict.excluded is None)
+    for key, claims in grouped((claim.fragment.labels.key, claim) for claim in stated).items():
         others = (claim for claim in claims if _name(claim) != _name(claims[0]))
         if any(not _is_same(claims[0].fragment, claim.fragment) for claim in others):
             yield key, claims
@@ -482,10 +478,6 @@ def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
-
-
-def _exclude_for(fragment: Fragment, reason: Reason | None) -> Fragment:
-    return fragment.exclude(reason) if reason else fragment
 
 
 def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:

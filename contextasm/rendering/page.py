@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 
-from contextasm.model import CLEAN, Context, Decision, Document, LayerUsage
+from contextasm.model import CLEAN, Context, Decision, Document, LayerUsage, grouped
 from contextasm.rendering.wording import decision_words
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
@@ -217,19 +217,12 @@ def fragment_list(contexts: Sequence[NamedContext], texts: FragmentTexts, anchor
     rows = _rows(contexts)
     names = [name for name, _ in contexts]
     items = _items(rows, names, texts, anchors)
-    layers = _by_layer(row for row in rows if id(row) in items)
+    layers = grouped((_decision(row).layer, row) for row in rows if id(row) in items)
     titles = layer_headings([context for _, context in contexts])
     parts = [f"{_layer_title(layer, titles)}\n{_layer_part(own, items)}" for layer, own in layers.items()]
     if rest := [row for row in rows if id(row) not in items]:
         parts.append(_rest_table(rest, names, limit_words(len(items))))
     return "\n".join(parts)
-
-
-def _by_layer(rows: Iterable[_Row]) -> Mapping[str, Sequence[_Row]]:
-    layers: dict[str, list[_Row]] = {}
-    for row in rows:
-        layers.setdefault(_decision(row).layer, []).append(row)
-    return layers
 
 
 def _items(
@@ -344,7 +337,7 @@ def _rest_table(rows: Sequence[_Row], names: Sequence[str], limit: str) -> str:
     """The numbers of fragments that are not listed, by layer, and by outcome in each context."""
     cells = [
         (words(layer), f"{len(own):,}", *(words(_outcomes(own, place)) for place in range(len(names))))
-        for layer, own in _by_layer(rows).items()
+        for layer, own in grouped((_decision(row).layer, row) for row in rows).items()
     ]
     caption = f"{len(rows):,} more fragments are not listed: {limit}"
     return table(caption, ("layer", "fragments", *names), cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter
+from contextasm.model import Context, Decision, Memory, RuleTrace, TokenCounter, grouped
 from contextasm.rendering.formats import render_section
 from contextasm.rendering.wording import decision_words, reason_words, rule_trace_words, token_parts
 from contextasm.text.names.templates import one_line
@@ -86,11 +86,8 @@ def section_rows(context: Context, counter: TokenCounter) -> Rows:
 
 def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
     """Units of each section with its heading, by layer."""
-    units: dict[str, list[int]] = {}
-    for section in context.sections:
-        text = render_section(section, context.request.format)
-        units.setdefault(section.layer, []).append(counter.units(text))
-    return units
+    texts = ((section.layer, render_section(section, context.request.format)) for section in context.sections)
+    return grouped((layer, counter.units(text)) for layer, text in texts)
 
 
 def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:

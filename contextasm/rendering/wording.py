@@ -45,7 +45,6 @@ REASONS: Mapping[str, str] = {
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only if an agent asks for it",
     "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",
-    "second-choice": "{by} exists, and is read instead",
 }
 """Wording of each reason."""
 

@@ -32,7 +32,7 @@ from contextasm.model import (
     Workspace,
     timed_out_layers,
 )
-from contextasm.retrieval.sources.documents import additional, daily_logs, documents, first_document, threads
+from contextasm.retrieval.sources.documents import additional, daily_logs, documents, threads
 from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
 from contextasm.text.cleaning.clean import HIDDEN_TEXT, decode_document, hidden_problems
 from contextasm.text.names.matching import nearest
@@ -52,7 +52,6 @@ def _import_on_call(module: str, function: str) -> Source:
 
 SOURCES: Mapping[str, Source] = {
     "document": documents,
-    "first-document": first_document,
     "daily": daily_logs,
     "instructions": _import_on_call("instructions", "instructions"),
     "log-search": _import_on_call("log_search", "log_search"),

@@ -260,7 +260,7 @@ def rule_traces(evaluation: RuleEvaluation, lost: Sequence[_LostEffect] | None =
 def _causes(rule: Rule, lost: Iterable[_LostEffect]) -> tuple[Reason, ...]:
     """The reasons why effects of a rule came to nothing, in its order, whichever fragment reported first."""
     causes = dict.fromkeys(cause for name, cause in lost if name == rule.name)
-    places = {(effect.action, str(effect.target)): place for place, effect in enumerate(evaluate.effects_of_rule(rule))}
+    places = {(effect.action, str(effect.target)): place for place, effect in enumerate(rule.effects)}
 
     def sort_key(cause: Reason) -> tuple[int, str]:
         facts = dict(cause.facts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite, prod
 from typing import NamedTuple
 from unicodedata import category, normalize
@@ -233,21 +233,19 @@ def _field_values(facts: Facts, field: str) -> tuple[str, ...]:
 class EffectKind(NamedTuple):
     """A kind of effect."""
 
-    asked: Callable[[Rule], Iterable[tuple[Target, float]]]
-    """Gives the targets that a rule names for it, each with its value; 1 for an effect without a value."""
     acts_on: str
-    """`layer`; `claim`: whether a fragment is shown, which one effect decides; `score` of a fragment, for which all
-    effects count."""
+    """`layer`; `claim`: whether a fragment is shown, which one effect decides; or another word for what it changes of a
+    fragment, such as its `score`: all effects count, and an exclusion overrides them."""
+    targets: Words = ()
+    """Kinds of its targets, as a rule file spells them; none for layers."""
+    value: str = ""
+    """Kind of the value of each target: one of `VALUES` (`config/rules/rule_files.py`), or empty for none."""
     words: str = "{target}"
-    """Form of one such target in a list of rules."""
+    """Form of a target in a list of rules."""
     merged: str = "first"
     """Value if several rules name a target: that of the `first`, the `least`, or the `product` of all."""
     limit: Callable[[Limits, int], Limits] = lambda limits, _value: limits
     """Gives the limits of a layer with a value; of an effect on fragments, the limits as they are."""
-
-
-def _layers(numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[Target, float]]:
-    return ((Target("layer", layer), number) for layer, number in numbers)
 
 
 def _capped(limits: Limits, tokens: int) -> Limits:
@@ -256,34 +254,28 @@ def _capped(limits: Limits, tokens: int) -> Limits:
 
 EFFECTS: Mapping[str, EffectKind] = {
     # Inclusions come first: a rule that excludes a folder may spare a file of it.
-    "always_include": EffectKind(lambda rule: ((target, 1) for target in rule.include), "claim"),
-    "exclude": EffectKind(lambda rule: ((target, 1) for target in rule.exclude), "claim"),
-    "boost": EffectKind(lambda rule: rule.boost, "score", "{target} x {value:g}", merged="product"),
-    "cap": EffectKind(lambda rule: _layers(rule.cap), "layer", "{target} = {value}", merged="least", limit=_capped),
+    "always_include": EffectKind("claim", ("path", "id", "tag")),
+    "exclude": EffectKind("claim", ("path", "tag", "type")),
+    # `kg_entity` is another spelling of `entity`.
+    "boost": EffectKind(
+        "score", ("path", "tag", "type", "entity", "kg_entity"), "weight", "{target} x {value:g}", merged="product"
+    ),
+    "cap": EffectKind("layer", value="tokens", words="{target} = {value}", merged="least", limit=_capped),
     "set_priority": EffectKind(
-        lambda rule: _layers(rule.set_priority),
-        "layer",
-        "{target} = {value}",
-        limit=lambda limits, rank: limits._replace(priority=rank),
+        "layer", value="rank", words="{target} = {value}", limit=lambda limits, rank: limits._replace(priority=rank)
     ),
 }
 """The effects that rules may have, by the word for each in a rule file."""
 
 
 def acts_on(effect: Effect, what: str) -> bool:
-    """Whether an effect acts on this: a `layer`, a `claim` or a `score` (`EffectKind.acts_on`)."""
+    """Whether an effect acts on this, such as a `layer` (`EffectKind.acts_on`)."""
     return EFFECTS[effect.action].acts_on == what
-
-
-def effects_of_rule(rule: Rule) -> Iterator[Effect]:
-    """The effects that a rule asks for, in its order."""
-    for action, kind in EFFECTS.items():
-        yield from (Effect(action, target, value, (rule.name,)) for target, value in kind.asked(rule))
 
 
 def _merge_by_target(rules: Iterable[Rule]) -> Iterable[Effect]:
     merged: dict[tuple[str, Target], Effect] = {}
-    for effect in (effect for rule in rules for effect in effects_of_rule(rule)):
+    for effect in (effect for rule in rules for effect in rule.effects):
         key = effect.action, effect.target
         merged[key] = _merge(merged[key], effect) if key in merged else effect
     return merged.values()
@@ -308,8 +300,8 @@ def _override(winner: Effect, loser: Effect) -> Effect:
 def _without_overridden(effects: Iterable[Effect]) -> tuple[Effect, ...]:
     """The effects without the ones that another overrides entirely. `effects_on` settles the rest for each item."""
     remaining: list[Effect] = []
-    # Scores come last, since any exclusion overrides them (digest, 002-8).
-    for effect in sorted(effects, key=lambda effect: acts_on(effect, "score")):
+    # Scores and the like come last, since any exclusion overrides them (digest, 002-8).
+    for effect in sorted(effects, key=lambda effect: not acts_on(effect, "claim")):
         winner = next((index for index, earlier in enumerate(remaining) if _overrides(earlier, effect)), None)
         if winner is None:
             remaining.append(effect)
@@ -335,7 +327,7 @@ def _covers(wide: Target, narrow: Target) -> bool:
 
 
 def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = False) -> tuple[Effect, ...]:
-    """The effects on one item: at most one inclusion or exclusion, and the boosts that count.
+    """The effects on one item: at most one inclusion or exclusion, and the boosts and the like that count.
 
     The item has the facts `path`, `heading`, `tag`, `type`, `id` and `entity`. A protected item (of L1, say) can't be
     excluded: exclusions of it are returned without a rule.
@@ -344,17 +336,17 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
         effect for effect in evaluation.effects if not acts_on(effect, "layer") and is_target(effect.target, item)
     ]
     claims = [effect for effect in effects if acts_on(effect, "claim")]
-    boosts = [effect for effect in effects if acts_on(effect, "score")]
+    others = [effect for effect in effects if not acts_on(effect, "claim")]
     refused = [_refuse(effect) for effect in claims if protected and effect.action == "exclude"]
     claims = [effect for effect in claims if not (protected and effect.action == "exclude")]
     if not claims:
-        return (*refused, *boosts)
+        return (*refused, *others)
     winner, *losers = claims
     if winner.action == "exclude":
-        losers, boosts = [*losers, *boosts], []
+        losers, others = [*losers, *others], []
     for loser in losers:
         winner = _override(winner, loser)
-    return (*refused, winner, *boosts)
+    return (*refused, winner, *others)
 
 
 def winning_claim(effects: Iterable[Effect]) -> Effect | None:

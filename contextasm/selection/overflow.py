@@ -237,10 +237,7 @@ def _drop(demand: Demand, room: int, attempt: Attempt) -> Attempt:
 
 def _detail(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     """Less detail: one level down for each fragment in turn, then the next level, until all fit."""
-    if attempt.selected is not None:
-        selected = _greedy(demand, room, attempt.excerpts, shorter_excerpts, attempt.selected)
-        return attempt._replace(selected=selected)
-    return _shorten(demand, room, attempt, lambda excerpt: next(shorter_excerpts(excerpt), None))
+    return _shorten(demand, room, attempt, shorter_excerpts)
 
 
 def _summarize(demand: Demand, room: int, attempt: Attempt) -> Attempt:
@@ -254,11 +251,7 @@ def _summarize(demand: Demand, room: int, attempt: Attempt) -> Attempt:
         if text:
             yield summary_excerpt(excerpt.fragment, text)
 
-    if attempt.selected is not None:
-        selected = _greedy(demand, room, attempt.excerpts, summaries, attempt.selected)
-        attempt = attempt._replace(selected=selected)
-    else:
-        attempt = _shorten(demand, room, attempt, lambda excerpt: next(summaries(excerpt), None), rounds=1)
+    attempt = _shorten(demand, room, attempt, summaries, rounds=1)
     return attempt._replace(problems=tuple(dict.fromkeys((*attempt.problems, *problems))))
 
 
@@ -358,14 +351,17 @@ def _shorten(
     demand: Demand,
     room: int,
     attempt: Attempt,
-    shorter: Callable[[Excerpt], Excerpt | None],
+    shorter: Callable[[Excerpt], Iterator[Excerpt]],
     rounds: int | None = None,
 ) -> Attempt:
     """The fragments in shorter forms, the least valuable first and all in turn, until they fit together.
 
+    After `drop`, the dropped ones in the first of them that fits.
     What the last of them saves beyond need goes to the most valuable, which are shown as full as there is room for.
     Where even the shortest forms do not fit, the next step starts from these.
     """
+    if attempt.selected is not None:
+        return attempt._replace(selected=_greedy(demand, room, attempt.excerpts, shorter, attempt.selected))
     excerpts = [*attempt.excerpts]
     units = demand.counter.units
     used = units_of(demand.lay_out_all(excerpts))
@@ -374,7 +370,7 @@ def _shorten(
         changed = False
         rounds = None if rounds is None else rounds - 1
         for number in reversed(range(len(excerpts))):
-            smaller = shorter(excerpts[number])
+            smaller = next(shorter(excerpts[number]), None)
             saved = units(shown_text(excerpts[number])) - units(shown_text(smaller)) if smaller else 0
             if smaller is None or saved <= 0:
                 continue

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
 from typing import NamedTuple, TypeVar
 
-from contextasm.model import Fragment, TokenCounter
+from contextasm.model import Fragment, TokenCounter, grouped
 from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import (
@@ -116,9 +116,7 @@ def _pieces(fragments: Sequence[Fragment], lines: Sequence[Sequence[str]]) -> It
     with the shortest text first: the long log of an agent does not push out the log of its team.
     """
     for _, group in groupby(enumerate(fragments), _turn_group):
-        folders: dict[str, list[int]] = {}
-        for number, fragment in group:
-            folders.setdefault(fragment.location.path.rpartition("/")[0], []).append(number)
+        folders = grouped((fragment.location.path.rpartition("/")[0], number) for number, fragment in group)
         by_length = sorted(folders.values(), key=lambda numbers: sum(len(fragments[number].text) for number in numbers))
         streams = [
             chain.from_iterable(_sections(number, lines[number], fragments[number].display.keep) for number in numbers)

@@ -127,7 +127,8 @@ def _raise_entities(found: str, profile: Profile, place: str, rules: Sequence[Ru
     layers = [
         layer for layer in profile.layers if any(source.type_filter == "entity_types" for source in layer.query.traits)
     ]
-    raised = {name for rule in rules if rule.enabled for name, rank in rule.set_priority if rank > 0}
+    effects = (effect for rule in rules if rule.enabled for effect in rule.effects)
+    raised = {effect.target.value for effect in effects if effect.action == "set_priority" and effect.value > 0}
     flat = [layer.id for layer in layers if not raised & {layer.id, *layer.query.sources, *layer.heading}]
     if layers and not flat:
         return

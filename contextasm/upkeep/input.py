@@ -12,7 +12,7 @@ from pathlib import Path
 from contextasm.config.input.options import ProcessEnvironment
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.keys.upkeep import UpkeepSettings
-from contextasm.model import Document, Memory, Problem, Profile, SemanticSimilarity, Summarizer
+from contextasm.model import Document, Memory, Problem, Profile, SemanticSimilarity, Summarizer, grouped
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.retrieval.reading.files import read_files
 from contextasm.text.cleaning.clean import shown_name
@@ -189,11 +189,10 @@ class UpkeepInput:
 
     @cached_property
     def _read(self) -> tuple[Sequence[OwnerMemories], Sequence[Problem]]:
-        documents: dict[str, list[Document]] = {}
         problems: list[Problem] = []
         paths = sorted({path for pattern in MEMORY_FILES for path in self.files.list(pattern)})
-        for document in read_files(self.workspace, paths, problems):
-            documents.setdefault(document.path.rpartition("/")[0], []).append(document)
+        read = read_files(self.workspace, paths, problems)
+        documents = grouped((document.path.rpartition("/")[0], document) for document in read)
         patterns = dict.fromkeys(pattern for profile in self.profiles for pattern in private_patterns(profile))
         shared = SharedWorkspace(self.workspace, patterns, load_yaml)
         owners = []

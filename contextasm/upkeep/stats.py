@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Literal, NamedTuple, TypedDict, TypeVar
 
-from contextasm.model import Context, Document, LayerUsage, Memory, Problem, TokenCounter
+from contextasm.model import Context, Document, LayerUsage, Memory, Problem, TokenCounter, grouped
 from contextasm.rendering.json_codec import Count, Day, Positive, Share
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
@@ -97,10 +97,8 @@ class WorkspaceStats:
             if any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
         }
         """The memories of each file of memories, with the tokens of their texts."""
-        self._paths: dict[str, list[str]] = {}
+        self._paths = grouped((_owner(path), path) for path in self._documents)
         """The files of each owner."""
-        for path in self._documents:
-            self._paths.setdefault(_owner(path), []).append(path)
 
     @property
     def owners(self) -> Sequence[OwnerSize]:
@@ -213,9 +211,7 @@ def _duplicates(memories: Sequence[tuple[Memory, int]]) -> Iterator[Duplicate]:
 
 
 def _contributors(shares: Iterable[tuple[str, int]]) -> Sequence[Contributor]:
-    sizes: dict[str, list[int]] = {}
-    for name, size in shares:
-        sizes.setdefault(name, []).append(size)
+    sizes = grouped((name, size) for name, size in shares)
     return _largest(Contributor(name, len(own), sum(own)) for name, own in sizes.items())
 
 

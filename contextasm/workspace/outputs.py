@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Literal, NamedTuple, Self
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, grouped
 from contextasm.text.markdown.managed_block import find_block, with_block
 from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder, is_below
@@ -282,10 +282,8 @@ class _TreeWithTargets:
     def __init__(self, folder: Folder, targets: Sequence[OutputFile]) -> None:
         self._folder = folder
         self._identities = {target.identity for target in targets}
-        self._names: dict[FileIdentity, list[str]] = {}
-        for target in targets:
-            parent, name = os.path.split(target.real)
-            self._names.setdefault(file_identity(parent), []).append(name)
+        places = [os.path.split(target.real) for target in targets]
+        self._names = grouped((file_identity(parent), name) for parent, name in places)
 
     def holds(self, folder: str) -> bool:
         """Whether a folder is in the workspace after links are followed."""

@@ -6,7 +6,7 @@ import pytest
 
 import contextasm
 from contextasm.cli.typer_commands import group
-from contextasm.config.input.options import UNUSED_IN_SEARCH
+from contextasm.config.input.options import GROUPS, UNUSED_IN_SEARCH, Options
 from tests.command import SAMPLE, inside
 
 
@@ -28,3 +28,7 @@ def test_search_refuses_an_option_without_an_effect_in_python(name: str) -> None
     value = {"x": "1"} if name in {"layers", "variables"} else "1"
     with pytest.raises(contextasm.ContextasmError, match=f"^{name}: has no effect on a search"):
         contextasm.search("demo", workspace=str(SAMPLE), agent="luna", **{name: value})  # type: ignore[arg-type]
+
+
+def test_each_flag_of_a_request_has_one_heading_in_help() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(Options._fields)

@@ -18,6 +18,7 @@ from contextasm.text.memories.writer import clean_lines
 from contextasm.workspace.editing.import_memories import store_entries
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace
+from tests.workspaces import any_memories
 
 FOLDER = "agents/a/memories"
 PLACE = MemoryPlace(FOLDER, f"{FOLDER}/imported.md")
@@ -35,32 +36,13 @@ MARKDOWN_LINES = (
 LINES = st.lists(st.sampled_from(MARKDOWN_LINES) | st.text(st.characters(codec="utf-8"), max_size=20), max_size=5)
 TEXTS = LINES.map("\n".join).map(lambda text: clean_lines(clean_text(clean_lines(text)).text)).filter(bool)
 WORDS = st.from_regex(r"[a-zé]{1,5}( [a-z]{1,4})?", fullmatch=True)
-LISTS = st.lists(WORDS, max_size=3, unique=True).map(tuple)
-DAYS = st.dates().map(str) | st.just("")
-SHARES = st.floats(0, 1)
-MEMORIES = st.builds(
-    Memory,
-    id=WORDS,
+MEMORIES = any_memories(
+    WORDS,
     path=st.just("agents/b/memories/m.md"),
     line=st.integers(1, 9),
     text=TEXTS,
     type=st.sampled_from(["note", "fact", "open_question"]),
-    importance=SHARES,
-    created=DAYS,
-    accessed=DAYS,
     status=st.sampled_from(["active", "superseded", "draft", "of its own"]),
-    confidence=SHARES,
-    key=WORDS | st.just(""),
-    tier=WORDS | st.just(""),
-    dedup=WORDS | st.just(""),
-    tags=LISTS,
-    files=LISTS,
-    private=st.booleans(),
-    pin=st.booleans(),
-    supersedes=LISTS,
-    expires=DAYS,
-    superseded_by=WORDS | st.just(""),
-    writer=WORDS | st.just(""),
 )
 
 

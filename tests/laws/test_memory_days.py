@@ -25,7 +25,6 @@ from contextasm.model import (
     Memory,
     Profile,
     Request,
-    Rule,
     SourceQuery,
     Target,
 )
@@ -39,7 +38,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, pools_above, same
-from tests.workspaces import DAY, DEFAULT
+from tests.workspaces import DAY, DEFAULT, rule
 
 FOLDER = "agents/a/memories"
 PATHS = tuple(f"{FOLDER}/{number}.md" for number in range(4))
@@ -123,7 +122,7 @@ class Asked(NamedTuple):
         """The build of a day; None lists every memory."""
         request = Request("a", "", self.topic, today, 16_000, "estimate", "markdown")
         request = request._replace(audience=self.audience, filters=Filters(exclude=self.exclude))
-        rules = evaluate([Rule("one", "ctxasm.yaml", 1, exclude=self.targets)] if self.targets else [], {})
+        rules = evaluate([rule(exclude=self.targets)] if self.targets else [], {})
         return Build(Folder(folder), self.profile, request, ESTIMATE, rules=rules, memory_index=used)
 
 

@@ -21,7 +21,7 @@ from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.command import fill
 from tests.retrieval.memory_index.test_memory_index import NO_INDEXES, indexes, pools, pools_above, same
-from tests.workspaces import DAY, DEFAULT
+from tests.workspaces import DAY, DEFAULT, rule
 
 SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga", "rto", "skel")]
 TOPIC_WORDS = ("harbor", "lantern", "winch")
@@ -52,10 +52,8 @@ def rules(draw: st.DrawFn) -> Sequence[Rule]:
         return tuple(draw(st.lists(TARGETS, max_size=2)))
 
     return [
-        Rule(
+        rule(
             f"r{number}",
-            "ctxasm.yaml",
-            number,
             draw(st.integers(0, 2)),
             include=targets(),
             exclude=targets(),
@@ -193,11 +191,10 @@ def test_an_archived_memory_is_known_by_its_earlier_id(tmp_path: Path) -> None:
     chance = Random(6)
     pages = {path: page(chance, 0) for path in PATHS}
     pages[PATHS[3]] += f"- [fact] oars are dry {{id={PATHS[3]}-x}}\n"
-    included = RULE._replace(include=(Target("id", f"{FOLDER}/4.md-x"),))
+    included = rule(include=(Target("id", f"{FOLDER}/4.md-x"),))
     assert "oars are dry" in agreed(tmp_path, pages, Setting("", 3, 0.0, 16_000), included).text
 
 
-RULE = Rule("one", "ctxasm.yaml", 1)
 HARBOR = Setting("harbor", 2, 0.0, 16_000)
 
 
@@ -213,8 +210,8 @@ def test_an_included_memory_raises_what_a_candidate_needs(tmp_path: Path) -> Non
             "- [fact] winch delta hotel cedar fjord ember delta {importance=0.1 id=kept}\n"
         ),
     }
-    rule = RULE._replace(include=(Target("id", "kept"),), exclude=(Target("path", PATHS[0]),))
-    found = agreed(tmp_path, pages, HARBOR._replace(topic="harbor lantern winch"), rule)
+    fired = rule(include=(Target("id", "kept"),), exclude=(Target("path", PATHS[0]),))
+    found = agreed(tmp_path, pages, HARBOR._replace(topic="harbor lantern winch"), fired)
     assert found.text.endswith(
         "- [fact] winch delta hotel cedar fjord ember delta\n"
         "- [fact] lantern harbor cedar gamma bravo delta alpha cedar fjord kite gamma\n"
@@ -243,8 +240,8 @@ def test_a_rule_means_a_memory_of_the_type_section(tmp_path: Path, topic: str, a
     pages = {PATHS[0]: "- [section] harbor one {tags=tide}\n- [fact] harbor two\n"}
     kind, tag = Target("type", "section"), Target("tag", "tide")
     boosting = action == "boost"
-    rule = RULE._replace(boost=((kind, 2.0), (tag, 3))) if boosting else RULE._replace(exclude=(kind, tag))
-    context = agreed(tmp_path, pages, Setting(topic, 3, 0.0, 16_000), rule)
+    fired = rule(boost=((kind, 2.0), (tag, 3))) if boosting else rule(exclude=(kind, tag))
+    context = agreed(tmp_path, pages, Setting(topic, 3, 0.0, 16_000), fired)
     assert ("harbor one" in context.text) == boosting
     (decision,) = (each for each in context.decisions if each.layer == "L5" and each.lines == (1, 1))
     assert not (boosting and topic) or dict(decision.score)["boost"] == 6
@@ -254,7 +251,7 @@ def test_a_boost_of_many_memories_that_are_not_shown_has_an_effect(tmp_path: Pat
     facts = "".join(f"- [fact] harbor and many other words {number} {{importance=0.1}}\n" for number in range(5))
     notes = "".join(f"- [note] harbor {number} {{importance=0.9}}\n" for number in range(3))
     pages = {PATHS[0]: f"## 2025-01-01\n\n{facts}{notes}", PATHS[1]: f"## {DAY}\n\n- [fact] winch\n"}
-    found = agreed(tmp_path, pages, HARBOR, RULE._replace(boost=((Target("type", "fact"), 0.5),)))
+    found = agreed(tmp_path, pages, HARBOR, rule(boost=((Target("type", "fact"), 0.5),)))
     assert [trace.lost for trace in found.rule_traces] == [()]
 
 
@@ -263,8 +260,8 @@ def test_memories_that_a_boost_and_an_exclusion_mean_take_no_place(tmp_path: Pat
     tagged = "".join(f"- [fact] harbor {number} {{importance=0.9 tags=tide}}\n" for number in range(5))
     others = "".join(f"- [fact] harbor {number} {{importance=0.1}}\n" for number in range(5, 9))
     pages = {PATHS[0]: f"## 2025-01-01\n\n{others}\n## 2025-03-01\n\n{tagged}"}
-    rule = RULE._replace(boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
-    found = agreed(tmp_path, pages, HARBOR._replace(topic=topic), rule)
+    fired = rule(boost=((Target("type", "fact"), 2.0),), exclude=(Target("tag", "tide"),))
+    found = agreed(tmp_path, pages, HARBOR._replace(topic=topic), fired)
     assert found.text.endswith("- [fact] harbor 8\n- [fact] harbor 7\n")
 
 
@@ -272,16 +269,16 @@ def test_the_first_memory_of_a_tag_says_why_none_is_included(tmp_path: Path) -> 
     later = f"## {DAY + timedelta(days=1)}\n\n- [fact] harbor later {{tags=tide}}\n"
     draft = "- [fact] harbor draft {status=draft tags=tide}\n"
     pages = {PATHS[0]: draft, PATHS[1]: later, PATHS[2]: "- [fact] harbor\n"}
-    rule = RULE._replace(include=(Target("tag", "tide"),))
-    found = agreed(tmp_path, pages, Setting("", 3, 0.0, 16_000), rule)
+    fired = rule(include=(Target("tag", "tide"),))
+    found = agreed(tmp_path, pages, Setting("", 3, 0.0, 16_000), fired)
     assert [problem.message for problem in found.problems] == ["rule one: its status is draft, so it can't be shown"]
 
 
 @pytest.mark.parametrize("topic", ["", "harbor"])
 def test_a_required_layer_keeps_what_a_rule_excludes(tmp_path: Path, topic: str) -> None:
     pages = {PATHS[0]: "".join(f"- [fact] harbor {number}\n" for number in range(5))}
-    rule = RULE._replace(exclude=(Target("type", "fact"),))
-    found = agreed(tmp_path, pages, Setting(topic, 2, 0.9, 16_000, required=True), rule)
+    fired = rule(exclude=(Target("type", "fact"),))
+    found = agreed(tmp_path, pages, Setting(topic, 2, 0.9, 16_000, required=True), fired)
     assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
     assert [problem.code for problem in found.problems] == ["rule-protected"]
 
@@ -293,15 +290,15 @@ FACTS_AND_NOTES = {
 
 
 def test_a_boost_of_a_section_means_no_memory_of_its_file(tmp_path: Path) -> None:
-    rule = RULE._replace(boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))
-    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR, rule)
+    fired = rule(boost=((Target("heading-path", PATHS[0], "Tides"), 30.0),))
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR, fired)
     assert found.text.endswith("- [note] harbor 4\n- [note] harbor 3\n")
 
 
 @pytest.mark.parametrize("min_score", [0.0, 0.6])
 def test_boosted_memories_come_before_more_important_ones(tmp_path: Path, min_score: float) -> None:
-    rule = RULE._replace(boost=((Target("type", "fact"), 3.0),))
-    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR._replace(min_score=min_score), rule)
+    fired = rule(boost=((Target("type", "fact"), 3.0),))
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR._replace(min_score=min_score), fired)
     assert found.text.endswith("- [fact] harbor 4\n- [fact] harbor 3\n")
 
 
@@ -311,8 +308,8 @@ def test_a_layer_without_a_memory_of_the_least_score_says_so(tmp_path: Path) -> 
 
 
 def test_a_rule_means_no_count_of_what_is_not_listed(tmp_path: Path) -> None:
-    rule = RULE._replace(exclude=(Target("path", "agents/**/archive/*"),))
-    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR, rule)
+    fired = rule(exclude=(Target("path", "agents/**/archive/*"),))
+    found = agreed(tmp_path, FACTS_AND_NOTES, HARBOR, fired)
     assert any(each.reason.is_count for each in found.decisions)
     assert [reason.code for reason in found.rule_traces[0].lost] == ["no-match-found"]
 
@@ -330,9 +327,9 @@ def test_rules_on_logs_leave_the_index_in_use(tmp_path: Path, target: Target, ac
         f"agents/a/daily/{DAY - timedelta(days=age)}.md": f"- harbor {age}\n- crew {age}\n" for age in range(30, 50)
     }
     meant: tuple[object, ...] = ((target, 3.0),) if action == "boost" else (target,)
-    rule = RULE._replace(**{action: meant})  # type: ignore[arg-type]
+    fired = rule(**{action: meant})  # type: ignore[arg-type]
     with patch.object(log_search, "MANY", many):
-        found = agreed(tmp_path, {**FACTS_AND_NOTES, **logs, OLD_LOG: "- quay\n- winch\n"}, HARBOR, rule)
+        found = agreed(tmp_path, {**FACTS_AND_NOTES, **logs, OLD_LOG: "- quay\n- winch\n"}, HARBOR, fired)
     counts = {each.layer for each in found.decisions if each.reason.is_count}
     means_memories = target.kind == "id"
     assert counts == (set() if means_memories else {"L5"}) | (set() if many else {"related"})

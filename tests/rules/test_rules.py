@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import YamlMapping, YamlSequence
 from contextasm.config.rules.rule_files import parse_rules
-from contextasm.model import Condition, ContextasmError, Rule, RuleEvaluation, Target
+from contextasm.model import Condition, ContextasmError, Effect, Rule, RuleEvaluation, Target
 from contextasm.rules.evaluate import (
     ALIASES,
     LONGEST_SEARCHED,
@@ -389,20 +389,26 @@ def test_002_1_the_form_of_the_source_document_is_taken_as_it_is() -> None:
         "rules/a.yaml",
         1,
         when=(Condition("task.text", "any_word", ("auth", "login"), 2),),
-        include=(Target("path", "docs/security.md"),),
-        exclude=(Target("path", "generated/**"),),
-        boost=((Target("entity", "AuthService"), 2.0),),
+        effects=(
+            Effect("always_include", Target("path", "docs/security.md"), 1, ("rules/a.yaml#1",)),
+            Effect("exclude", Target("path", "generated/**"), 1, ("rules/a.yaml#1",)),
+            Effect("boost", Target("entity", "AuthService"), 2.0, ("rules/a.yaml#1",)),
+        ),
     )
 
 
 def test_every_target_in_every_spelling() -> None:
     include = ["a//b.md", "C#.md", "a.md#C# notes", {"path": "b.md#Top"}, {"id": "m1"}, {"tag": "x"}]
     made = rule(always_include=include, exclude=["gen/", {"type": "t"}], cap={"L3": "4k", "L4": 0})
-    kinds = [(each.kind, each.value, each.heading) for each in made.include]
+    targets = [effect.target for effect in made.effects]
+    kinds = [(each.kind, each.value, each.heading) for each in targets]
     assert kinds[:3] == [("path", "a/b.md", ""), ("path", "C#.md", ""), ("heading-path", "a.md", "C# notes")]
-    assert kinds[3:] == [("heading-path", "b.md", "Top"), ("id", "m1", ""), ("tag", "x", "")]
-    assert made.exclude == (Target("path", "gen/**"), Target("type", "t"))
-    assert made.cap == (("L3", 4000), ("L4", 0))
+    assert kinds[3:6] == [("heading-path", "b.md", "Top"), ("id", "m1", ""), ("tag", "x", "")]
+    assert targets[6:8] == [Target("path", "gen/**"), Target("type", "t")]
+    assert [(each.action, str(each.target), each.value) for each in made.effects[8:]] == [
+        ("cap", "layer L3", 4000),
+        ("cap", "layer L4", 0),
+    ]
 
 
 @pytest.mark.parametrize("data", [None, []])

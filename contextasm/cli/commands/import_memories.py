@@ -16,7 +16,7 @@ from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
-from contextasm.model import ContextasmError, Problem
+from contextasm.model import ContextasmError, Problem, grouped
 from contextasm.rendering.json_codec import Count
 from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
@@ -149,9 +149,7 @@ def _alike_line(outcome: ImportOutcome) -> str:
 
 def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
     """A line for each kind of what is in no memory, with the first place of it."""
-    places: dict[str, list[str]] = {}
-    for part in left_out:
-        places.setdefault(part.what, []).append(part.where)
+    places = grouped((part.what, part.where) for part in left_out)
     for what, (first, *others) in places.items():
         yield f"left out {first}: {what}" + (f", and {len(others):,} more" if others else "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Argument, Command
@@ -11,12 +10,11 @@ from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
-from contextasm.memories.additions import NewMemoryReader, type_problems
+from contextasm.memories.additions import NewMemoryReader, shared_fields, type_problems
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.rendering.json_codec import Positive, Share
-from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value
-from contextasm.workspace.storage import NewMemory, RememberOutcome
+from contextasm.workspace.storage import RememberOutcome
 
 
 class RememberedData(TypedDict):
@@ -70,7 +68,9 @@ def add_memories(
     each memory.
     """
     receipt.require_stdout()
-    reader = NewMemoryReader(_shared_fields(kind or "note", importance, tag, key, supersedes))
+    named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes}
+    given = {name: (f"--{name}", value) for name, value in named.items()} | {"tags": ("--tag", tag)}
+    reader = NewMemoryReader(shared_fields(given))
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)
     process = process_environment()
@@ -100,17 +100,3 @@ def _outcome_data(outcome: RememberOutcome) -> dict[str, object]:
     """An outcome, with what `RememberedData` has of it."""
     more = {"outcome": outcome.what, "alike": round(outcome.alike, 4), "left_out": outcome.unmerged}
     return outcome.memory._asdict() | more
-
-
-def _shared_fields(
-    kind: str, importance: str | None, tags: Sequence[str], key: str | None, supersedes: Sequence[str]
-) -> NewMemory:
-    """The fields that the flags, as typed, give to each memory, with an empty text."""
-    return NewMemory(
-        text="",
-        type=parse_type(kind, "--type"),
-        importance=None if importance is None else parse_importance(importance, "--importance"),
-        tags=parse_items(tags, "--tag"),
-        key="" if key is None else parse_value(key, "--key"),
-        supersedes=parse_items(supersedes, "--supersedes"),
-    )

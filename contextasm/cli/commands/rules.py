@@ -33,21 +33,6 @@ class ConditionData(TypedDict):
     """The value it is compared with, or several."""
 
 
-class EffectsData(TypedDict, total=False):
-    """Effects by action."""
-
-    always_include: list[str]
-    """What is included in any case."""
-    exclude: list[str]
-    """What is left out."""
-    boost: list[str]
-    """What scores higher or lower, with the factor."""
-    cap: list[str]
-    """Layers with the most tokens they may take."""
-    set_priority: list[str]
-    """Layers with their rank."""
-
-
 class RuleData(TypedDict):
     """One rule."""
 
@@ -63,8 +48,8 @@ class RuleData(TypedDict):
     """Whether it is switched on."""
     when: list[ConditionData]
     """The conditions, all of which must hold."""
-    then: EffectsData
-    """Its effects, by action."""
+    then: dict[str, list[str]]
+    """Its effects: what it names for each action, with values, by the word for the action in a rule file."""
 
 
 class RulesDocument(TypedDict):
@@ -95,7 +80,8 @@ run = Command(rules, all_but("format"))
 def _write_rules(options: Options, *, as_json: bool) -> None:
     rule_set = in_precedence(open_rules(options, process_environment()))
     if as_json:
-        write_json(RulesDocument, {"rules": [*map(_rule_data, rule_set)]})
+        data = [rule._asdict() | {"rule": rule.name, "then": _effects(rule)} for rule in rule_set]
+        write_json(RulesDocument, {"rules": data})
     else:
         write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
 
@@ -111,26 +97,21 @@ def _write_rule_traces(options: Options, *, as_json: bool) -> None:
         write_table(*rule_trace_table(traces))
 
 
-def _rule_data(rule: Rule) -> dict[str, object]:
-    """A rule, with what `RuleData` has of it."""
-    effects = {action: effects for action, effects in _effects(rule).items() if effects}
-    return rule._asdict() | {"rule": rule.name, "then": effects}
-
-
 def _rule_row(rule: Rule) -> Sequence[str]:
     """Name, priority, place, conditions and actions of a rule."""
     when = " and ".join(f"{test.field} {test.op} {_value_text(test.value)}".rstrip() for test in rule.when) or "always"
-    then = "; ".join(f"{action} {', '.join(effects)}" for action, effects in _effects(rule).items() if effects)
+    then = "; ".join(f"{action} {', '.join(effects)}" for action, effects in _effects(rule).items())
     name = rule.name if rule.enabled else f"{rule.name} (off)"
     return name, f"{rule.priority:g}", f"{rule.path}:{rule.line}", when, then
 
 
 def _effects(rule: Rule) -> Mapping[str, Sequence[str]]:
     """The effects of a rule by action, as a rule file has them."""
-    return {
-        action: [kind.words.format(target=_target_text(target), value=value) for target, value in kind.asked(rule)]
-        for action, kind in EFFECTS.items()
-    }
+    by_action: dict[str, list[str]] = {}
+    for effect in rule.effects:
+        words = EFFECTS[effect.action].words.format(target=_target_text(effect.target), value=effect.value)
+        by_action.setdefault(effect.action, []).append(words)
+    return by_action
 
 
 def _target_text(target: Target) -> str:

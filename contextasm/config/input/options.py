@@ -3,7 +3,7 @@
 `Options` is the one table of these flags: `cli` makes the command line's parameters from it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -65,6 +65,17 @@ class Options(NamedTuple):
     ] = None
     offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
+
+
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Who": ("agent", "team", "workspace", "audience", "offline"),
+    "Text and limits": (
+        *("topic", "profile", "strategy", "budget", "layers", "tokenizer", "date", "tz", "format", "privacy"),
+        *("additional", "deadline"),
+    ),
+    "Selection": ("scope", "session", "open", "since", "event_types", "entity_types", "exclude", "prefer", "variables"),
+}
+"""The headings of these flags in the help of commands that have many."""
 
 
 class ProcessEnvironment(NamedTuple):

@@ -8,14 +8,56 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import date as day
 from itertools import islice
-from typing import Any
+from typing import Any, TypedDict
 
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import LARGEST, LARGEST_NUMBER
 from contextasm.model import ContextasmError
 from contextasm.text.names.matching import list_names, nearest
+
+
+class RequestOptions(TypedDict, total=False):
+    """The options of `ctxasm build` that say what the context is made of; man page ctxasm(1) describes each.
+
+    One that is missing or None is left to the environment, the settings and the profile. A text where several are
+    wanted is one of them.
+    """
+
+    agent: str | None
+    team: str | None
+    topic: str | None
+    profile: str | os.PathLike[str] | None
+    budget: int | str | None
+    """Tokens, or a text such as `8k`."""
+    tokenizer: str | None
+    date: day | str | None
+    tz: str | None
+    layers: Mapping[str, int | str] | None
+    """Most tokens of a layer, by its id."""
+    strategy: str | None
+    scope: Iterable[str] | None
+    """Ids of the only layers to build."""
+    session: str | None
+    open: Iterable[str | os.PathLike[str]] | None
+    since: day | str | None
+    event_types: Iterable[str] | None
+    entity_types: Iterable[str] | None
+    exclude: Iterable[str] | None
+    prefer: Iterable[str] | None
+    deadline: int | None
+    """Milliseconds."""
+    additional: str | None
+    variables: Mapping[str, str | float] | None
+    format: str | None
+    """Format whose counts the budget holds; `contextasm.render` writes it."""
+    privacy: str | None
+    audience: str | None
+    offline: bool | None
+    """Ask no server: read the replica of a shared store as it is."""
+    workspace: str | os.PathLike[str] | None
+
 
 MAX_ITEMS = 10_000
 """Number of values of a list; more are refused, because a generator may never end."""
@@ -78,7 +120,7 @@ def parse_flag(value: object, name: str) -> bool:
 
 def parse_day(value: object, name: str) -> str:
     """A day, as a date, a time, whose day counts, or a text."""
-    return value.isoformat()[:10] if isinstance(value, date) else parse_text(value, name)
+    return value.isoformat()[:10] if isinstance(value, day) else parse_text(value, name)
 
 
 def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
@@ -99,16 +141,18 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "scope": lambda value, name: ",".join(parse_texts(value, name)),
     "open": lambda value, name: _several(value, name, parse_path, "a path, or a list of paths"),
     "since": parse_day,
-    "event_types": parse_texts,
-    "entity_types": parse_texts,
-    "exclude": parse_texts,
-    "prefer": parse_texts,
     "deadline": parse_number,
     "variables": _parse_mapping,
-    "offline": parse_flag,
     "workspace": parse_path,
 }
-"""The parsers of the fields of `Options` that are not plain text."""
+"""The parsers of the fields of `Options` that take more than a text, several texts or a flag (`_PARSERS_BY_FORM`)."""
+
+_PARSERS_BY_FORM: Mapping[object, Callable[[object, str], Any]] = {None: parse_text, (): parse_texts, False: parse_flag}
+"""The parsers of all other fields, by the default."""
+
+
+def _parser(name: str) -> Callable[[object, str], Any]:
+    return _PARSERS.get(name, _PARSERS_BY_FORM[Options._field_defaults[name]])
 
 
 def options_of_parameters(given: Mapping[str, Any]) -> Options:
@@ -123,7 +167,7 @@ def options_of_parameters(given: Mapping[str, Any]) -> Options:
         known = list_names(Options._fields)
         raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(there are: {known})")
     values = [(name, value) for name, value in given.items() if value is not None]
-    return Options(**{name: _PARSERS.get(name, parse_text)(value, name) for name, value in values})
+    return Options(**{name: _parser(name)(value, name) for name, value in values})
 
 
 def _several(value: object, name: str, parse: Callable[[object, str], str], wanted: str) -> tuple[str, ...]:

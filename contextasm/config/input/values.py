@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TypeGuard, cast
+from typing import Any, TypeGuard
 
 from contextasm.model import SCORE_PARTS, ContextasmError
 from contextasm.text.cleaning.clean import shown_name
@@ -209,16 +209,20 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
 
 
 @cache
-def _other_words() -> Mapping[str, Mapping[str, str]]:
-    """For each kind of names: patterns of what people type for them, with blanks between, and the name or advice."""
-    data = file_bytes(str(Path(__file__).with_name("other_words.json")))
+def load_table(file: Path) -> Any:
+    """The values of a JSON file of this package."""
+    data = file_bytes(str(file))
     assert isinstance(data, bytes)
-    return cast("Mapping[str, Mapping[str, str]]", load_json(data.decode(), "other_words.json"))
+    return load_json(data.decode(), file.name)
+
+
+_OTHER_WORDS = Path(__file__).with_name("other_words.json")
+"""For each kind of names: patterns of what people type for them, with blanks between, and the name or advice."""
 
 
 def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.5) -> str:
-    """Advice on an unknown name: what people mean by it (`_other_words`), else the nearest; empty for neither."""
-    for patterns, meant in _other_words().get(kind, {}).items():
+    """Advice on an unknown name: what people mean by it (`other_words.json`), else the nearest; empty for neither."""
+    for patterns, meant in load_table(_OTHER_WORDS).get(kind, {}).items():
         is_name = " " not in meant or meant.startswith("-")
         is_meant = any(wildcard_matches(pattern, name.casefold()) for pattern in patterns.split())
         if is_meant and (not is_name or meant.split()[0] in known):

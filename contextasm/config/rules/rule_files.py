@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
+from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import Any
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
@@ -22,6 +22,7 @@ from contextasm.model import (
     SOURCE_TRAITS,
     Condition,
     ContextasmError,
+    Effect,
     Layer,
     Problem,
     Profile,
@@ -73,13 +74,6 @@ def _unrolled_length(pattern: str) -> int:
     groups = prod(count for closing, count in counts if closing)
     return len(pattern) * groups * max((count for closing, count in counts if not closing), default=1)
 
-
-TARGETS = {
-    "always_include": ("path", "id", "tag"),
-    "exclude": ("path", "tag", "type"),
-    "boost": ("path", "tag", "type", "entity", "kg_entity"),
-}
-"""The kinds of targets of each action. `kg_entity` is another spelling of `entity`."""
 
 WRITABLE = tuple(op for op in (*OPERATORS, *ALIASES) if op != "any_word")
 """The values of `op`; `any_word` is only the operator of `task_contains`."""
@@ -171,14 +165,15 @@ def _parse_rule(parts: YamlMapping, name: str, env: Collection[str]) -> Rule:
     then = _mapping(parts["then"], parts.where("then"), EFFECTS, "action") if "then" in parts else None
     if not then:
         raise ContextasmError(parts.where(), "asks for nothing", f"give it `then:` with any of {', '.join(EFFECTS)}")
+    name = values.parse_scalar(parts.get("name", name), parts.where("name"))
     return Rule(
-        name=values.parse_scalar(parts.get("name", name), parts.where("name")),
+        name=name,
         path=parts.path,
         line=parts.line,
         priority=values.parse_number(parts.get("priority", 0), parts.where("priority")),
         enabled=values.parse_flag(parts.get("enabled", True), parts.where("enabled")),
         when=tuple(_conditions(parts, env)),
-        **{field: parse(then, action) for action, (field, parse) in _PARSERS.items() if action in then},
+        effects=tuple(effect for action in EFFECTS if action in then for effect in _effects(then, action, name)),
     )
 
 
@@ -253,48 +248,63 @@ def _words(mapping: YamlMapping, key: str) -> tuple[str, ...]:
     return words
 
 
-def _targets(then: YamlMapping, action: str) -> tuple[Target, ...]:
-    """The targets of an action; plain text is a path."""
-    targets: list[Target] = []
+def _effects(then: YamlMapping, action: str, rule: str) -> Iterator[Effect]:
+    """The effects of an action, one for each layer or target that it names."""
+    parse_value, hint = VALUES.get(EFFECTS[action].value, (None, ""))
+    if EFFECTS[action].acts_on == "layer":
+        assert parse_value
+        layers = parse_mapping(then[action], then.where(action), "write `layer: value` on a line of its own")
+        for layer, number in layers.items():
+            yield Effect(action, Target("layer", layer), parse_value(number, layers.where(layer)), (rule,))
+        return
+    found: set[Target] = set()
     for item, where in _items(then, action):
-        if isinstance(item, str):
-            target = _path(values.parse_scalar(item, where), where, action)
-        else:
-            target = _target(_mapping(item, where, TARGETS[action]), where, action)
-        _refuse_repeated(target, targets, where)
-        targets.append(target)
-    return tuple(targets)
+        target, value = _target_and_value(item, where, action, parse_value, hint)
+        if target in found:  # a slip, for a weight would count twice
+            raise ContextasmError(where, f"`{target}` twice", "leave one out")
+        found.add(target)
+        yield Effect(action, target, value, (rule,))
 
 
-def _boosts(then: YamlMapping, action: str) -> tuple[tuple[Target, float], ...]:
-    """The targets that are boosted, each with its weight."""
-    weights: dict[Target, float] = {}
-    for item, where in _items(then, action):
-        parts = _mapping(item, where, (*TARGETS[action], "weight"))
-        if "weight" not in parts:
-            raise ContextasmError(where, "a boost without `weight`", "add `weight: 2.0`; 1 changes nothing")
-        weight = values.parse_number(parts["weight"], parts.where("weight"))
-        if not 0 < weight <= MOST_WEIGHT:
-            hint = f"write a number above 0, up to {MOST_WEIGHT:.0f}"
-            raise ContextasmError(parts.where("weight"), f"a weight of {weight}", hint)
-        target = _target(parts, where, action)
-        _refuse_repeated(target, weights, where)
-        weights[target] = weight
-    return tuple(weights.items())
+def _target_and_value(
+    item: object, where: str, action: str, parse_value: ValueParser | None, hint: str
+) -> tuple[Target, float]:
+    """The target that an item of an action names, and its value; plain text without a value is a path."""
+    kind = EFFECTS[action]
+    if parse_value is None and isinstance(item, str):
+        return _path(values.parse_scalar(item, where), where, action), 1
+    parts = _mapping(item, where, (*kind.targets, kind.value) if kind.value else kind.targets)
+    if parse_value is None:
+        return _target(parts, where, action), 1
+    if kind.value not in parts:
+        raise ContextasmError(where, f"a {action} without `{kind.value}`", hint)
+    value = parse_value(parts[kind.value], parts.where(kind.value))
+    return _target(parts, where, action), value
 
 
-def _refuse_repeated(target: Target, earlier: Collection[Target], where: str) -> None:
-    """Refuse a target that is named twice: a slip, for a weight would count twice."""
-    if target in earlier:
-        raise ContextasmError(where, f"`{target}` twice", "leave one out")
+def _parse_weight(value: object, where: str) -> float:
+    weight = values.parse_number(value, where)
+    if not 0 < weight <= MOST_WEIGHT:
+        raise ContextasmError(where, f"a weight of {weight}", f"write a number above 0, up to {MOST_WEIGHT:.0f}")
+    return weight
+
+
+ValueParser = Callable[[object, str], float]
+
+VALUES: Mapping[str, tuple[ValueParser, str]] = {
+    "weight": (_parse_weight, "add `weight: 2.0`; 1 changes nothing"),
+    "tokens": (values.parse_tokens, "add `tokens: 300`"),
+    "rank": (values.parse_whole, "add `rank: 1`"),
+}
+"""For each kind of value of effects, its parser, and what to do if it is missing next to a target."""
 
 
 def _target(parts: YamlMapping, where: str, action: str) -> Target:
     """The one target that an item names."""
-    kinds = [kind for kind in parts if kind != "weight"]
+    kinds = [kind for kind in parts if kind in EFFECTS[action].targets]
     if len(kinds) != 1:
         what = f"{len(kinds)} targets in one item of `{action}`"
-        raise ContextasmError(where, what, f"name one of {', '.join(TARGETS[action])}")
+        raise ContextasmError(where, what, f"name one of {', '.join(EFFECTS[action].targets)}")
     kind = kinds[0]
     text = values.parse_scalar(parts[kind], parts.where(kind))
     if kind == "path":
@@ -325,39 +335,23 @@ def _path(path: str, where: str, action: str) -> Target:
     return Target("heading-path", path, heading) if heading else Target("path", path)
 
 
-def _layers(parse: Callable[[object, str], int], then: YamlMapping, action: str) -> tuple[tuple[str, int], ...]:
-    """The layers that an action names, each with its number."""
-    layers = parse_mapping(then[action], then.where(action), "write `layer: value` on a line of its own")
-    return tuple((layer, parse(number, layers.where(layer))) for layer, number in layers.items())
-
-
-_PARSERS: Mapping[str, tuple[str, Callable[[YamlMapping, str], Any]]] = {
-    "always_include": ("include", _targets),
-    "exclude": ("exclude", _targets),
-    "boost": ("boost", _boosts),
-    "cap": ("cap", partial(_layers, values.parse_tokens)),
-    "set_priority": ("set_priority", partial(_layers, values.parse_whole)),
-}
-"""The field of a rule that each of its effects fills, and the parser of what is written there."""
-
-
 def resolve_rule_layers(rules: Iterable[Rule], profile: Profile, workspace: Folder) -> Iterator[Rule]:
     """The rules with ids of the profile's layers in place of the sources and headings that they name.
 
     Raises `ContextasmError` for a name that neither this nor another profile of the workspace or the package knows.
     """
 
-    def by_id(rule: Rule, action: str, numbers: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-        where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {action}"
-        for name, number in numbers:
-            ids = _layer_ids(name, profile.layers, where)
-            if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
-                values.require_known(name, _layer_names(profile.layers), where, "layer")
-            yield from ((id_, number) for id_ in ids or [name])
+    def by_id(rule: Rule, effect: Effect) -> Iterator[Effect]:
+        name = effect.target.value
+        where = f"{rule.path}:{rule.line}: rule `{rule.name}`: {effect.action}"
+        ids = _layer_ids(name, profile.layers, where)
+        if not ids and name not in {*profile.disabled, *_names_of_other_profiles(workspace)}:
+            values.require_known(name, _layer_names(profile.layers), where, "layer")
+        yield from (effect._replace(target=Target("layer", id_)) for id_ in ids or [name])
 
     for rule in rules:
-        priorities = tuple(by_id(rule, "set_priority", rule.set_priority))
-        yield rule._replace(cap=tuple(by_id(rule, "cap", rule.cap)), set_priority=priorities)
+        resolved = (by_id(rule, each) if each.target.kind == "layer" else [each] for each in rule.effects)
+        yield rule._replace(effects=tuple(chain.from_iterable(resolved)))
 
 
 def _layer_ids(name: str, layers: Sequence[Layer], where: str) -> Sequence[str]:

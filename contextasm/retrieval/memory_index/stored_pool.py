@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from contextasm.model import EntryPool, Problem, Reason, T
+from contextasm.model import EntryPool, Problem, Reason, T, grouped
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
 from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks
@@ -215,10 +215,9 @@ class _FileWriter:
 
     def _write_units(self, number: int, path: str, active: Sequence[Any]) -> None:
         """Write the units of a file that changed, after all rows."""
-        old: dict[bytes, list[tuple[int, int]]] = {}
         query = "SELECT first, rows, digest FROM units WHERE file = ? ORDER BY first"
-        for first, rows, digest in self._connection.execute(query, (number,)):
-            old.setdefault(digest, []).append((first, rows))
+        units = self._connection.execute(query, (number,))
+        old = grouped((digest, (first, rows)) for first, rows, digest in units)
         described = [(entry, self._kind.index_entry(entry), to_json(entry)) for entry in active]
         for unit in _split_units(described):
             digest = blake2b("".join(stored for _, _, stored in unit).encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Sources of whole texts: `document`, `first-document`, `daily`, `threads` and `additional`.
+"""Sources of whole texts: `document`, `daily`, `threads` and `additional`.
 
 The name of a dated log has its day, so a log outside the window is never opened. Threads are stories that go on, one
 file each, with a `status` in its front matter; threads that are not active are excluded.
@@ -55,22 +55,6 @@ def documents(query: SourceQuery) -> RetrievalResult:
                 raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be put right")
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
-
-
-def first_document(query: SourceQuery) -> RetrievalResult:
-    """The first of the layer's files that exists, as `documents` has it; of the others, an excluded fragment each.
-
-    Names of one file, as where a disk takes capitals for small letters, are one file.
-    """
-    result = documents(query)
-    texts = {document.path: document.digest for document in result.documents}
-    if len(result.fragments) < 2:
-        return result
-    first, *others = result.fragments
-    second = Reason.of("second-choice", by=first.location.path)
-    is_same = texts[first.location.path].__eq__
-    rest = (other.exclude(second)._replace(text="") for other in others if not is_same(texts[other.location.path]))
-    return result._replace(fragments=(first, *rest))
 
 
 def daily_logs(query: SourceQuery) -> RetrievalResult:

@@ -11,21 +11,7 @@ from contextasm.text.markdown.blocks import passage
 from contextasm.text.names.matching import mentions
 
 _OWN_NAMES = (
-    "bash",
-    "c",
-    "cpp",
-    "css",
-    "go",
-    "html",
-    "java",
-    "json",
-    "php",
-    "sql",
-    "swift",
-    "toml",
-    "tsx",
-    "xml",
-    "yaml",
+    *("bash", "c", "cpp", "css", "go", "html", "java", "json", "php", "sql", "swift", "toml", "tsx", "xml", "yaml"),
 )
 LANGUAGES = {name: name for name in _OWN_NAMES} | {
     "cs": "csharp",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from contextasm.model import Data, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import Data, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery, grouped
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.rows import Row, parse_rows
 from contextasm.text.names.matching import mentions
@@ -155,10 +155,7 @@ def _steps(edges: Iterable[Edge], start: set[str], depth: int) -> Mapping[Edge, 
 
     Each entity is left once, so a circle ends.
     """
-    edges_of: dict[str, list[Edge]] = {}
-    for edge in edges:
-        for entity in (edge[0], edge[2]):
-            edges_of.setdefault(entity, []).append(edge)
+    edges_of = grouped((entity, edge) for edge in edges for entity in (edge[0], edge[2]))
     steps: dict[Edge, int] = {}
     visited, border = set(start), start
     for step in range(1, depth + 1):

@@ -45,7 +45,8 @@ def patterns(query: SourceQuery) -> RetrievalResult:
             Location(row.path, row.line, rows=1),
             fill_item(query.layer.display.item_template or LINE, values),
             layer_display(query.layer),
-            score=(("rate", _rate(succeeded, applied)),) if fits else (),
+            # From 0 to 1, nearer to a half the fewer the tries; 0 if it was never tried (001-16).
+            score=(("rate", (succeeded + 1) / (applied + 2) if applied else 0.0),) if fits else (),
         )
         fragments.append(fragment if fits else fragment.exclude(Reason("no-match")))
     fragments.sort(key=lambda each: (each.verdict.excluded is not None, -dict(each.score).get("rate", 0.0), each.text))
@@ -54,11 +55,6 @@ def patterns(query: SourceQuery) -> RetrievalResult:
 
 def _overlap(folded: set[str], words: Sequence[str]) -> bool:
     return not folded.isdisjoint(map(str.casefold, words))
-
-
-def _rate(succeeded: int, applied: int) -> float:
-    """Rate of success, from 0 to 1, nearer to a half the fewer the tries; 0 if it was never tried (001-16)."""
-    return (succeeded + 1) / (applied + 2) if applied else 0.0
 
 
 def _named_entity_types(query: SourceQuery) -> set[str]:

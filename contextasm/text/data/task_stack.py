@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from contextasm.model import ContextasmError, Data, Problem
+from contextasm.model import ContextasmError, Data, Problem, grouped
 from contextasm.text.data.rows import parse_rows
 
 STATUSES = ("active", "complete", "blocked")
@@ -183,10 +183,7 @@ def list_tasks(stack: TaskStack) -> Sequence[tuple[int, Task]]:
         while ancestor and ancestor.id not in shown:
             shown.add(ancestor.id)
             ancestor = tasks.get(ancestor.parent)
-    children: dict[str, list[Task]] = {}
-    for task in stack.frames:
-        if task.id in shown:
-            children.setdefault(task.parent if task.parent in shown else "", []).append(task)
+    children = grouped((task.parent if task.parent in shown else "", task) for task in stack.frames if task.id in shown)
     listed: list[tuple[int, Task]] = []
     waiting = [(0, task) for task in reversed(children.get("", []))]
     while waiting:

@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from contextasm.model import Document, Memory, Problem
+from contextasm.model import Document, Memory, MemoryDay, Problem
 from contextasm.text.caching import cached_by_content
 from contextasm.text.markdown.blocks import parts, trimmed, without_block_comments
 from contextasm.text.markdown.front_matter import Value, attributes, broken_attributes
@@ -90,7 +90,7 @@ LISTS = tuple(name for name, default in DEFAULTS.items() if default == ())
 
 _FLAGS = tuple(name for name, default in DEFAULTS.items() if default is False)
 
-DAYS = ("created", "accessed", "expires")
+DAYS = tuple(name for name, form in Memory.__annotations__.items() if form is MemoryDay)
 """Names of the fields that are days."""
 
 WORDS = tuple(name for name in FIELDS if DEFAULTS.get(name, "") == "" and name not in DAYS)

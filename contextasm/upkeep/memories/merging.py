@@ -13,7 +13,7 @@ from datetime import date
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from contextasm.model import Document, Memory, Problem, SemanticSimilarity, Summarizer
+from contextasm.model import Document, Memory, Problem, SemanticSimilarity, Summarizer, grouped
 from contextasm.text.cleaning.clean import clean_text, decode_document
 from contextasm.text.memories.parser import DEFAULTS, FIELDS, memory_id, parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value
@@ -128,13 +128,9 @@ class SimilarMemories:
         """Compare the memories, whose order decides which of two comes first; also by meaning if that is given."""
         self.problem: Problem | None = None
         """Why memories are not compared by meaning."""
-        self._class_of: dict[str, str] = {}
+        self._class_of = {memory.id: memory.id for memory in memories}
         self._shares: dict[str, dict[str, float]] = {}
-        audiences: dict[tuple[bool, str], list[Memory]] = {}
-        for memory in memories:
-            audiences.setdefault(memory_audience(memory), []).append(memory)
-            self._class_of[memory.id] = memory.id
-        for of_audience in audiences.values():
+        for of_audience in grouped((memory_audience(memory), memory) for memory in memories).values():
             for at, later_at, share in similar_pairs([memory.text for memory in of_audience]):
                 earlier, later = of_audience[at].id, of_audience[later_at].id
                 if share == 1:
@@ -150,11 +146,11 @@ class SimilarMemories:
 
     def _compare_meanings(self, memories: Sequence[Memory], semantics: SemanticSimilarity) -> None:
         """Find the memories of equal numbers, negations and names that are alike by meaning."""
-        comparable: dict[object, list[Memory]] = {}
-        for memory in memories:
-            if self.class_of(memory) == memory.id:
-                names = words_and_names(memory.text)[1]
-                comparable.setdefault((text_fingerprint(memory.text).figures, names), []).append(memory)
+        comparable = grouped(
+            ((text_fingerprint(memory.text).figures, words_and_names(memory.text)[1]), memory)
+            for memory in memories
+            if self.class_of(memory) == memory.id
+        )
         groups = [group for group in comparable.values() if group[1:]]
         texts = [memory.text for group in groups for memory in group]
         semantics("".join(texts[:1]), texts)  # one question for all vectors
@@ -263,9 +259,7 @@ def find_clusters(
     """The groups of each cluster, and its first memory with the fields of all; a group is part of one at most."""
     by_id = {group.kept.id: group for group in groups}
     results = {memory.superseded_by for memory in owner.memories}
-    by_class: dict[str, list[str]] = {}
-    for group in groups:
-        by_class.setdefault(similar.class_of(group.kept), []).append(group.kept.id)
+    by_class = grouped((similar.class_of(group.kept), group.kept.id) for group in groups)
     alike_of = {
         id_: [other for name in similar.alike(class_) for other in by_class.get(name, ())[:MAX_EQUAL] if other != id_]
         for class_, ids in by_class.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from contextasm.model import Memory
+from contextasm.model import Memory, grouped
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.similarity import text_fingerprint
 from contextasm.upkeep.actions import Action, change_action, memory_place, quoted
@@ -90,10 +90,9 @@ def _plan_groups(
 
 def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:
     """For each key of which memories say different things, an action that changes nothing: a person has to choose."""
-    by_key: dict[str, list[Memory]] = {}
-    for memory in memories:
-        if memory.key and not memory.key.startswith(_SCHEMA_KEY):
-            by_key.setdefault(memory.key, []).append(memory)
+    by_key = grouped(
+        (memory.key, memory) for memory in memories if memory.key and not memory.key.startswith(_SCHEMA_KEY)
+    )
     for key, claims in by_key.items():
         first = {text_fingerprint(memory.text): memory for memory in reversed(claims)}
         if len(first) > 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
-from contextasm.model import MAX_FILE, ContextasmError, Memory
+from contextasm.model import MAX_FILE, ContextasmError, Memory, grouped
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.writer import field_text, memory_bullet
 from contextasm.text.names.places import archived_path
@@ -100,9 +100,7 @@ def _append(editor: MemoryEditor, path: str, entries: Sequence[SourceEntry]) -> 
 
 
 def _change(editor: MemoryEditor, entries: Sequence[SourceEntry], known: Mapping[str, Memory]) -> None:
-    by_path: dict[str, list[SourceEntry]] = {}
-    for entry in entries:
-        by_path.setdefault(known[entry.id].path, []).append(entry)
+    by_path = grouped((known[entry.id].path, entry) for entry in entries)
     for path, own in by_path.items():
         if editor.is_one_memory(path):
             hint = f"change {path} by hand, or import without --update"

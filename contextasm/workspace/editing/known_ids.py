@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts
+from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts, grouped
 from contextasm.retrieval.pool import MANY
 from contextasm.text.memories.parser import distinct_memories, id_root, parse_memories, unique_ids
 from contextasm.text.names.matching import list_names, nearest
@@ -93,9 +93,8 @@ class WorkspaceIds:
         self._workspace = workspace
         self._parsed: dict[str, Sequence[Memory]] = {}
         patterns = (f"{owner}/memories",) if owner else MEMORY_FOLDERS
-        folders: dict[str, list[str]] = {}
-        for path in sorted({path for pattern in patterns for path in workspace.list(f"{pattern}/*.md")}):
-            folders.setdefault(path.rpartition("/")[0], []).append(path)
+        paths = sorted({path for pattern in patterns for path in workspace.list(f"{pattern}/*.md")})
+        folders = grouped((path.rpartition("/")[0], path) for path in paths)
         self._folders = [
             FolderIds(paths, self._memories, stored_ids(folder) if stored_ids else None)
             for folder, paths in folders.items()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from contextlib import contextmanager
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Memory
+from contextasm.model import ContextasmError, grouped
 from contextasm.workspace.atomic import STATE_FOLDER, private_folder
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.reading import file_stamp
@@ -226,7 +226,6 @@ def page_texts(session: Session, owner: str, pages: Sequence[_Page]) -> Mapping[
         f"SELECT role::text, page, {COLUMNS} FROM ctxasm.memory"
         f" WHERE {OF_OWNER} AND (role, page) IN %s AND NOT deleted ORDER BY seq"
     )
-    memories: dict[_Page, list[Memory]] = {}
-    for role, page, *row in session.rows(statement, owner, tuple(pages)):
-        memories.setdefault((role, page), []).append(memory_of_row(row))
+    rows = session.rows(statement, owner, tuple(pages))
+    memories = grouped(((role, page), memory_of_row(row)) for role, page, *row in rows)
     return {page: page_text(of_page) for page, of_page in memories.items()}

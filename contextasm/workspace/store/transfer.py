@@ -16,7 +16,7 @@ from hashlib import md5
 from pathlib import Path
 from typing import NamedTuple
 
-from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, system_errors
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, grouped, system_errors
 from contextasm.rendering.json_codec import Count
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.exchange.entry import SourceEntry
@@ -113,10 +113,7 @@ def _pages_of_files(paths: Iterable[str]) -> Mapping[str, tuple[str, str] | None
     page again.
     """
     pages = {path: page_of_name(os.path.basename(path)) for path in sorted(paths)}
-    numbered: dict[str, list[str]] = {}
-    for path, page in pages.items():
-        if page:
-            numbered.setdefault(page[0], []).append(path)
+    numbered = grouped((page[0], path) for path, page in pages.items() if page)
     for stem, of_stem in numbered.items():
         if len({pages[path] for path in of_stem}) < len(of_stem):
             pages |= {path: (stem, f"{number:06}") for number, path in enumerate(of_stem)}

@@ -14,7 +14,7 @@ from datetime import date
 from hashlib import md5
 from pathlib import Path
 
-from contextasm.model import ContextasmError, Decision, Document, Memory, Problem
+from contextasm.model import ContextasmError, Decision, Document, Memory, Problem, grouped
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
 from contextasm.workspace.editing.import_memories import alike_memories, outcome_word
@@ -45,9 +45,7 @@ class StoredMemories(StoreOverlay):
 
     def _by_owner(self, paths: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
         """Ids by the owners of their paths, which come as pairs, both in order."""
-        ids: dict[str, list[str]] = {}
-        for path, id_ in paths:
-            ids.setdefault(self.owner(path) or "", []).append(id_)
+        ids = grouped((self.owner(path) or "", id_) for path, id_ in paths)
         return dict(sorted(ids.items()))
 
     def remember(

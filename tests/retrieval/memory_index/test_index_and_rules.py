@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from contextasm.model import Build, Context, IndexedPools, Request, Rule, RuleEvaluation, Target
+from contextasm.model import Build, Context, Effect, IndexedPools, Request, Rule, RuleEvaluation, Target
 from contextasm.pipeline import assemble
 from contextasm.rules.evaluate import evaluate
 from contextasm.selection.tokens import ESTIMATE
@@ -54,15 +54,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rules_on(target: Target, action: str) -> RuleEvaluation:
     """One rule that always fires."""
     if target.kind == "layer":
-        return evaluate([Rule("one", "ctxasm.yaml", 1, cap=((target.value, 300),))], {})
-    rule = Rule("one", "ctxasm.yaml", 1)
-    if action == "boost":
-        rule = rule._replace(boost=((target, 2.0),))
-    elif action == "include":
-        rule = rule._replace(include=(target,))
+        effect = Effect("cap", target, 300, ("one",))
     else:
-        rule = rule._replace(exclude=(target,))
-    return evaluate([rule], {})
+        effect = Effect({"include": "always_include"}.get(action, action), target, 1 + (action == "boost"), ("one",))
+    return evaluate([Rule("one", "ctxasm.yaml", 1, effects=(effect,))], {})
 
 
 def built(folder: Path, topic: str, rules: RuleEvaluation, used: IndexedPools | None) -> Context:

@@ -20,10 +20,9 @@ from contextasm.workspace.store.pages import (
     row_of_memory,
     storable_memory,
 )
+from tests.workspaces import any_memories
 
 WORDS = st.text("abcxyzäß-_./: 0123", min_size=1, max_size=12).filter(lambda word: word.strip() == word)
-DAYS = st.one_of(st.just(""), st.dates().map(str))
-LISTS = st.lists(WORDS, max_size=3).map(tuple)
 TEXTS = st.lists(
     st.one_of(
         st.text(max_size=30), st.sampled_from(["```", "- [fact] other", "# Title", "{id=x}", "<!--", "-->", "---"])
@@ -31,29 +30,13 @@ TEXTS = st.lists(
     min_size=1,
     max_size=5,
 ).map("\n".join)
-MEMORIES = st.builds(
-    Memory,
-    id=WORDS,
+MEMORIES = any_memories(
+    WORDS,
     path=st.just(""),
     line=st.just(0),
     text=TEXTS,
     type=st.sampled_from(["note", "fact", "two words"]),
-    importance=st.floats(0, 1),
-    created=DAYS,
-    accessed=DAYS,
     status=st.sampled_from(["active", "archived", "superseded"]),
-    confidence=st.floats(0, 1),
-    key=st.one_of(st.just(""), WORDS),
-    tier=st.one_of(st.just(""), WORDS),
-    dedup=st.just(""),
-    tags=LISTS,
-    files=LISTS,
-    private=st.booleans(),
-    pin=st.booleans(),
-    supersedes=LISTS,
-    expires=DAYS,
-    superseded_by=st.one_of(st.just(""), WORDS),
-    writer=st.one_of(st.just(""), WORDS),
 )
 
 
