@@ -49,7 +49,7 @@ def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterat
     elif ARCHIVE in path.split("/"):
         yield from workspace.list(path)
     else:
-        yield from (found for found in workspace.list(path) if ARCHIVE not in found.split("/")[:-1])
+        yield from (found for found in workspace.list(path) if f"/{ARCHIVE}/" not in f"/{found}")
 
 
 def paths_by_template(query: SourceQuery) -> list[Sequence[str]]:
