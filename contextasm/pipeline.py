@@ -33,7 +33,7 @@ from contextasm.text.cleaning.clean import hidden_problems
 
 
 def assemble(build: Build) -> Context:
-    """The context for the build's request, with a decision for every fragment that was retrieved.
+    """The context for the build's request, with a decision for every fragment that was retrieved, counts included.
 
     Raises `ContextasmError` if a file of a required layer can't be read, or if the workspace or the system fails.
     """
