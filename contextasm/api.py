@@ -76,7 +76,7 @@ def build(**options: Unpack[RequestOptions]) -> Context:
     >>> context.tokens <= 4000
     True
 
-    Fragments that an index of memories counts and does not show have no decision of their own; `explain` gives all.
+    Logs, lines and memories that are counted and not shown have no decision of their own; `explain` gives all.
     """
     prepared = _prepare(options)
     return prepared.run(prepared.build)
@@ -84,7 +84,7 @@ def build(**options: Unpack[RequestOptions]) -> Context:
 
 @_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
-    """The same context as `build`, with a decision for each memory, shown or not."""
+    """The same context as `build`, with a decision for each fragment, shown or not."""
     return _prepare(options).run()
 
 

@@ -33,7 +33,7 @@ from contextasm.text.cleaning.clean import hidden_problems
 
 
 def assemble(build: Build) -> Context:
-    """The context for the build's request, with a decision for every fragment that was retrieved.
+    """The context for the build's request, with a decision for every fragment that was retrieved, counts included.
 
     Raises `ContextasmError` if a file of a required layer can't be read, or if the workspace or the system fails.
     """
@@ -68,6 +68,8 @@ def _assemble(build: Build) -> Context:
         if build.request.privacy == "drop":
             placed = drop_secrets(placed, layer, documents)
         ranked[layer.id] = rank(placed, layer)
+    # Texts as they were before headings moved are not kept in memory.
+    results = {name: result._replace(fragments=()) for name, result in results.items()}
     context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
     problems = (*_source_problems(results), *unmatched, *rule_problems, *context.problems)
     context = context._replace(

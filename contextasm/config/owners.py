@@ -79,7 +79,7 @@ def owner_folder(workspace: Workspace, kind: OwnerKind, name: str, origin: str) 
     can't be listed.
     """
     folder = f"{kind}s/{name}"
-    paths = workspace.list(f"{folder}/**/*")
+    paths = workspace.list(f"{folder}/*") or workspace.list(f"{folder}/**/*")
     if paths == [f"{folder}/"] and isinstance(problem := workspace.read(paths[0]), Problem):
         raise ContextasmError(folder, problem.message, "make it a folder that can be listed")
     if not paths:

@@ -295,8 +295,8 @@ class Build(NamedTuple):
     """Similarity by embeddings, for searches; None if none is configured, or without a topic."""
     summarizer: Summarizer | None = None
     memory_index: IndexedPools | None = None
-    """Index of large memory pools. None if every memory needs a decision of its own; with it, memories that are not
-    shown are counted by reason."""
+    """Index of large pools. None if every fragment needs a decision of its own; with it, entries that are not shown are
+    counted by reason."""
     parse_yaml: Parse | None = None
     """Reader of YAML; None if no layer reads any."""
     run_sources: RunSources = in_order

@@ -71,15 +71,22 @@ def section_format(form: str, marker: str, count: Callable[[str], int]) -> tuple
 
 def render_section(section: Section, form: str) -> str:
     """The section as an output format writes it, with a blank line at its end."""
-    (frame, escape), _ = FORMATS[form]
-    before, after = frame(section.layer, section.heading)
-    return f"{before}{escape(section.text)}{after}"
+    return "".join(_section_pieces(section, form))
 
 
 def render_document(sections: Sequence[Section], form: str) -> str:
     """Document of the sections in their order, ending in one newline; empty without sections."""
-    text = "".join(render_section(section, form) for section in sections)
-    return text.rstrip("\n") + "\n" if text else ""
+    pieces = [piece for section in sections for piece in _section_pieces(section, form)]
+    while pieces and not pieces[-1].strip("\n"):
+        pieces.pop()
+    # All is joined once, since each copy of a large document takes its size in memory.
+    return "".join((*pieces[:-1], pieces[-1].rstrip("\n"), "\n")) if pieces else ""
+
+
+def _section_pieces(section: Section, form: str) -> Sequence[str]:
+    (frame, escape), _ = FORMATS[form]
+    before, after = frame(section.layer, section.heading)
+    return before, escape(section.text), after
 
 
 def _json(context: Context) -> str:

@@ -55,9 +55,10 @@ NUMBERS: Mapping[str, str] = {
     "merged": "{count:,} more {what} are the same as one of their day that matches as well or better",
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
-    "future": "{count:,} memories dated after the day of the build",
+    "future": "{count:,} {what} dated after the day of the build",
+    "outside-window": "{count:,} {what} more than {days} days old",
 }
-"""Wording of reasons that many memories share, with their number."""
+"""Wording of reasons that many entries share, with their number."""
 
 
 def reason_words(reason: Reason) -> str:
@@ -188,9 +189,10 @@ def _left_out_words(context: Context) -> str:
     for outcome, paths in files.items():
         if paths:
             words[outcome] += f" ({', '.join([*paths][:3])}{', ...' * (len(paths) > 3)})"
-    if old := [dict(each.reason.facts)["days"] for each in context.decisions if each.reason.code == "outside-window"]:
-        which = "all" if len(old) == counts["excluded"] else f"{len(old):,} of them"
-        words["excluded"] += f", {which} older than {max(old)} days"
+    if old := [dict(each.reason.facts) for each in context.decisions if each.reason.code == "outside-window"]:
+        number = sum(int(facts.get("count", 1)) for facts in old)
+        which = "all" if number == counts["excluded"] else f"{number:,} of them"
+        words["excluded"] += f", {which} older than {max(facts['days'] for facts in old)} days"
     hint = "" if context.text or context.request.topic else "`--topic WORDS` looks for more"
     return "; ".join(filter(None, (", ".join(words.values()), hint)))
 

@@ -16,7 +16,6 @@ from contextasm.model import (
     EntryPool,
     Fragment,
     Layer,
-    Location,
     Memory,
     Problem,
     Reason,
@@ -29,10 +28,9 @@ from contextasm.model import (
     memory_score,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import query_paths, receipt
+from contextasm.retrieval.reading.files import count_fragment, pool_patterns, query_paths
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
-from contextasm.text.names.templates import fill_template, placeholders
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -180,16 +178,6 @@ def use_pool(
             return use(pool)
         answer = index.query(kind, patterns, paths, use, new=True)
     return use(read_pool(workspace, kind, paths)) if answer is None else answer
-
-
-def pool_patterns(query: SourceQuery) -> list[str]:
-    """The layer's paths with agent and team filled in, without the paths whose name is not given."""
-    names = {"agent": query.build.request.agent, "team": query.build.request.team}
-    return [
-        fill_template(path, names)
-        for path in query.layer.query.paths
-        if all(names.get(name, " ") for name in placeholders(path))
-    ]
 
 
 def count_reasons(exclusions: Iterable[Reason | None]) -> tuple[Reason, ...]:
@@ -415,10 +403,3 @@ def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: 
         return best
     similarity_of = {row: dict(score)["similarity"] for row, score in able.items()}
     return [*best, *first_rows(pool, similarity_of, layer.ranking.top)]
-
-
-def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    """The excluded fragment that stands for entries that are not shown; the reason has their `count`."""
-    patterns = " ".join(pool_patterns(query))
-    named = "".join(f" {value}" for name, value in reason.facts if name == "status")
-    return receipt(f"{patterns} {reason.code}{named}", Location(patterns, 0), query.layer, reason)

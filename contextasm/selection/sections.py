@@ -423,7 +423,7 @@ class Demand(NamedTuple):
         """A fragment at the layer's level of detail: whole, unless the level is a lower one."""
         level = self.layer.overflow.detail
         is_whole = self.layer.limits.required or fragment.verdict.pinned_by or fragment.display.fence
-        if is_whole or level not in LEVELS:
+        if is_whole or level not in LEVELS[1:]:
             return whole_excerpt(fragment)
         return excerpt_at_level(fragment, at_detail(fragment.text, level))
 

@@ -1,13 +1,17 @@
 """Decisions and sections agree with each other and with the files, on random workspaces."""
 
+from collections import Counter
 from collections.abc import Mapping
+from unittest.mock import Mock
 
 import regex
 from hypothesis import given
 
 from contextasm.model import OUTCOME, Build, Document, Profile, TokenCounter
+from contextasm.pipeline import assemble
 from contextasm.ranking.order import rank
 from contextasm.rendering.formats import MARKER
+from contextasm.rendering.wording import receipt
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of, unmarked
@@ -24,6 +28,26 @@ def test_every_fragment_found_has_exactly_one_decision(
     ranked = [(layer.id, each.id) for layer in layers for each in rank(found[layer.id].fragments, layer)]
     assert [(each.layer, each.fragment) for each in context.decisions] == ranked
     assert len(set(ranked)) == len(ranked)
+
+
+@given(files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
+def test_what_has_no_decision_is_in_exactly_one_count(
+    files: Mapping[str, Content], profile: Profile, budget: int, topic: str
+) -> None:
+    asked = Build(Files(files), profile, request(budget=budget, topic=topic), ESTIMATE)
+    all_of_it = assemble(asked)
+    nothing_stored = Mock(query=Mock(return_value=None))
+    counted = assemble(asked._replace(memory_index=nothing_stored))
+    assert all_of_it._replace(decisions=(), documents=()) == counted._replace(decisions=(), documents=())
+    assert receipt(all_of_it) == receipt(counted)
+    counts = [each for each in counted.decisions if each.reason.is_count]
+    rest = Counter((each.layer, each.reason.code) for each in all_of_it.decisions)
+    rest -= Counter((each.layer, each.reason.code) for each in counted.decisions if each not in counts)
+    for each in counts:
+        rest[each.layer, each.reason.code] -= int(dict(each.reason.facts)["count"])
+    assert not any(rest.values())
+    assert {*counted.decisions} - {*counts} <= {*all_of_it.decisions}
+    assert not any(each.kept for each in counts)
 
 
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)

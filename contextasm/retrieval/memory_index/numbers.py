@@ -103,16 +103,19 @@ class AddedPostings:
     def add_row(self, row: int, words: Iterable[str]) -> None:
         """Add the words of a row after all others, each as often as the row has it."""
         for word in words:
-            self._added[term(word)].append(row)
+            self._added[word].append(row)
 
     def save(self) -> None:
         """Write the blocks. Nothing is added after that."""
-        names = [*self._added]
+        rows_of: defaultdict[str, list[int]] = defaultdict(list)
+        for word, rows in self._added.items():
+            rows_of[term(word)] += rows
+        names = [*rows_of]
         insert = "INSERT OR IGNORE INTO terms VALUES (NULL, ?, ?)"
         self._connection.executemany(insert, ((self._pool, name) for name in names))
         query = "SELECT id, term FROM terms WHERE pool = ? AND term IN ({})"
         numbers = {name: number for number, name in select_among(self._connection, query, names, self._pool)}
-        blocks = sorted((numbers[name] << 32 | rows[0], rows) for name, rows in self._added.items())
+        blocks = sorted((numbers[name] << 32 | min(rows), sorted(rows)) for name, rows in rows_of.items())
         stored = ((place, bytearray(_rows_and_counts(rows).tobytes())) for place, rows in blocks)
         self._connection.executemany("INSERT INTO postings VALUES (?, ?)", stored)
 

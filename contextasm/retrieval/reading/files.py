@@ -5,6 +5,7 @@ Parses YAML and JSON to plain values; the rows in them are the sources' business
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from contextasm.model import (
     Data,
     Document,
+    Fact,
     Fragment,
     FragmentDisplay,
     Labels,
@@ -49,7 +51,7 @@ def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterat
     elif ARCHIVE in path.split("/"):
         yield from workspace.list(path)
     else:
-        yield from (found for found in workspace.list(path) if ARCHIVE not in found.split("/")[:-1])
+        yield from (found for found in workspace.list(path) if f"/{ARCHIVE}/" not in f"/{found}")
 
 
 def paths_by_template(query: SourceQuery) -> list[Sequence[str]]:
@@ -125,6 +127,33 @@ def receipt(name: str, location: Location, layer: Layer, reason: Reason, labels:
     return Fragment(name, location, "", FragmentDisplay(layer.heading[0]), labels=labels, verdict=verdict)
 
 
+def counts_rest(query: SourceQuery) -> bool:
+    """Whether few entries are counted by reason, too, if they are not shown; else each has a decision of its own.
+
+    JSON lists every decision, and a rule or an open file may mean any entry.
+    """
+    build = query.build
+    means_any = build.request.open or (build.rules and build.rules.effects)
+    return not (build.memory_index is None or build.request.format == "json" or means_any)
+
+
+def pool_patterns(query: SourceQuery) -> list[str]:
+    """The layer's paths with agent and team filled in, without the paths whose name is not given."""
+    names = {"agent": query.build.request.agent, "team": query.build.request.team}
+    return [
+        fill_template(path, names)
+        for path in query.layer.query.paths
+        if all(names.get(name, " ") for name in placeholders(path))
+    ]
+
+
+def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
+    """The excluded fragment that stands for entries that are not shown; the reason has their `count`."""
+    patterns = " ".join(pool_patterns(query))
+    named = "".join(f" {value}" for name, value in reason.facts if name == "status")
+    return receipt(f"{patterns} {reason.code}{named}", Location(patterns, 0), query.layer, reason)
+
+
 # --- Dated logs ------------------------------------------------------------------------------------------------------
 
 
@@ -155,6 +184,19 @@ def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[
             elif not problems or not own.dates:
                 problems[_name_problem(path, written, own.dates)] = None
     return sorted(logs, key=lambda log: (log.order, log.path)), [*problems]
+
+
+def outside_fragments(query: SourceQuery, logs: Sequence[DatedLog], **facts: Fact) -> list[Fragment]:
+    """Logs that are not opened, too old or of a later day: an excluded fragment each, or a count for each reason."""
+    codes = ["future" if log.age < 0 else "outside-window" for log in logs]
+    if counts_rest(query):
+        numbers = sorted(Counter(codes).items())
+        return [count_fragment(query, Reason.of(code, count=count, what="logs", **facts)) for code, count in numbers]
+    reasons = [Reason.of(code, age=log.age, **facts) for code, log in zip(codes, logs, strict=True)]
+    return [
+        receipt(log.path, Location(log.path, 0), query.layer, reason, Labels(day=str(log.day)))
+        for log, reason in zip(logs, reasons, strict=True)
+    ]
 
 
 def _form_problems(query: SourceQuery) -> Iterator[Problem]:

@@ -369,7 +369,7 @@ def entry_words(entry: IndexEntry) -> tuple[int, int, list[str]]:
     """
     text = entry.text
     words = analyze(text)
-    topical = sum(word not in STOP for word in words)
+    topical = len(words) - sum(map(STOP.__contains__, words))
     flag = QUESTION if text.rstrip(" )]*_\"'”’").endswith(("?", "？")) else 0
     if not TIMES.isdisjoint(words):
         flag |= TIMED

@@ -21,10 +21,10 @@ from contextasm.model import (
 from contextasm.retrieval.reading.files import (
     layer_display,
     logs_in_display_order,
+    outside_fragments,
     paths_by_template,
     read_documents,
     read_files,
-    receipt,
     whole_fragment,
 )
 from contextasm.text.markdown.blocks import trimmed
@@ -62,28 +62,24 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
 
     In a day the files of the last path come first, of these the one whose name is only the date.
 
-    A log outside the window is an excluded fragment without text, and a file whose name is not a date is a problem.
+    Logs outside the window are excluded fragments without text, and a file whose name is not a date is a problem.
     """
     logs, problems = logs_in_display_order(query)
     oldest = query.layer.query.max_age_days
     if not any(0 <= log.age <= oldest for log in logs):
         oldest = max(oldest, query.layer.query.fallback_days)
+    shown = [(place, log) for place, log in enumerate(logs) if 0 <= log.age <= oldest]
     documents: list[Document] = []
-    fragments: list[Fragment] = []
-    for place, log in enumerate(logs):
-        labels = Labels(day=str(log.day))
-        if not 0 <= log.age <= oldest:
-            reason = Reason.of("future" if log.age < 0 else "outside-window", age=log.age, days=oldest)
-            fragments.append(receipt(log.path, Location(log.path, 0), query.layer, reason, labels))
-            continue
+    fragments = [*outside_fragments(query, [log for log in logs if not 0 <= log.age <= oldest], days=oldest)]
+    for place, log in shown:
         display = layer_display(query.layer, {"date": str(log.day)}, (place,))
         if display.group and log.age > query.layer.query.max_age_days:
             display = display._replace(group=f"{display.group} ({log.age} days ago)")
         for document in read_files(query.build.workspace, [log.path], problems):
             documents.append(document)
-            fragments.append(whole_fragment(document, display, labels=labels))
+            fragments.append(whole_fragment(document, display, labels=Labels(day=str(log.day))))
     turns = {log.path: (log.order[0], -log.order[1]) for log in logs}
-    fragments.sort(key=lambda fragment: turns[fragment.location.path])
+    fragments.sort(key=lambda fragment: turns.get(fragment.location.path, (0, 0)))  # counts come last
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 

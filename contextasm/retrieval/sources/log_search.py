@@ -22,8 +22,15 @@ from contextasm.model import (
     SourceQuery,
     Verdict,
 )
-from contextasm.retrieval.pool import MANY, EntryKind, count_fragment, first_rows, use_pool
-from contextasm.retrieval.reading.files import DatedLog, layer_display, logs_in_display_order, receipt
+from contextasm.retrieval.pool import MANY, EntryKind, first_rows, use_pool
+from contextasm.retrieval.reading.files import (
+    DatedLog,
+    count_fragment,
+    counts_rest,
+    layer_display,
+    logs_in_display_order,
+    outside_fragments,
+)
 from contextasm.text.markdown.logs import LogLine, long_log_problem, parse_log
 from contextasm.text.names.dates import dated_name
 from contextasm.text.names.templates import fill_item
@@ -86,15 +93,15 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     """Lines of the layer's logs as fragments, matches of the topic with their similarity; none without a topic.
 
     Of lines that say the same, the newest is a candidate, and one of each day if the topic names a date. Of more than
-    `MANY` lines, lines that are not candidates are counted by reason. A log of a later day is an excluded fragment
-    without text, and a file whose name is not a date is a problem.
+    `MANY` lines, or if a build counts what is not shown, the others are counted by reason. A log of a later day is an
+    excluded fragment without text, and a file whose name is not a date is a problem.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
     listed, problems = logs_in_display_order(query)
     logs = [*{log.path: log for log in listed}.values()]
     placed = {log.path: (log, place) for place, log in enumerate(logs)}
-    future = tuple(_future_fragment(log, query.layer) for log in logs if log.age < 0)
+    future = outside_fragments(query, [log for log in logs if log.age < 0])
     past = [log.path for log in logs if log.age >= 0]
     days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
     # An index knows the day of a log only by its name.
@@ -110,7 +117,8 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()
-    others = [row for row in range(pool.rows) if row not in apart] if pool.size <= MANY else []
+    lists_all = pool.size <= MANY and not counts_rest(query)
+    others = [row for row in range(pool.rows) if row not in apart] if lists_all else []
     most = own.max_candidates
     fragments: list[Fragment] = []
     rows = [*scores, *others]
@@ -129,7 +137,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
             reason = Reason.of("not-in-pool", pool=most) if row in matches else Reason("no-match")
             fragments.append(fragment.exclude(reason))
     fragments.sort(key=lambda fragment: fragment.display.place)
-    if not pool.size <= MANY:
+    if not lists_all:
         missing = {
             "no-match": pool.rows - len(headings) - len(matches),
             "not-in-pool": len(matches) - len(scores) - len(merged),
@@ -208,8 +216,3 @@ def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], layer: Layer) ->
         statement=line.text,
         labels=Labels(day=str(log.day)),
     )
-
-
-def _future_fragment(log: DatedLog, layer: Layer) -> Fragment:
-    reason = Reason.of("future", age=log.age)
-    return receipt(log.path, Location(log.path, 0), layer, reason, Labels(day=str(log.day)))

@@ -42,7 +42,7 @@ from contextasm.retrieval.pool import (
     topic_scores,
     use_pool,
 )
-from contextasm.retrieval.reading.files import layer_display, query_paths
+from contextasm.retrieval.reading.files import counts_rest, layer_display, query_paths
 from contextasm.text.markdown.blocks import heading
 from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
@@ -314,7 +314,8 @@ def use_memories(query: SourceQuery, use: Callable[[SourceQuery, EntryPool[Memor
 
 def has_all(pool: EntryPool[Memory], query: SourceQuery) -> TypeGuard[ReadPool[Memory]]:
     """Whether each memory of the pool is a fragment; of a larger one, the others are counted (`best_and_counts`)."""
-    return isinstance(pool, ReadPool) and (len(pool.all_entries) <= MANY or query.build.memory_index is None)
+    lists_all = query.build.memory_index is None or (pool.size <= MANY and not counts_rest(query))
+    return isinstance(pool, ReadPool) and lists_all
 
 
 def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:

@@ -84,9 +84,10 @@ def headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 def trimmed(text: str) -> tuple[int, str]:
     """Number of blank lines that a text begins with, and the text without blank ends."""
-    lines = text.split("\n")
-    blank = next((n for n, line in enumerate(lines) if line.strip()), 0)
-    return blank, "\n".join(lines[blank:]).rstrip()
+    start = len(text) - len(text.lstrip())
+    if start == len(text):
+        return 0, ""
+    return text.count("\n", 0, start), text[text.rfind("\n", 0, start) + 1 :].rstrip()
 
 
 def list_mark(line: str) -> int:

@@ -18,6 +18,9 @@ DEEPEST = 6
 _MARKS = re.compile(r"( {0,3})(#{1,6})")
 _SURE_ITEM = re.compile(r" {0,3}(?:[-*+]|1[.)])[ \t]+\S")
 _CONTAINER = re.compile(r"[ \t]*(?:[-*+>]|\d{1,9}[.)])")
+_OPENERS = {*"-+*_=#<`~0123456789", ""}
+"""First characters of the lines that can be more than words of a paragraph; a blank line has none."""
+
 _SUSPECT = re.compile(r"^[ \t]*(?:[=-]+[ \t]*$|<)", re.MULTILINE)
 
 
@@ -41,8 +44,9 @@ def _nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ..
         lines[line] = _with_level(lines[line], min(new_level, DEEPEST))
     for line, words in outline.changes.items():
         lines[line] = words
-    removed = tuple(outline.underlines)
-    return "\n".join(line for n, line in enumerate(lines) if n not in outline.underlines), removed
+    if removed := tuple(outline.underlines):
+        lines = [line for n, line in enumerate(lines) if n not in outline.underlines]
+    return "\n".join(lines), removed
 
 
 @lru_cache(maxsize=1024)
@@ -68,24 +72,25 @@ class _Outline:
         self.changes: dict[int, str] = {}
         """New words of lines that are not headings."""
         self._lines = lines
-        at, run = 0, 0  # `run` is the first line that is not part of what is above it
-        while at < len(lines):
-            part = literal_at(lines, at)
+        stop, run = 0, 0  # `run` is the first line that is not part of what is above it
+        for at, line in enumerate(lines):
+            if at < stop or (mark := line.lstrip(" \t")[:1]) not in _OPENERS:
+                continue
+            part = literal_at(lines, at) if mark else None
             if part and part.kind != "doubtful":
                 self._literal(part)
-                at = part.stop
-                run = run if part.indent > 3 else at  # below a paragraph, lines that far in are part of it
+                stop = part.stop
+                run = run if part.indent > 3 else stop  # below a paragraph, lines that far in are part of it
                 continue
             if part:
-                self.changes[at] = _escaped(lines[at])
-            if not lines[at].strip(" \t") or (is_rule(lines[at]) and not is_underline(lines[at])):
+                self.changes[at] = _escaped(line)
+            if not mark or (is_rule(line) and not is_underline(line)):
                 run = at + 1
-            elif title := heading(lines[at]):
+            elif title := heading(line):
                 self.headings.append((at, title[0], True))
                 run = at + 1
-            elif is_underline(lines[at]) and self._underline(run, at):
+            elif is_underline(line) and self._underline(run, at):
                 run = at + 1
-            at += 1
 
     def offset(self, level: int) -> int:
         """The number of levels by which all headings move; 0 if they are below the level."""

@@ -178,7 +178,7 @@ class _Search:
         left = list(self._held())
         self._folders = {*left}
         while left:
-            for path, entry in self._entries(left.pop()):
+            for path, entry in self._matching([left.pop()], "*"):
                 if _is_folder(entry):
                     if path not in self._folders:
                         self._folders.add(path)
@@ -186,18 +186,17 @@ class _Search:
                 elif _is_folder(entry, follow_symlinks=True) and not self._tree.holds(path):
                     self.found.add(path)  # as a named folder that leads out: whoever reads it learns why
 
-    def _matching(self, folders: Iterable[str], name_pattern: str) -> Iterator[tuple[str, TreeEntry]]:
+    def _matching(self, folders: Iterable[str], name_pattern: str) -> Sequence[tuple[str, TreeEntry]]:
+        """The entries of folders whose names match, each with its path; a folder that can't be listed is found."""
         matches = _compiled(name_pattern).match
-        entries = (pair for folder in folders for pair in self._entries(folder))
-        return ((path, entry) for path, entry in entries if matches(entry.name))
-
-    def _entries(self, folder: str) -> Iterator[tuple[str, TreeEntry]]:
-        """Entries of a folder, each with its path; a folder that can't be listed is found."""
-        entries = self._tree.entries(folder)
-        if entries is None:
-            self.found.add(f"{folder or '.'}/")
-        for entry in entries or ():
-            yield _joined(folder, entry.name), entry
+        matching: list[tuple[str, TreeEntry]] = []
+        for folder in folders:
+            entries = self._tree.entries(folder)
+            if entries is None:
+                self.found.add(f"{folder or '.'}/")
+            start = _joined(folder, "")
+            matching += [(start + name, entry) for entry in entries or () if matches(name := entry.name)]
+        return matching
 
 
 def _is_folder(entry: TreeEntry, *, follow_symlinks: bool = False) -> bool:

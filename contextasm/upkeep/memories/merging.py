@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from contextasm.model import Document, Memory, Problem, SemanticSimilarity, Summarizer, grouped
@@ -85,24 +85,23 @@ class _RareParts:
         """Find the rarest parts of each text, except parts that no other text has."""
         all_parts = [_parts(text) for text in texts]
         counts = Counter(chain.from_iterable(all_parts))
-        shared = {part for part, count in counts.items() if count > 1}
-        self._rarest = [sorted([(counts[part], part) for part in parts & shared])[: 2 * _RAREST] for parts in all_parts]
+        shared = {part: (count, part) for part, count in counts.items() if count > 1}
+        self._rarest = [sorted(map(shared.__getitem__, shared.keys() & parts))[: 2 * _RAREST] for parts in all_parts]
         self._postings: dict[str, list[int]] = {}
 
     def candidates(self, number: int) -> Sequence[int]:
         """The numbers of earlier texts that share rare parts with this one; called once for each, in their order."""
         rarest, postings = self._rarest[number], self._postings
-        lists = [postings[part] for _, part in rarest[:_RAREST] if part in postings]
+        hits = Counter(chain.from_iterable(postings.get(part, ()) for _, part in rarest[:_RAREST]))
         # One text is found by more of its parts than it asks for: of two alike, one has a rare part more.
         for _, part in rarest:
             posting = postings.setdefault(part, [])
             if len(posting) < _MAX_POSTINGS:
                 posting.append(number)
-        hits = Counter(chain.from_iterable(lists))
-        hits.pop(number, None)
-        if len(hits) <= _MAX_CANDIDATES:
-            return sorted(hits)
-        return sorted(sorted(hits, key=hits.__getitem__, reverse=True)[:_MAX_CANDIDATES])
+        # Most share one part: they need no sorting, for of texts with as many the first found comes first.
+        often = sorted((other for other, count in hits.items() if count > 1), key=hits.__getitem__, reverse=True)
+        once = (other for other, count in hits.items() if count == 1)
+        return sorted(islice(chain(often, once), _MAX_CANDIDATES))
 
 
 def _parts(text: str) -> set[str]:

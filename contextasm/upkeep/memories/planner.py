@@ -81,8 +81,9 @@ def _plan_groups(
             yield reinforce(owner, group, written)
     for group in groups:
         memory = written[group.kept.id]
-        fields = changed_fields(memory, group.kept)
-        if fields and not group.others and owner.can_change(memory):
+        if group.others or memory == group.kept:
+            continue
+        if (fields := changed_fields(memory, group.kept)) and owner.can_change(memory):
             values = " and ".join(f"{name}={value}" for name, value in fields.items())
             action = change_action("fill", [memory], f"{quoted(memory)} lacks {values}", needs_approval=False)
             yield owner.set_fields(action, memory, fields)
