@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 from unittest.mock import patch
@@ -17,9 +18,15 @@ from contextasm.cli.typer_commands import group
 TEXTS = ("a", "3", "a b", "-", "--", "-1", "--topic", "", "x=y", "--budget=8k", "é", "markdown", "bash", "0")
 
 
+@cache
+def typer_command(name: str) -> Any:
+    """A command as typer has it, made once: that takes longer than to read a line."""
+    return group().get_command(None, name)
+
+
 def read_by_typer(name: str, words: Sequence[str]) -> Mapping[str, Any]:
     with patch.object(Command, "run", lambda _, typed: typed):
-        values: Mapping[str, Any] = group().main(args=[name, *words], prog_name="ctxasm", standalone_mode=False)
+        values: Mapping[str, Any] = typer_command(name).main(args=[*words], prog_name="ctxasm", standalone_mode=False)
     return values
 
 
