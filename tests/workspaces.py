@@ -61,11 +61,12 @@ def limited(*, marker: str = "plain", **layers: Mapping[str, Any]) -> Profile:
 
 
 def build(
-    files: Mapping[str, Content], profile: Profile = DEFAULT, counter: TokenCounter = ESTIMATE, **asked: Any
+    files: Mapping[str, Content] | Files, profile: Profile = DEFAULT, counter: TokenCounter = ESTIMATE, **asked: Any
 ) -> Context:
-    """The context of a workspace given as a dict."""
+    """The context of a workspace given as a dict, or as `Files`, which are written once for several builds."""
+    workspace = files if isinstance(files, Files) else Files(files)
     return assemble(
-        Build(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml)
+        Build(workspace, profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml)
     )
 
 
