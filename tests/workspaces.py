@@ -65,9 +65,7 @@ def build(
 ) -> Context:
     """The context of a workspace given as a dict, or as `Files`, which are written once for several builds."""
     workspace = files if isinstance(files, Files) else Files(files)
-    return assemble(
-        Build(workspace, profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml)
-    )
+    return assemble(Build(workspace, profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml))
 
 
 def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:
