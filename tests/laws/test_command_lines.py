@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +21,11 @@ TEXTS = ("a", "3", "a b", "-", "--", "-1", "--topic", "", "x=y", "--budget=8k", 
 
 @cache
 def typer_command(name: str) -> Any:
-    """A command as typer has it, made once: that takes longer than to read a line."""
-    return group().get_command(None, name)
+    """A command as typer has it, made once with its parser: that takes longer than to read a line."""
+    command = group().get_command(None, name)
+    parser = command.make_parser(typer.Context(command))
+    command.make_parser = lambda _: parser
+    return command
 
 
 def read_by_typer(name: str, words: Sequence[str]) -> Mapping[str, Any]:
