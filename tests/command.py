@@ -211,10 +211,12 @@ def held_against(golden: Path, text: str) -> None:
 
 def fill(folder: Path, files: Mapping[str, str | bytes], *, base: Mapping[str, str] = SMALL) -> Path:
     """Make a workspace of these files, on top of those in `base`; the folder again."""
-    for path, content in {**base, **files}.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    contents = {os.path.join(folder, path): content for path, content in {**base, **files}.items()}
+    for parent in {os.path.dirname(path) for path in contents}:
+        os.makedirs(parent, exist_ok=True)
+    for path, content in contents.items():
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
     return folder
 
 

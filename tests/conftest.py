@@ -52,6 +52,9 @@ if is_roomy_memory(MEMORY_DISK):
     os.environ.setdefault("TMPDIR", MEMORY_DISK)
     tempfile.tempdir = None
 
+# Until all tests are collected, next to nothing is garbage.
+gc.disable()
+
 # A job in the background of a script ignores SIGINT, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -63,9 +66,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 def pytest_collection_finish() -> None:
-    """What stays to the end, above all 8,000 tests, is not looked through for garbage again and again."""
+    """What stays to the end, above all the tests, is not looked through for garbage again and again."""
     gc.freeze()
     gc.set_threshold(10_000)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

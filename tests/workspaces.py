@@ -62,12 +62,11 @@ def limited(*, marker: str = "plain", **layers: Mapping[str, Any]) -> Profile:
 
 
 def build(
-    files: Mapping[str, Content], profile: Profile = DEFAULT, counter: TokenCounter = ESTIMATE, **asked: Any
+    files: Mapping[str, Content] | Files, profile: Profile = DEFAULT, counter: TokenCounter = ESTIMATE, **asked: Any
 ) -> Context:
-    """The context of a workspace given as a dict."""
-    return assemble(
-        Build(Files(files), profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml)
-    )
+    """The context of a workspace given as a dict, or as `Files`, which are written once for several builds."""
+    workspace = files if isinstance(files, Files) else Files(files)
+    return assemble(Build(workspace, profile, request(tokenizer=counter.name, **asked), counter, parse_yaml=load_yaml))
 
 
 def agent(identity: str = "You are Luna.", instructions: str = "Be kind.", **more: str) -> dict[str, Content]:

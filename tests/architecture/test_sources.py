@@ -17,8 +17,9 @@ def names(node: ast.AST) -> set[str]:
 
 
 def asks_for_source(node: ast.AST) -> bool:
-    sources = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.attr == "sources"]
-    return isinstance(node, ast.Compare | ast.BinOp | ast.Call) and bool(sources)
+    return isinstance(node, ast.Compare | ast.BinOp | ast.Call) and any(
+        isinstance(each, ast.Attribute) and each.attr == "sources" for each in ast.walk(node)
+    )
 
 
 def spelled(tree: ast.Module) -> Iterator[str]:

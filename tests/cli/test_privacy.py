@@ -190,7 +190,7 @@ def test_long_front_matter_costs_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["<x>\n", "<!-- a\n", "    ```x\n", "- ```x\n", "~~~~\nx\n```\n", "a <!-- b\n"])
 def test_openings_without_an_end_cost_no_more_than_their_number(tmp_path: Path, unit: str) -> None:
-    fill(tmp_path, {"agents/a/KNOWLEDGE.md": unit * 12_000 + "```\nend\n"})
+    fill(tmp_path, {"agents/a/KNOWLEDGE.md": unit * 4_000 + "```\nend\n"})
     assert inside("build", *DAY, "-q", "--audience", "shared", cwd=tmp_path).code == 0
 
 

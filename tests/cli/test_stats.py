@@ -130,11 +130,13 @@ def test_in_a_pipe_it_is_ascii_and_secrets_and_hidden_characters_are_not_printed
     assert "\x1b" not in result.out
 
 
-@pytest.mark.parametrize("columns", [30, 59, 80, 200])
 @pytest.mark.parametrize(
-    "env",
-    [{}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "dumb"}],
-    ids=["colour", "no colour", "ASCII", "dumb"],
+    ("columns", "env"),
+    [
+        *((columns, {}) for columns in (30, 59, 80, 200)),
+        *((59, {"NO_COLOR": "1"}), (80, {"NO_COLOR": "1"}), (80, {"LC_ALL": "C"}), (80, {"TERM": "dumb"})),
+    ],
+    ids=str,
 )
 def test_on_a_terminal_only_a_path_is_wider_than_it(tmp_path: Path, columns: int, env: Mapping[str, str]) -> None:
     files = {

@@ -36,9 +36,14 @@ TITLES = [(file, title) for file in FILES for title in re.findall(r"(?m)^## (.*)
 
 def written(folder: Path) -> dict[str, bytes]:
     """The files of a workspace, without what commands keep for themselves."""
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    own = ((path.relative_to(folder).as_posix(), path) for path in files)
-    return {name: path.read_bytes() for name, path in own if not {".ctxasm", ".tidy"} & {*name.split("/")}}
+    found = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = {*folders} - {".ctxasm", ".tidy"}
+        for path in (f"{place}/{name}" for name in names):
+            if os.path.isfile(path) and not os.path.islink(path):
+                with open(path, "rb") as file:
+                    found[path[len(str(folder)) + 1 :]] = file.read()
+    return found
 
 
 def ran(folder: Path, match: re.Match[str], stdin: str | None) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,9 +19,18 @@ from contextasm.cli.typer_commands import group
 TEXTS = ("a", "3", "a b", "-", "--", "-1", "--topic", "", "x=y", "--budget=8k", "é", "markdown", "bash", "0")
 
 
+@cache
+def typer_command(name: str) -> Any:
+    """A command as typer has it, made once with its parser: that takes longer than to read a line."""
+    command = group().get_command(None, name)
+    parser = command.make_parser(typer.Context(command))
+    command.make_parser = lambda _: parser
+    return command
+
+
 def read_by_typer(name: str, words: Sequence[str]) -> Mapping[str, Any]:
     with patch.object(Command, "run", lambda _, typed: typed):
-        values: Mapping[str, Any] = group().main(args=[name, *words], prog_name="ctxasm", standalone_mode=False)
+        values: Mapping[str, Any] = typer_command(name).main(args=[*words], prog_name="ctxasm", standalone_mode=False)
     return values
 
 

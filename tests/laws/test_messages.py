@@ -10,7 +10,7 @@ import pytest
 
 from tests.command import SAMPLE, Result, fill, inside
 
-NAMES = ("a\n::error::x", "a\r\n##[error]x", "a\x1b[31m\u202e\u2028b", "a\tb\x85c")
+NAMES = ("a\n::error::x\r\n##[error]x", "a\x1b[31m\u202e\u2028b\tc\x85d")
 """Names of folders that would end a line, act on a terminal, or turn the order of the letters."""
 
 LUNA = ("-a", "luna", "-t", "q1")

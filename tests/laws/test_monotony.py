@@ -16,6 +16,7 @@ from tests.laws.lines import TEXT_LAYERS, lines_of
 from tests.workspaces import (
     DAY,
     Content,
+    Files,
     agent,
     budgets,
     build,
@@ -41,7 +42,8 @@ def test_larger_budget_never_loses_a_line_of_text(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int, topic: str, more: int
 ) -> None:
     """What a smaller one kept, be it a line or the first words of one (law 7)."""
-    small, large = (build(files, profile, counter, budget=size, topic=topic) for size in (budget, budget + more))
+    opened = Files(files)
+    small, large = (build(opened, profile, counter, budget=size, topic=topic) for size in (budget, budget + more))
     loses_nothing(small, large)
 
 
@@ -70,7 +72,7 @@ def test_larger_budget_never_loses_a_line_of_text(
 )
 def test_larger_budget_never_loses_a_line_of_long_files(limits: Any) -> None:
     text = "\n\n".join(f"Paragraph {n} says something worth about fifteen tokens." for n in range(120))
-    files = agent(KNOWLEDGE=text) | team(GOALS=text) | log(DAY, text)
+    files = Files(agent(KNOWLEDGE=text) | team(GOALS=text) | log(DAY, text))
     contexts = [build(files, limited(**limits), budget=budget) for budget in range(20, 1_500, 13)]
     for small, large in pairwise(contexts):
         loses_nothing(small, large)

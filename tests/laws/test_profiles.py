@@ -119,11 +119,11 @@ def variants(draw: st.DrawFn) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
-def build(files: Mapping[str, Content], profile: Profile, budget: int, topic: str) -> Context:
+def build(files: Mapping[str, Content] | Files, profile: Profile, budget: int, topic: str) -> Context:
     asked = request(budget=budget, topic=topic, open=("docs/d.md",), additional="And this.")
     return assemble(
         Build(
-            Files(files),
+            files if isinstance(files, Files) else Files(files),
             profile,
             asked,
             ESTIMATE,
@@ -142,10 +142,11 @@ def test_laws_hold_for_every_profile(
     half: int, files: dict[str, Content], profile: Profile, budget: int, topic: str, seed: int
 ) -> None:
     budget += half
-    context = build(files, profile, budget, topic)
+    opened = Files(files)
+    context = build(opened, profile, budget, topic)
     assert context.tokens == ESTIMATE.count(context.text)
-    _keeps_to_the_budget(context, files, profile, topic)
-    _decides_once(context, files, profile, topic)
+    _keeps_to_the_budget(context, opened, profile, topic)
+    _decides_once(context, opened, profile, topic)
     shuffled = [*files.items()]
     Random(seed).shuffle(shuffled)
     assert build(dict(shuffled), profile, budget, topic) == context
@@ -155,7 +156,7 @@ def test_laws_hold_for_every_profile(
     _leaves_out_nothing_that_fits(context, present)
 
 
-def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
+def _keeps_to_the_budget(context: Context, files: Files, profile: Profile, topic: str) -> None:
     """Unless what is required exceeds it: then that alone is shown."""
     least = build(
         files, profile._replace(layers=tuple(each for each in profile.layers if each.limits.required)), 10**9, topic
@@ -167,10 +168,10 @@ def _keeps_to_the_budget(context: Context, files: Mapping[str, Content], profile
     assert ("over-budget" in codes(context)) == (least.tokens > context.request.budget)
 
 
-def _decides_once(context: Context, files: Mapping[str, Content], profile: Profile, topic: str) -> None:
+def _decides_once(context: Context, files: Files, profile: Profile, topic: str) -> None:
     """Each fragment that was found, and no other; what is out keeps nothing, and nothing gets longer."""
     asked = request(topic=topic, open=("docs/d.md",), additional="And this.")
-    found = retrieve(Build(Files(files), profile, asked, ESTIMATE, parse_yaml=load_yaml))
+    found = retrieve(Build(files, profile, asked, ESTIMATE, parse_yaml=load_yaml))
     there = sorted((layer, each.id) for layer, own in found.items() for each in own.fragments)
     # A section that stands elsewhere, too, has a decision of its own.
     further = [each for each in context.decisions if (each.layer, each.fragment) not in {*there}]
@@ -263,7 +264,8 @@ def is_text(layer: Layer) -> bool:
 def test_larger_budget_never_loses_a_line_of_text_in_any_profile(
     files: dict[str, Content], name: str, budget: int, more: int, topic: str
 ) -> None:
-    small, large = (build(files, VARIANTS[name], size, topic) for size in (budget, budget + more))
+    opened = Files(files)
+    small, large = (build(opened, VARIANTS[name], size, topic) for size in (budget, budget + more))
     _loses_no_line(VARIANTS[name], small, large)
 
 
@@ -306,7 +308,7 @@ def test_larger_budget_never_loses_a_line_of_long_files_in_any_profile(name: str
         ),
     )
     for seed in range(3):
-        files, random = _long_files(seed), Random(seed)
+        files, random = Files(_long_files(seed)), Random(seed)
         budgets = sorted(random.sample(range(20, 9_000), 40))
         contexts = [build(files, limited, budget, topic) for budget in budgets]
         for small, large in pairwise(contexts):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import Context, Profile, TokenCounter
 from tests.laws.test_monotony import loses_nothing
-from tests.workspaces import Content, agent, ago, budgets, build, counters, limited, log, profiles, workspaces
+from tests.workspaces import Content, Files, agent, ago, budgets, build, counters, limited, log, profiles, workspaces
 
 NO_MATCH = "qwfpgj 2031"
 
@@ -19,8 +19,9 @@ NO_MATCH = "qwfpgj 2031"
 def test_topic_without_a_match_gives_the_document_without_a_topic(
     counter: TokenCounter, files: Mapping[str, Content], profile: Profile, budget: int
 ) -> None:
-    plain = build(files, profile, counter, budget=budget)
-    assert build(files, profile, counter, budget=budget, topic=NO_MATCH).text == plain.text
+    opened = Files(files)
+    plain = build(opened, profile, counter, budget=budget)
+    assert build(opened, profile, counter, budget=budget, topic=NO_MATCH).text == plain.text
 
 
 @given(days=st.lists(st.lists(st.booleans(), max_size=25), min_size=2, max_size=7), step=st.integers(15, 60))
@@ -32,10 +33,11 @@ def test_recent_activity_has_what_the_topic_leaves_and_loses_no_line_at_a_larger
         words = (f"{'The lantern' if lit else 'Rain'} of day {number}, line {n}." for n, lit in enumerate(lines))
         files |= log(ago(number), "\n\n".join(words))
     profile = limited(L3={"max_tokens": 500})
-    contexts = [build(files, profile, budget=budget, topic="lantern") for budget in range(20, 620, step)]
+    opened = Files(files)
+    contexts = [build(opened, profile, budget=budget, topic="lantern") for budget in range(20, 620, step)]
     for small, large in pairwise(contexts):
         loses_nothing(small, large)
-    full, plain = (build(files, profile, topic=topic) for topic in ("lantern", ""))
+    full, plain = (build(opened, profile, topic=topic) for topic in ("lantern", ""))
     assert units(full, "L3") == units(plain, "L3") or units(full, "L3") + units(full, "related") > 450
 
 

@@ -259,7 +259,7 @@ def _many_actions(number: int) -> tuple[dict[str, bytes], list[Action]]:
 
 @pytest.mark.parametrize("undo", [False, True], ids=["apply", "undo"])
 def test_a_process_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path, undo: bool) -> None:
-    files, actions = _many_actions(40)
+    files, actions = _many_actions(16)
     root = fill(tmp_path, files)
     before = tree(root)
     apply_actions(root_of(root), actions, DAY)
@@ -271,7 +271,7 @@ def test_a_process_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path, un
     for moment in range(100):
         child = os.fork()
         if not child:
-            _killed_after(random.randrange(1, 12_000) if moment else 1, root_of(root), actions, undo=undo)
+            _killed_after(random.randrange(1, 5_000) if moment else 1, root_of(root), actions, undo=undo)
         _, status = os.waitpid(child, 0)
         killed += os.WIFSIGNALED(status)
         now = tree(root)

@@ -10,7 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ import pytest
 from contextasm.model import ContextasmError
 from contextasm.workspace.atomic import private_folder, state_folder, write_private
 from tests.command import COMMAND, UNPRIVILEGED, clean, fill, inside
+from tests.retrieval.memory_index.test_memory_index import pools_above
 
 SENTENCE = "A sentence that goes on for a while. " * 12
 PROGRAMS = f"""date: 2025-03-14
@@ -29,8 +30,8 @@ summarizer:
 layers:
   - {{id: L5, max_tokens: 30, overflow: [summarize, drop]}}
 """
-MEMORIES = "".join(f"- [fact] number {n} of the harbour {{id=m{n}}}\n" for n in range(1100))
-"""Enough for an index."""
+MEMORIES = "".join(f"- [fact] number {n} of the harbour {{id=m{n}}}\n" for n in range(150))
+"""Enough for an index where 100 count as many."""
 
 STATE = {
     "indexed/.ctxasm/.gitignore": ("indexed",),
@@ -54,6 +55,12 @@ def builds(folder: Path, names: Sequence[str] = ("indexed", "asking")) -> Sequen
     env = {"XDG_CACHE_HOME": str(folder / "cache"), "CTXASM_TRUST": str(folder / "asking")}
     words = ("--date", "2025-03-14", "--topic", "harbour number 7")
     return [inside("build", "-w", folder / name, *words, env=env) for name in names]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _large_pools() -> Iterator[None]:
+    with pools_above(100):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +175,10 @@ def test_p8_pipes_in_place_of_the_state_are_not_waited_for(used: Path, before: S
     assert inside("replay", record.stem, "-w", used / "indexed").code == 2
 
 
-def test_p5_parallel_builds_share_state_and_caches_without_errors(used: Path, before: Sequence[object]) -> None:
+def test_p5_parallel_builds_share_state_and_caches_without_errors(used: Path) -> None:
     """P5: six builds at the same time, from nothing, then from what they left."""
+    fill(used, {f"indexed/agents/a/memories/{n}.md": MEMORIES.replace("m", f"m{n}") for n in range(7)}, base={})
+    before = builds(used)
     env = {"XDG_CACHE_HOME": str(used / "cache"), "CTXASM_TRUST": str(used / "asking")}
     shutil.rmtree(used / "cache")
     shutil.rmtree(used / "indexed/.ctxasm")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,10 @@ from contextasm.workspace.reading import file_bytes
 SHIPPED = Path(__file__).parent
 
 
-def shipped() -> list[str]:
+@cache
+def shipped() -> Sequence[str]:
     """The names of the profiles shipped with the package."""
-    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+    return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 
 
 ReadProfile = Callable[[Path, str], bytes]
@@ -58,19 +59,26 @@ def load_profile(
     path = _profile_path(name, where, folder)
     if path in seen:
         raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
-    table = _profile_table(_text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path))
-    parsed = table.parsed(KEYS)
+    text, shown = _text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path)
+    table, parsed = _profile_table(text, shown)
     base = Profile(path.stem, "", 16_000, "plain", (), min_coherence=0.0)
     if "extends" in parsed:
         extends_where = f"{table.where('extends')}: extends"
         base = load_profile(parsed["extends"], extends_where, path.parent, (*seen, path), read)
-    return _with_strategies(_changed_profile(base._replace(name=path.stem), table, parsed), table)
+    return _built_profile(base._replace(name=path.stem), text, shown)
 
 
-@lru_cache(maxsize=16)
-def _profile_table(text: str, path: str) -> YamlMapping:
-    # By content, for the next build of the process; what is made of it only reads it.
-    return load_mapping(text, path)
+# Both by content, for the next build of the process; what is made of them only reads them.
+@lru_cache(maxsize=32)
+def _profile_table(text: str, path: str) -> tuple[YamlMapping, Mapping[str, Any]]:
+    table = load_mapping(text, path)
+    return table, table.parsed(KEYS)
+
+
+@lru_cache(maxsize=32)
+def _built_profile(base: Profile, text: str, path: str) -> Profile:
+    table, parsed = _profile_table(text, path)
+    return _with_strategies(_changed_profile(base, table, parsed), table)
 
 
 def _text(data: bytes, path: Path, where: str) -> str:

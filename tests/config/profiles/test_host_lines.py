@@ -1,16 +1,27 @@
 """What a host shows of a folder is in the document built without a flag, over layouts made after public ones."""
 
+import os
 import re
+import runpy
+from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from tests.command import CASES, ROOT, fill, python
+from tests.command import CASES, ROOT, clean, fill
 from tests.tables import files_of
 
 LAYOUTS = sorted((CASES / "layouts").glob("*.md"))
-TOOL = (ROOT / "tools" / "host_lines.py").read_text(encoding="utf-8")
+TOOL = runpy.run_path(str(ROOT / "tools" / "host_lines.py"))
 DAY = {"CTXASM_DATE": "2025-03-14"}
+
+
+def compared(host: str, folder: Path, words: Sequence[str]) -> int:
+    """The exit code of the tool for a folder, on the day of the layouts."""
+    with patch.dict(os.environ, clean(DAY), clear=True):
+        code: int = TOOL["main"]([host, str(folder), "--", *words])
+    return code
 
 
 def with_long_texts(case: str) -> str:
@@ -23,14 +34,17 @@ def with_long_texts(case: str) -> str:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda path: path.stem)
-def test_each_line_that_a_host_shows_is_in_the_document(tmp_path: Path, layout: Path) -> None:
+def test_each_line_that_a_host_shows_is_in_the_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], layout: Path
+) -> None:
     hosts, _, files = layout.read_text(encoding="utf-8").partition("\n")
     folder = fill(tmp_path, files_of(with_long_texts(files)), base={})
     names, _, words = hosts.removeprefix("=== hosts ").partition(" -- ")
     for host in names.split():
-        result = python(TOOL, host, folder, "--", *words.split(), env=DAY)
-        assert result.code == 0, result.out + result.err
-        assert int(re.findall(r"shows (\d+) lines, 0 are missing", result.out)[0]) > 0
+        code = compared(host, folder, words.split())
+        out, err = capsys.readouterr()
+        assert code == 0, out + err
+        assert int(re.findall(r"shows (\d+) lines, 0 are missing", out)[0]) > 0
 
 
 def test_there_are_ten_layouts_of_each_kind_of_folder() -> None:
@@ -38,9 +52,9 @@ def test_there_are_ten_layouts_of_each_kind_of_folder() -> None:
     assert {layout.stem.partition("-")[0] for layout in LAYOUTS} == {"openclaw", "repo"}
 
 
-def test_a_missing_line_is_named(tmp_path: Path) -> None:
+def test_a_missing_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = fill(tmp_path, {"SOUL.md": "Calm.\n", "AGENTS.md": "Kept.\n\n" + "Is lost. " * 30}, base={})
-    result = python(TOOL, "openclaw", folder, "--", "-p", "openclaw", "--layer", "agents=40", env=DAY)
-    assert result.code == 1
-    assert "AGENTS.md: Is lost." in result.out
-    assert "AGENTS.md: Kept." not in result.out
+    assert compared("openclaw", folder, ["-p", "openclaw", "--layer", "agents=40"]) == 1
+    out = capsys.readouterr().out
+    assert "AGENTS.md: Is lost." in out
+    assert "AGENTS.md: Kept." not in out

@@ -53,7 +53,7 @@ def test_shown_profile_is_a_file_that_works(tmp_path: Path, name: str) -> None:
 
 def test_list_names_every_shipped_profile() -> None:
     listed = json.loads(inside("profiles", "--json").out)["profiles"]
-    assert [each["name"] for each in listed] == shipped()
+    assert [each["name"] for each in listed] == [*shipped()]
     assert {"default", "openclaw"} <= set(shipped())
     assert all(each["summary"] and each["budget"] == load_profile(each["name"], "", Path()).budget for each in listed)
     table = inside("profiles").out

@@ -2,7 +2,7 @@
 
 import gzip
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
@@ -13,7 +13,15 @@ from contextasm.model import Build, Context, Document, IndexedPools, Problem, Re
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
-from tests.retrieval.memory_index.test_memory_index import LETTERS, NO_INDEXES, TOPICS, indexes, pools, same
+from tests.retrieval.memory_index.test_memory_index import (
+    LETTERS,
+    NO_INDEXES,
+    TOPICS,
+    indexes,
+    pools,
+    pools_above,
+    same,
+)
 from tests.workspaces import DAY, DEFAULT
 
 LOGS = "agents/a/daily"
@@ -30,13 +38,19 @@ def log(chance: Random) -> str:
     return "".join(lines)
 
 
+@pytest.fixture(autouse=True)
+def _large_pools() -> Iterator[None]:
+    with pools_above(300):
+        yield
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A log for each of 200 days, some of later days, and some in the archive."""
+    """A log for each of 100 days, some of later days, and some in the archive."""
     chance = Random(3)
-    for number in range(200):
+    for number in range(100):
         day = DAY + timedelta(days=5 - number)
-        path = tmp_path / LOGS / ("archive/2024" if number > 150 else "") / f"{day}.md"
+        path = tmp_path / LOGS / ("archive/2024" if number > 75 else "") / f"{day}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(log(chance))
     return tmp_path
@@ -101,7 +115,7 @@ def test_law_any_sequence_of_changes_gives_what_a_fresh_read_gives(workspace: Pa
 def test_logs_that_did_not_change_are_not_opened(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = TOPICS[1]
     built(workspace, topic, indexes(Folder(workspace)))
-    changed = workspace / LOGS / f"{DAY - timedelta(days=100)}.md"
+    changed = workspace / LOGS / f"{DAY - timedelta(days=50)}.md"
     changed.write_text("Banning dors.\n")
     opened: list[str] = []
     read = Folder.read

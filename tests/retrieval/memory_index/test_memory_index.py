@@ -23,6 +23,7 @@ from contextasm.retrieval import pool
 from contextasm.retrieval.memory_index import index
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.retrieval.pool import MANY, MEMORIES, topic_hits, use_pool
+from contextasm.retrieval.sources import log_search
 from contextasm.retrieval.sources import memories as sources_memories
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.cache import index_database
@@ -114,6 +115,7 @@ def pools_above(size: int) -> Iterator[None]:
     with (
         patch.object(pool, "MANY", size),
         patch.object(sources_memories, "MANY", size),
+        patch.object(log_search, "MANY", size),
         patch.object(index, "MANY", size),
     ):
         yield

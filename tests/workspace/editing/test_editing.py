@@ -147,11 +147,11 @@ def test_a_full_disk_behind_standard_output_is_told_with_what_is_stored(tmp_path
 @pytest.mark.parametrize("command", ["remember", "log"])
 def test_what_many_write_at_once_is_all_there(tmp_path: Path, command: str) -> None:
     fill(tmp_path, {})
-    running = [worker(tmp_path, command, number, 15) for number in range(8)]
+    running = [worker(tmp_path, command, number, 8) for number in range(8)]
     for each in running:
         each.communicate(timeout=60)
         assert each.returncode == 0
-    expected = {f"worker {one} says {number}\nand a second line of it" for one in range(8) for number in range(15)}
+    expected = {f"worker {one} says {number}\nand a second line of it" for one in range(8) for number in range(8)}
     if command == "remember":
         found = texts(tmp_path / LIST)
     else:
