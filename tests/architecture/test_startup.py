@@ -82,6 +82,9 @@ def test_build_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     unneeded = {
         "typer",
         "inspect",
+        "yaml.reader",
+        "yaml.resolver",
+        "yaml.scanner",
         "json",
         "tempfile",
         "unittest",
