@@ -35,7 +35,7 @@ MAX_DATA = 16 * 1024 * 1024
 _PARSER_FAILURES = (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError)
 """Families of errors that a parser may let through besides YAML's own: an escape beyond Unicode is a ValueError."""
 
-_QUOTED_TAG = re.compile(r"""['"]!.*['"]""")
+_QUOTED_TAG = r"""['"]!.*['"]"""
 
 _CONSTANTS: dict[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -149,7 +149,7 @@ def _syntax_error(error: YAMLError, text: str | bytes, path: str) -> ContextasmE
     what, line, column = "", 1, 1
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
-        what = f": {_QUOTED_TAG.sub('of a tag', error.problem)}" if error.problem else ""
+        what = f": {re.sub(_QUOTED_TAG, 'of a tag', error.problem)}" if error.problem else ""
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     else:
         _name, position, *_ = error.args  # an error without a mark is that of a reader
