@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -344,6 +343,7 @@ def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SI
     if quiet or not has_live_line():
         yield
         return
+    import threading
 
     started, done = time.monotonic(), threading.Event()
 

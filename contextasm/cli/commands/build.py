@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -20,6 +19,8 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
 
@@ -223,6 +224,8 @@ def _write_record(
     job: PreparedBuild, context: Context, recording: RecordingServices, stored: Mapping[str, Read]
 ) -> Path:
     """Write the record of a build, with the files that are stored for it; returns its path."""
+    from pathlib import Path
+
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 

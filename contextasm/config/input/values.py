@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import TypeGuard, cast
 
 from contextasm.model import SCORE_PARTS, ContextasmError
@@ -211,7 +210,7 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
 @cache
 def _other_words() -> Mapping[str, Mapping[str, str]]:
     """For each kind of names: patterns of what people type for them, with blanks between, and the name or advice."""
-    data = file_bytes(str(Path(__file__).with_name("other_words.json")))
+    data = file_bytes(__file__.replace("values.py", "other_words.json"))
     assert isinstance(data, bytes)
     return cast("Mapping[str, Mapping[str, str]]", load_json(data.decode(), "other_words.json"))
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from contextasm.config.input import values
@@ -384,7 +383,7 @@ def _names_of_other_profiles(workspace: Folder) -> set[str]:
     names = {*SOURCE_TRAITS}
     for name in (*shipped(), *workspace.list(PROFILE_FILES)):
         try:
-            profile = load_profile(name, name, Path(workspace.root), read=workspace_reader(workspace))
+            profile = load_profile(name, name, workspace.root, read=workspace_reader(workspace))
         except ContextasmError:
             continue  # refused when it is used
         names |= {*_layer_names(profile.layers), *profile.disabled}
