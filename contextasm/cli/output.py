@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
-from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes, emit
@@ -99,6 +98,8 @@ def show_problems(
     problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
 ) -> None:
     """Write the problems as lines, to standard error or where `write` does; of each kind the first `MAX_ALIKE`."""
+    from contextasm.rendering.wording import problem_line
+
     counts: Counter[str] = Counter()
     for problem in problems:
         counts[problem.code] += 1

@@ -13,8 +13,10 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["NamedTuple"]
+
 if TYPE_CHECKING:
-    from typing import NamedTuple as NamedTuple  # noqa: PLC0414 - so that others may import it from here
+    from typing import NamedTuple
 else:
 
     class _NamedTupleMaker(type):

@@ -14,7 +14,6 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document
 from contextasm.rendering.formats import format_context
-from contextasm.rendering.wording import receipt
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read
 
@@ -175,6 +174,7 @@ def _write(
 def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
     from contextasm.rendering.tables import decision_table, format_columns, rule_trace_table, section_rows
+    from contextasm.rendering.wording import receipt
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)
