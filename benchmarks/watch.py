@@ -55,7 +55,7 @@ def main() -> None:
         alone = [1000 * seconds(build, {"HOME": name}, Path(name)) for _ in range(5)]
         taken = saves(command, workspace, Path(name) / "out.md", given.runs)
     print(f"save to output  median {statistics.median(taken):6.1f} ms   worst {max(taken):6.1f} ms   bar 100 ms")
-    print(f"build alone     median {statistics.median(alone):6.1f} ms (a whole process)")
+    print(f"build alone     median {statistics.median(alone):6.1f} ms (processor time of a whole process)")
 
 
 if __name__ == "__main__":
