@@ -2,15 +2,15 @@
 
 `typing` reads each type, compiles those that are written as text, and compiles the text of a function for each class.
 Here types stay as they are written, and classes with as many fields share what `collections` makes for that number,
-under names of their own. This needs functions whose code has nothing of the names but its list of them, as it is in
-CPython; the tests hold both kinds of classes equal. Type checkers see the one of `typing`.
+under names of their own. This needs a `__new__` whose code has the names as its variables, and a `_replace` that has them
+in a cell: so it is in CPython 3.11 to 3.13, and a law holds both kinds of classes equal. Type checkers see that of `typing`.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
 from functools import cache
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["NamedTuple"]
@@ -29,8 +29,8 @@ else:
             shared = {method: vars(example)[method] for method in ("_make", "_asdict", "__getnewargs__")}
             getters = {field: vars(example)[own] for field, own in zip(fields, example._fields, strict=True)}
             row = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields, "__slots__": ()}
-            new = _renamed(example.__new__, fields, tuple(defaults.values()), f"{name}.__new__")
-            own = {"__new__": new, "_replace": _replace, "__repr__": _repr}
+            new = _new(example, fields, tuple(defaults.values()), f"{name}.__new__")
+            own = {"__new__": new, "_replace": _replace(example, fields), "__repr__": _repr}
             return type(name, (tuple, *bases[1:]), {**shared, **own, **body, **row, **getters})
 
     class NamedTuple(metaclass=_NamedTupleMaker):
@@ -42,20 +42,19 @@ def _example(count: int) -> Any:
     return namedtuple("_example", [f"field{number}" for number in range(count)])  # noqa: PYI024 - its names do not matter
 
 
-def _renamed(function: Any, fields: tuple[str, ...], defaults: tuple[object, ...], name: str) -> FunctionType:
-    """A copy of `__new__` with other parameters."""
-    code = function.__code__.replace(co_varnames=("_cls", *fields), co_name="__new__", co_qualname=name)
-    new = FunctionType(code, function.__globals__, "__new__", defaults)
+def _new(example: Any, fields: tuple[str, ...], defaults: tuple[object, ...], name: str) -> FunctionType:
+    """The `__new__` of a class, whose parameters have its names."""
+    code = example.__new__.__code__.replace(co_varnames=("_cls", *fields), co_name="__new__", co_qualname=name)
+    new = FunctionType(code, example.__new__.__globals__, "__new__", defaults)
     new.__qualname__ = name
     return new
 
 
-def _replace(self: Any, /, **changes: object) -> Any:
-    """A copy with other values of some fields."""
-    values = self._make(map(changes.pop, self._fields, self))
-    if changes:
-        raise ValueError(f"Got unexpected field names: {[*changes]!r}")
-    return values
+def _replace(example: Any, fields: tuple[str, ...]) -> FunctionType:
+    """The `_replace` of a class: a closure over the names of its fields."""
+    function = example._replace
+    cells = (CellType(fields) if cell.cell_contents == example._fields else cell for cell in function.__closure__)
+    return FunctionType(function.__code__, function.__globals__, "_replace", None, tuple(cells))
 
 
 def _repr(self: Any) -> str:
