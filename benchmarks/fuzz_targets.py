@@ -294,7 +294,7 @@ class Workspace(NamedTuple):
         """A whole build, each of the files holding the bytes: within the budget, clean, the same when built again."""
         for name in ("KNOWLEDGE.md", f"daily/{DAY}.md", "memories/m.md"):
             (self.root / "agents/a" / name).write_bytes(data)
-        environment = ProcessEnvironment({"HOME": str(self.root)}, self.root, lambda: 0.0)
+        environment = ProcessEnvironment({"HOME": str(self.root)}, str(self.root), lambda: 0.0)
         for budget in ("60", "4000"):
             prepared = prepare_build(Options(date=DAY, budget=budget), environment)
             context = assemble(prepared.build)
@@ -307,7 +307,7 @@ class Workspace(NamedTuple):
         """A build whose settings are the bytes."""
         (self.root / "ctxasm.yaml").write_bytes(data)
         try:
-            prepare_build(Options(date=DAY), ProcessEnvironment({"HOME": str(self.root)}, self.root, lambda: 0.0))
+            prepare_build(Options(date=DAY), ProcessEnvironment({"HOME": str(self.root)}, str(self.root), lambda: 0.0))
         finally:
             (self.root / "ctxasm.yaml").unlink()
 

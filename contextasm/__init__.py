@@ -22,7 +22,8 @@ The rooms of the package, the rooms of a build first and in its order:
 `docs/architecture.md` says which room may import which.
 """
 
-from typing import TYPE_CHECKING
+# As `typing` has it: type checkers know the name. To import `typing` would take half as long as `--version`.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from contextasm.api import ContextasmError as ContextasmError

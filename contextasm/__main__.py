@@ -19,7 +19,9 @@ def main() -> None:
     gc.disable()
     try:
         from contextasm.cli.app import run
+        from contextasm.config.input.libyaml import import_libyaml
 
+        import_libyaml()
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130

@@ -42,7 +42,7 @@ def _report(host: str, folder: Path, options: Iterable[str]) -> int:
     if built.returncode:
         print(f"{folder}: {built.stderr.strip()}", file=sys.stderr)
         return 2
-    reading = read_host_files(load_host(host, "HOST"), folder)
+    reading = read_host_files(load_host(host, "HOST"), str(folder))
     shown = [*_shown(reading)]
     document = "\n".join(map(_words, built.stdout.split("\n")))
     lines = {*document.split("\n")}

@@ -81,7 +81,7 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     typed = inspection.options
     options = Options(workspace=root, date=typed.date, tz=typed.tz, **dict(output.words))  # type: ignore[arg-type]
     # The path of a profile is one of the workspace, wherever the check is run.
-    process = inspection.process._replace(folder=Path(root))
+    process = inspection.process._replace(folder=root)
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.folder, targets=(target,))
     return format_context(prepared.run())
@@ -107,7 +107,8 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
             refuse_unwritable(path)
         except ContextasmError as error:
             return f"it {error.what}: {error.hint}"
-    where = "" if inspection.process.folder.resolve() == root else "in the workspace's folder, "
+    is_current = os.path.realpath(inspection.process.folder) == inspection.folder.root
+    where = "" if is_current else "in the workspace's folder, "
     return f"{where}run `{command}`"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from contextasm.cli.output import progress_line, write_stderr, write_stderr_lines
@@ -15,6 +15,8 @@ from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.folder import Folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from contextasm.rendering.prometheus import BuildTimes
 
 Reports = Mapping[str, str]
@@ -56,7 +58,7 @@ class RequestedFiles(NamedTuple):
             return
         from contextasm.config.inputs import build_inputs
 
-        outputs.refuse_inputs(self.targets, build_inputs(job, Path.cwd()))
+        outputs.refuse_inputs(self.targets, build_inputs(job, os.getcwd()))
 
     @property
     def any_missing(self) -> bool:
@@ -142,4 +144,4 @@ def metrics_text(context: Context, times: BuildTimes, root: str) -> str:
     """The metrics of a context of the workspace at `root`, as a Prometheus text file."""
     from contextasm.rendering.prometheus import build_labels, build_series, exposition
 
-    return exposition(build_series(context, times), build_labels(context, Path(root).name))
+    return exposition(build_series(context, times), build_labels(context, os.path.basename(root)))

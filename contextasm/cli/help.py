@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from contextasm.config.input.options import GROUPS
@@ -16,7 +15,7 @@ FEW_OPTIONS = 12
 """Options that need no groups."""
 
 
-_HELP = Path(__file__).with_name("help.json")
+_HELP = __file__.replace("help.py", "help.json")
 """Under `groups` the names of the parameters of each heading, under `examples` the lines of each command."""
 
 

@@ -16,6 +16,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import load_host, shipped_hosts
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import named_workspace
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
@@ -39,13 +40,13 @@ def read_host(host: str, outside: Sequence[str], options: Options, *, staged: bo
     """
     refuse_given(typed_flags(options), "--host", "leave it out: nothing is built")
     process = process_environment()
-    folder = process.folder / (options.workspace or process.environment.get("CTXASM_WORKSPACE") or "")
-    if not folder.is_dir():
-        raise ContextasmError(str(folder), "is not a folder", "name one with -w DIR")
+    folder = str(Path(process.folder, named_workspace(options, process)))
+    if not os.path.isdir(folder):
+        raise ContextasmError(folder, "is not a folder", "name one with -w DIR")
     rules = load_host(host, "--host")
     if not staged:
         return read_host_files(rules, folder, outside)
-    root = str(repository_top(folder.resolve()) or folder)
+    root = repository_top(os.path.realpath(folder)) or folder
     with open_index(root, process.environment, process.folder) as index:
         return read_host_files(rules, folder, outside, index)
 
@@ -78,7 +79,7 @@ def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: b
     paths, own = frozenset([texts[0].real]), os.path.relpath(texts[0].real, root)
     host = load_host(job.build.profile.host, "host") if job.build.profile.host else None
     if host and any(own in rule.files for rule in host.loads if rule.folders != "outside"):
-        paths |= load_host_texts([host], Path(root))[0]
+        paths |= load_host_texts([host], root)[0]
         if not quiet:
             names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
             write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
@@ -91,7 +92,7 @@ def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: b
 def show_cut_blocks(job: PreparedBuild, targets: Sequence[OutputFile]) -> None:
     """Warn about each file with a block that the host of the profile cuts."""
     host, root = load_host(job.build.profile.host, "host"), job.workspace.root
-    for file in read_host_files(host, Path(root)).files:
+    for file in read_host_files(host, root).files:
         if file.limit and os.path.realpath(f"{root}/{file.path}") in {each.real for each in targets if each.managed}:
             mend = "shorten it, or build less with -b"
             write_stderr(f"ctxasm: warning: {file.path}: {host.summary} cuts it at {file.limit}: {mend}")

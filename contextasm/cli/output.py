@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
-from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes, emit
@@ -100,6 +98,8 @@ def show_problems(
     problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
 ) -> None:
     """Write the problems as lines, to standard error or where `write` does; of each kind the first `MAX_ALIKE`."""
+    from contextasm.rendering.wording import problem_line
+
     counts: Counter[str] = Counter()
     for problem in problems:
         counts[problem.code] += 1
@@ -344,6 +344,7 @@ def progress_line(describe: Callable[[], str], *, quiet: bool, after: float = SI
     if quiet or not has_live_line():
         yield
         return
+    import threading
 
     started, done = time.monotonic(), threading.Event()
 

@@ -36,7 +36,7 @@ def refuse_page(page: OutputFile, jobs: Sequence[PreparedBuild], records: Sequen
     process = process_environment()
     like = [with_options_of(Options(), [opened]).prepare(process) for opened in records if opened.root]
     for job in (*jobs, *like):
-        refuse_inputs([page], build_inputs(job, Path.cwd()))
+        refuse_inputs([page], build_inputs(job, process.folder))
     refuse_unwritable(page.path)
 
 

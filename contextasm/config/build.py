@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -241,7 +241,7 @@ def make_summarizer(
     return summarizer
 
 
-_TOKEN_TABLES = Path(__file__).parent.parent / "selection" / "token_tables"
+_TOKEN_TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "selection", "token_tables")
 
 
 def load_token_table(name: str) -> bytes:
@@ -249,12 +249,13 @@ def load_token_table(name: str) -> bytes:
 
     Raises `ContextasmError` for a table that is missing or damaged.
     """
-    path = _TOKEN_TABLES / f"{name}.bin"
+    path = f"{_TOKEN_TABLES}/{name}.bin"
     hint = "install ctxasm again, or use --tokenizer estimate"
     try:
-        packed = path.read_bytes()
+        with open(path, "rb") as file:
+            packed = file.read()
     except OSError as error:
-        raise ContextasmError(str(path), f"the token table can't be read ({error.strerror})", hint) from error
+        raise ContextasmError(path, f"the token table can't be read ({error.strerror})", hint) from error
     if sha256(packed).hexdigest() != ENCODINGS[name].packed:
-        raise ContextasmError(str(path), "the token table is damaged", hint)
+        raise ContextasmError(path, "the token table is damaged", hint)
     return packed

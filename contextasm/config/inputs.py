@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.settings import FILE, LOCK_FILE
@@ -21,7 +20,7 @@ from contextasm.model import ContextasmError, Layer, Request
 from contextasm.text.names.places import AGENT_FILES, FEEDBACK_FILES, RULE_FILES
 from contextasm.text.names.templates import fill_template, is_pattern
 from contextasm.workspace.editing.journal import FOLDER as JOURNAL_FOLDER
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, folders_above
 from contextasm.workspace.outputs import InputFiles, InputPattern
 
 _PROGRAM = f"{FILE} names this file as a part of a program or model"
@@ -31,18 +30,18 @@ _OWN_PLACES = ("store", "store.lock", "records", "inputs", "memories", "lock", "
 """Files and folders below `.ctxasm/`; any other file there is the user's."""
 
 
-_ProfileName = tuple[str, Path]
+_ProfileName = tuple[str, str]
 """Name or file of a profile, and the folder that its path starts from."""
 
 
-def build_inputs(prepared: PreparedBuild, folder: Path) -> InputFiles:
+def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
     """The files that a build could read, and the files of the builds that `outputs:` lists.
 
     `folder` is the current one. A profile of `outputs:` that can't be loaded reads nothing. Outputs are files on the
     disk: for a build of the index, too, the files are the ones of the folder.
     """
     workspace = prepared.workspace
-    root = Path(workspace.root)
+    root = workspace.root
     settings_file = prepared.settings_file
     outputs = usable_outputs(settings_file)
     setting = prepared.settings["profile"]
@@ -124,13 +123,13 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
                 yield _text_file(effect.target.value, f"rule {rule.name} includes it")
 
 
-def _others(root: Path, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
+def _others(root: str, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:
     """Files and folders that no layer reads, but something else does."""
     for name, folder in names:
-        yield from ((str(path), "ctxasm reads a profile from this file") for path in profile_files(name, folder))
+        yield from ((path, "ctxasm reads a profile from this file") for path in profile_files(name, folder))
     yield from ((f"{root}/.ctxasm/{place}", _OWN) for place in _OWN_PLACES)
     yield f"{root}/{JOURNAL_FOLDER}", _OWN
-    repositories = [f"{folder}/.git" for folder in (root, *root.parents)]
+    repositories = [f"{folder}/.git" for folder in (root, *folders_above(root))]
     yield from ((path, "git stores data of its own here") for path in repositories if os.path.lexists(path))
     for key in ("embedder", "summarizer"):
         table = settings_file.get(key)

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
-from pathlib import Path
 
 from contextasm.config.build import (
     Counters,
@@ -57,7 +56,7 @@ def process_environment() -> ProcessEnvironment:
     import time
 
     with system_errors("current folder", "can't be read", "go to one that exists"):
-        folder = Path.cwd()
+        folder = os.getcwd()
     return ProcessEnvironment(os.environ, folder, time.time)
 
 

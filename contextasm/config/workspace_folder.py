@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
-from os.path import dirname
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextasm.config.input.options import Options, ProcessEnvironment
@@ -12,7 +11,7 @@ from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, folders_above
 
 if TYPE_CHECKING:
     from contextasm.workspace.storage import Overlay
@@ -26,7 +25,7 @@ def is_native(workspace: Folder) -> bool:
     """
     if workspace.exists(FILE):
         return True
-    folders = ([*map(dirname, workspace.list(any_owner_pattern(file)))] for file in AGENT_FILES)
+    folders = ([*map(os.path.dirname, workspace.list(any_owner_pattern(file)))] for file in AGENT_FILES)
     first, second = ({folder for folder in each if "/" in folder} for each in folders)
     if first & second or not first | second:
         return bool(first)
@@ -35,9 +34,10 @@ def is_native(workspace: Folder) -> bool:
     return not detect(workspace)
 
 
-def find_workspace(start: Path) -> Path | None:
+def find_workspace(start: str) -> str | None:
     """The nearest folder, upwards from `start`, that is a workspace of this program; None if none is."""
-    return next((folder for folder in (start, *start.parents) if folder.is_dir() and is_native(Folder(folder))), None)
+    folders = (start, *folders_above(start))
+    return next((folder for folder in folders if os.path.isdir(folder) and is_native(Folder(folder))), None)
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
@@ -45,14 +45,14 @@ def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
     return Folder(workspace_folder(options, process))
 
 
-def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
+def workspace_folder(options: Options, process: ProcessEnvironment) -> str:
     """The folder that is named as the workspace, else the nearest one upwards; links in its path stay.
 
     If no folder has settings or agents, the nearest with the files of some other tool counts. Raises
     `ContextasmError` if no workspace is found.
     """
     if name := named_workspace(options, process):
-        return process.folder / name
+        return os.path.join(process.folder, name)
     if folder := nearest_workspace(options, process):
         return folder
     from contextasm.config.profiles.detection import detect, find_detected, known_signs
@@ -63,7 +63,7 @@ def workspace_folder(options: Options, process: ProcessEnvironment) -> Path:
         hint = f"{sign} is {'here' if other == process.folder else f'in {other}'}: -p {name}"
     signs = ", ".join(known_signs(_wanted_profile(options, process)))
     looked_for = f"no {FILE}, no agents/NAME/IDENTITY.md, no {signs}"
-    raise ContextasmError(str(process.folder), f"no workspace here or above ({looked_for})", hint)
+    raise ContextasmError(process.folder, f"no workspace here or above ({looked_for})", hint)
 
 
 def named_workspace(options: Options, process: ProcessEnvironment) -> str:
@@ -71,7 +71,7 @@ def named_workspace(options: Options, process: ProcessEnvironment) -> str:
     return options.workspace or process.environment.get("CTXASM_WORKSPACE") or ""
 
 
-def nearest_workspace(options: Options, process: ProcessEnvironment) -> Path | None:
+def nearest_workspace(options: Options, process: ProcessEnvironment) -> str | None:
     """The nearest folder upwards that is a workspace; None for none."""
     if folder := find_workspace(process.folder):
         return folder
@@ -84,7 +84,7 @@ def _wanted_profile(options: Options, process: ProcessEnvironment) -> str:
     return options.profile or process.environment.get("CTXASM_PROFILE", "")
 
 
-def open_with_replica(root: Path, process: ProcessEnvironment, *, offline: bool) -> Folder:
+def open_with_replica(root: str, process: ProcessEnvironment, *, offline: bool) -> Folder:
     """The workspace at `root`, with the replica of its shared store as it is.
 
     Settings that can't be used count as none: a build reports them. Raises `ContextasmError` for no folder.

@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
@@ -145,11 +144,11 @@ def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment)
     Raises `ContextasmError` if it is gone and no whole path of a workspace is named.
     """
     if isinstance(cwd, str) and "\0" not in cwd and os.path.isdir(cwd):
-        return process._replace(folder=Path(cwd))
-    if process.folder.is_absolute():
+        return process._replace(folder=cwd)
+    if process.folder:
         return process
     if os.path.isabs(named_workspace(call.options, process)):
-        return process._replace(folder=Path("/"))
+        return process._replace(folder="/")
     hint = "change to a folder that exists, or name the whole path of a workspace with -w DIR"
     raise ContextasmError("current folder", "is gone", hint)
 

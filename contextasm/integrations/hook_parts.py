@@ -141,7 +141,7 @@ HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
 """What every one of some hosts loads, as real paths and as whole texts; and real paths of what any of them names."""
 
 
-def load_host_texts(hosts: Sequence[Host], folder: Path) -> HostTexts:
+def load_host_texts(hosts: Sequence[Host], folder: str) -> HostTexts:
     """The files that the hosts load when a session starts in a folder, and all that these import for a build.
 
     Files that a host imports are among the first. What one of the hosts does not load is sent to all. A host

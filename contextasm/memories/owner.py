@@ -160,7 +160,7 @@ def _folder_facts(owner: Owner, folder: str, process: ProcessEnvironment) -> Fol
         return None
     from contextasm.retrieval.memory_index.files import folder_facts  # here: it loads SQLite
 
-    return folder_facts(owner.workspace, folder, process.now, database)
+    return folder_facts(owner.workspace, folder, process.now, Path(database))
 
 
 def _is_read_as_memories(owner: Owner, path: str) -> bool:

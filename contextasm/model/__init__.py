@@ -7,5 +7,6 @@ frozen dataclass takes half a millisecond, and a build needs forty of them (meas
 from contextasm.model.build import *
 from contextasm.model.document import *
 from contextasm.model.fragment import *
+from contextasm.model.named_tuple import *
 from contextasm.model.profile import *
 from contextasm.model.sources import *

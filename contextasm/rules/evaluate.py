@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite, prod
 from typing import NamedTuple
-from unicodedata import category, normalize
 
 from contextasm.model import Effect, Facts, Limits, Reason, Rule, RuleEvaluation, Target
 from contextasm.text.names.dates import parse_date
@@ -39,6 +38,10 @@ LONGEST_SEARCHED = 1 << 16
 
 def casefold_words(text: str) -> str:
     """The text without differences of case and of the encoding of accents."""
+    if text.isascii():
+        return text.lower()
+    from unicodedata import normalize
+
     return normalize("NFC", text.casefold())
 
 
@@ -121,6 +124,8 @@ def _is_one_word(left: str, right: str) -> bool:
 
 
 def _is_letter(character: str) -> bool:
+    from unicodedata import category
+
     return category(character)[0] in "LMN" and (character.isascii() or not re.match(_UNSPACED, character))
 
 

@@ -45,7 +45,7 @@ class CommandSummarizer:
         line: int,
         root: str,
         environment: Mapping[str, str],
-        cache: Path | None,
+        cache: str | None,
         run_program: RunProgram,
     ) -> None:
         """Run the program and arguments `words`, for `timeout` seconds in one build; `ctxasm.yaml` has them in `line`.
@@ -57,7 +57,7 @@ class CommandSummarizer:
         self._line = line
         self._root = root
         self._environment = environment
-        self._cache = cache / "summaries" if cache else None
+        self._cache = Path(cache, "summaries") if cache else None
         self._run_program = run_program
         self._summaries: dict[str, str] = {}
         self._seconds_left = timeout

@@ -5,7 +5,6 @@ values. `tiktoken` is imported in one function, and only once a text has to be c
 """
 
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple, Protocol
@@ -158,6 +157,8 @@ def exact_counter(name: str, table: Callable[[], bytes], counts: Counts) -> Toke
 
 def unpack(packed: bytes) -> dict[bytes, int]:
     """Every token with its rank, from the form that `tools/pack_tables.py` writes."""
+    import zlib
+
     data = zlib.decompress(packed)
     ranks: dict[bytes, int] = {}
     end = 4

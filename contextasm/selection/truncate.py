@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeVar
 
 from contextasm.model import Fragment, TokenCounter, grouped
 from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
-from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import (
     TextBlock,
     blocks,
@@ -255,6 +254,8 @@ def _row_sizes(rows: Sequence[str], counter: TokenCounter) -> Iterator[int]:
 
 def _words(line: str) -> Iterator[int]:
     """The end of each step by which a line may grow, the last one left out: it would be the whole line."""
+    from contextasm.text.graphemes import grapheme_ends  # here: few texts are cut between words
+
     mark = list_mark(line)
     end = 0
     for word in re.finditer(r"\S+", line[mark:]):

@@ -212,4 +212,4 @@ def _memories(document: Document, shared: SharedWorkspace) -> Iterator[Memory]:
 
 def without_variables(workspace: Folder) -> ProcessEnvironment:
     """A process without variables, in the folder of the workspace: a plan depends on no variable and no clock."""
-    return ProcessEnvironment({}, Path(workspace.root), lambda: 0.0)
+    return ProcessEnvironment({}, workspace.root, lambda: 0.0)

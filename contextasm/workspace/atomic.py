@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import stat
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
 from contextasm.workspace.reading import file_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
@@ -165,6 +167,8 @@ def emit(handle: int, data: bytes) -> None:
         try:
             rest = rest[os.write(handle, rest) :]
         except BlockingIOError:
+            import select
+
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             poll.poll()
@@ -179,6 +183,8 @@ def make_state_folder(root: str | Path, name: str = STATE_FOLDER) -> Path:
     A `.gitignore` makes git ignore the folder. Raises `OSError` if the folder can't be made, and `ContextasmError` if
     something else is in its place.
     """
+    from pathlib import Path
+
     state = Path(os.path.realpath(root), name)
     _make_folder(state, 0o777)
     with suppress(OSError):  # whoever made one: it stays, and no link is followed

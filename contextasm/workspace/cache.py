@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from hashlib import blake2b
-from pathlib import Path
 from struct import Struct
 
 from contextasm.model import ContextasmError
@@ -20,7 +19,7 @@ def is_cache_allowed(environment: Mapping[str, str]) -> bool:
     return environment.get("CTXASM_NO_CACHE", "0") in {"", "0"}
 
 
-def cache_folder(environment: Mapping[str, str]) -> Path | None:
+def cache_folder(environment: Mapping[str, str]) -> str | None:
     """The folder for counts, vectors and memory indexes (XDG base directories); None if storing is not allowed."""
     if not is_cache_allowed(environment):
         return None
@@ -30,14 +29,14 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
         if not home.startswith("/"):
             return None
         base = f"{home}/.cache"
-    return Path(base) / "ctxasm"
+    return os.path.join(base, "ctxasm")
 
 
-def index_database(root: str, environment: Mapping[str, str]) -> Path | None:
+def index_database(root: str, environment: Mapping[str, str]) -> str | None:
     """The file for the memory index of the workspace at `root`; None if storing is not allowed."""
     folder = cache_folder(environment)
     name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
-    return folder and folder / "memories" / f"{name}.sqlite"
+    return folder and f"{folder}/memories/{name}.sqlite"
 
 
 _RECORD = Struct(">12sI")
@@ -57,9 +56,9 @@ class TokenCountCache:
     header has the length of a record, so a second header among the records is a count of no text.
     """
 
-    def __init__(self, folder: Path | None, name: str) -> None:
+    def __init__(self, folder: str | None, name: str) -> None:
         """Counts of the encoding `name`, stored in `folder`; None keeps them only in this process."""
-        self._path = folder / f"{name}.counts" if folder else Path(os.devnull)
+        self._path = f"{folder}/{name}.counts" if folder else os.devnull
         self._header = _MAGIC + bytes.fromhex(ENCODINGS[name].sha256)[: _RECORD.size - len(_MAGIC)]
         self._counts: dict[bytes, int] | None = None
         self._added: dict[bytes, int] = {}
@@ -84,16 +83,18 @@ class TokenCountCache:
 
     def save(self) -> None:
         """Add the new counts to the file, or replace a file that is damaged, foreign or too large."""
-        if not self._added or self._path == Path(os.devnull):
+        from pathlib import Path
+
+        if not self._added or self._path == os.devnull:
             return
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            Path(self._path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._can_append:
                 self._append()
             else:
                 from contextasm.workspace.atomic import write  # here: most builds only append
 
-                write(self._path, self._header + _pack(self._loaded_counts()))
+                write(Path(self._path), self._header + _pack(self._loaded_counts()))
                 self._can_append = True
         except (OSError, ContextasmError):
             # The next build only has to count again.
@@ -112,7 +113,7 @@ class TokenCountCache:
 
     def _load(self) -> dict[bytes, int]:
         try:
-            with self._path.open("rb") as file:
+            with open(self._path, "rb") as file:
                 data = file.read(_LIMIT + 1)
         except OSError as error:
             self._can_append = isinstance(error, FileNotFoundError)

@@ -6,8 +6,7 @@ A file that can't be read is a `Problem`; the caller decides whether that is an 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError, Document, FileStamp, Problem
@@ -71,10 +70,17 @@ def _below(root: str, folder: str, typed: str) -> str | None:
         full = os.path.realpath(full) if name == ".." else os.path.join(os.path.realpath(parent), name)
     full = os.path.normpath(full)
     for path in (full, os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))):
-        for ancestor in (path, *map(str, Path(path).parents)):
+        for ancestor in (path, *folders_above(path)):
             if ancestor == root or os.path.realpath(ancestor) == root:
                 return path[len(ancestor) :].strip("/")
     return None
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folder that holds a path, the one above that, and so on."""
+    while (above := os.path.dirname(path)) != path:
+        yield above
+        path = above
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -82,9 +88,9 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def repository_top(folder: Path) -> Path | None:
+def repository_top(folder: str) -> str | None:
     """The nearest folder, from this one upwards, that holds `.git`; None if none does. Links in its path are kept."""
-    return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
+    return next((place for place in (folder, *folders_above(folder)) if os.path.lexists(f"{place}/.git")), None)
 
 
 class Folder:
@@ -93,11 +99,13 @@ class Folder:
     is_on_disk = True
     """False for one whose files git has (`workspace/git/folder.py`)."""
 
-    def __init__(self, root: Path, overlay: Overlay | None = None) -> None:
+    def __init__(self, root: str | os.PathLike[str], overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` if it is not a folder."""
-        if not root.is_dir():
-            what = "is not a folder" if root.exists() else "does not exist"
-            raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
+        if not os.path.isdir(root):
+            what = "is not a folder" if os.path.exists(root) else "does not exist"
+            from pathlib import Path
+
+            raise ContextasmError(str(Path(root)), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = os.path.realpath(root)
         self.overlay = overlay
         """What has the memories of some owners in another place; it is set before any of them is read."""

@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from contextasm.model import ContextasmError, grouped
 from contextasm.text.markdown.managed_block import find_block, with_block
 from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
-from contextasm.workspace.folder import Folder, is_below
+from contextasm.workspace.folder import Folder, folders_above, is_below
 from contextasm.workspace.reading import MISSING, file_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BLOCK_SUFFIXES = (".md", ".mdc", ".markdown")
 """Ends of the names of files in which a managed block is a comment; of other inputs it would break the format."""
@@ -51,6 +53,8 @@ class OutputFile(NamedTuple):
     @classmethod
     def named(cls, kind: OutputKind, path: str) -> Self:
         """The file that an option names."""
+        from pathlib import Path
+
         return cls(kind, Path(path), os.path.abspath(path))
 
     @property
@@ -232,7 +236,7 @@ def refuse_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> None:
 def _leads_out(target: OutputFile, root: str) -> bool:
     """Whether the way to a file leads through the workspace and out of it again."""
     return not is_below(target.real, root) and any(
-        is_below(os.path.realpath(folder), root) for folder in PurePath(target.full).parents
+        is_below(os.path.realpath(folder), root) for folder in folders_above(target.full)
     )
 
 

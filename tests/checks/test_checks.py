@@ -33,7 +33,7 @@ Files = Mapping[str, str | bytes]
 def found(folder: Path, files: Files, *, base: Mapping[str, str] = SMALL, **asked: str) -> list[Finding]:
     """What is found in a workspace of these files on 14 March 2025."""
     fill(folder, {**DAY, **files}, base=base)
-    around = ProcessEnvironment({"HOME": str(folder)}, folder, lambda: NOW)
+    around = ProcessEnvironment({"HOME": str(folder)}, str(folder), lambda: NOW)
     return run_checks(inspect(Options(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
 
 
@@ -296,7 +296,7 @@ def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: P
     files["own.yaml"] = json.dumps({"layers": layers})
     fill(tmp_path, files, base=SMALL)
     options = Options(workspace=str(tmp_path), open=("docs/open.md",), additional=TWICE)
-    inspected = inspect(options, ProcessEnvironment({"HOME": str(tmp_path)}, tmp_path, lambda: NOW))
+    inspected = inspect(options, ProcessEnvironment({"HOME": str(tmp_path)}, str(tmp_path), lambda: NOW))
     assert "docs/open.md" in inspected.documents
     assert "duplicate" not in {finding.id for finding in run_checks(inspected)}
 

@@ -33,7 +33,7 @@ BASE = {
 def all_found(folder: Path, files: Mapping[str, str]) -> list[Finding]:
     """The findings of a workspace with two agents, a team and these files."""
     fill(folder, {**BASE, **files}, base={})
-    return run_checks(inspect(Options(workspace=str(folder)), ProcessEnvironment({}, folder, lambda: 0.0)))
+    return run_checks(inspect(Options(workspace=str(folder)), ProcessEnvironment({}, str(folder), lambda: 0.0)))
 
 
 def found(folder: Path, rules: str, files: Mapping[str, str] | None = None) -> list[Finding]:

@@ -25,7 +25,7 @@ _TYPE = re.compile(r"\[[^\[\]()]+\][ \t]+")
 
 def luna(budget: str = "16k") -> PreparedBuild:
     flags = Options(workspace=str(SAMPLE), agent="luna", team="q1", budget=budget)
-    return prepare_build(flags, ProcessEnvironment({}, Path("/"), lambda: 0.0))
+    return prepare_build(flags, ProcessEnvironment({}, "/", lambda: 0.0))
 
 
 @pytest.mark.parametrize("budget", ["0", "700", "2k", "4k", "16k"])

@@ -44,7 +44,7 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
     with TemporaryDirectory() as folder:
         plain = {path: content for path, content in files.items() if not isinstance(content, Problem)}
         root = fill(Path(folder), plain, base={})
-        return run_checks(inspect(Options(workspace=str(root)), ProcessEnvironment({}, root, lambda: NOW)))
+        return run_checks(inspect(Options(workspace=str(root)), ProcessEnvironment({}, str(root), lambda: NOW)))
 
 
 @given(workspaces(), CONFIG, ODDITIES, ODDITIES)

@@ -29,7 +29,7 @@ GOALS = {"teams/writers/GOALS.md": "Write.\n"}
 def answer(root: Path, host: str, event: Mapping[str, str], part: int, limit: int | None) -> str:
     """The text for the model; empty for none."""
     call = hook_call(host, OPTIONS, limit, f"{part}/{PARTS}" if part else None)
-    process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, root, lambda: 0.0)
+    process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, str(root), lambda: 0.0)
     value = json.loads(answer_text(json.dumps(event), call, process))
     assert set(value) <= {"hookSpecificOutput", "systemMessage"}
     return str(value.get("hookSpecificOutput", {}).get("additionalContext", ""))
@@ -106,7 +106,7 @@ def test_any_event_gets_one_answer_or_an_error_for_the_person(
             {"agents/luna/IDENTITY.md": "I am Luna.\n", "agents/luna/memories/m.md": "- [fact] A ferry\n"},
             base={},
         )
-        process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, root, lambda: 0.0)
+        process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, str(root), lambda: 0.0)
         call = hook_call(None, Options(date="2025-03-14", workspace=str(root)), None, None)
         try:
             text = answer_text(json.dumps(event), call, process)

@@ -68,7 +68,7 @@ def test_named_day_decides_and_not_the_clock() -> None:
         raise AssertionError("the clock was asked")
 
     flags = Options(workspace=str(SAMPLE), agent="luna", date="2025-03-14")
-    job = prepare_build(flags, ProcessEnvironment({}, Path("/"), never))
+    job = prepare_build(flags, ProcessEnvironment({}, "/", never))
     assert job.build.request.date.isoformat() == "2025-03-14"
 
 
@@ -82,7 +82,7 @@ def test_clock_is_asked_once_and_the_zone_decides_on_the_day(tmp_path: Path, zon
         asked.append(1741948200.0)
         return asked[-1]
 
-    job = prepare_build(Options(tz=zone), ProcessEnvironment({}, fill(tmp_path, {}), clock))
+    job = prepare_build(Options(tz=zone), ProcessEnvironment({}, str(fill(tmp_path, {})), clock))
     assert (job.build.request.date.isoformat(), len(asked)) == (day, 1)
 
 

@@ -21,7 +21,7 @@ NAME = "o200k_base"
 
 def remember(folder: Path, **counts: int) -> None:
     """One build that counts these texts."""
-    cache = TokenCountCache(folder, NAME)
+    cache = TokenCountCache(str(folder), NAME)
     for text, count in counts.items():
         cache.put(text, count)
     cache.save()
@@ -29,7 +29,7 @@ def remember(folder: Path, **counts: int) -> None:
 
 def recall(folder: Path, *texts: str) -> list[int | None]:
     """What a later build finds."""
-    cache = TokenCountCache(folder, NAME)
+    cache = TokenCountCache(str(folder), NAME)
     return [cache.get(text) for text in texts]
 
 
@@ -45,7 +45,7 @@ def test_counts_are_found_by_a_later_build(tmp_path: Path) -> None:
 
 
 def test_counts_are_known_before_they_are_saved(tmp_path: Path) -> None:
-    cache = TokenCountCache(tmp_path, NAME)
+    cache = TokenCountCache(str(tmp_path), NAME)
     cache.put("one", 1)
     assert cache.get("one") == 1
     assert list(tmp_path.iterdir()) == []
@@ -53,7 +53,7 @@ def test_counts_are_known_before_they_are_saved(tmp_path: Path) -> None:
 
 def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
-    cache = TokenCountCache(folder, NAME)
+    cache = TokenCountCache(str(folder), NAME)
     assert cache.get("one") is None
     cache.save()
     assert not folder.exists()
@@ -104,7 +104,7 @@ def test_foreign_file_is_not_believed_and_is_replaced(tmp_path: Path, change: tu
 
 
 def test_counts_of_another_table_are_not_found_under_this_ones_header(tmp_path: Path) -> None:
-    other = TokenCountCache(tmp_path, "cl100k_base")
+    other = TokenCountCache(str(tmp_path), "cl100k_base")
     other.put("one", 99)
     other.save()
     foreign = (tmp_path / "cl100k_base.counts").read_bytes()
@@ -167,7 +167,7 @@ def test_write_cut_short_by_a_full_disk_is_mended(tmp_path: Path, monkeypatch: p
 
 
 def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
-    first, second = TokenCountCache(tmp_path, NAME), TokenCountCache(tmp_path, NAME)
+    first, second = TokenCountCache(str(tmp_path), NAME), TokenCountCache(str(tmp_path), NAME)
     for cache, text in ((first, "one"), (second, "two")):
         assert cache.get(text) is None
         cache.put(text, 1)
@@ -179,9 +179,9 @@ def test_two_builds_that_overlap_both_keep_their_counts(tmp_path: Path) -> None:
 
 def test_builds_in_several_processes_never_spoil_the_file(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from contextasm.workspace.cache import TokenCountCache\n"
+        "import sys; from contextasm.workspace.cache import TokenCountCache\n"
         "for i in range(50):\n"
-        "    cache = TokenCountCache(Path(sys.argv[1]), sys.argv[2])\n"
+        "    cache = TokenCountCache(sys.argv[1], sys.argv[2])\n"
         "    for j in range(20): cache.put(f'{sys.argv[3]} {i} {j}', i * 20 + j)\n"
         "    cache.save()\n"
     )

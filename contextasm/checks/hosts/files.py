@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from contextasm.checks.hosts.cuts import (
@@ -175,7 +174,7 @@ class HostReading(NamedTuple):
 
 
 def read_host_files(
-    host: Host, folder: Path, outside: Sequence[str] = (), files_of_root: Folder | None = None
+    host: Host, folder: str, outside: Sequence[str] = (), files_of_root: Folder | None = None
 ) -> HostReading:
     """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
 
@@ -183,7 +182,7 @@ def read_host_files(
     Raises `ContextasmError` for a folder that does not exist, for a file that can't be read, and for a file that the
     host does not load from outside the folder.
     """
-    real = Path(os.path.realpath(folder))
+    real = os.path.realpath(folder)
     root = repository_top(real) or real
     reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, os.path.realpath(root)))
     loads, unread = reader.loads()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -15,11 +14,12 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document
 from contextasm.rendering.formats import format_context
-from contextasm.rendering.wording import receipt
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
 
@@ -174,6 +174,7 @@ def _write(
 def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> None:
     """Write the receipt to standard error, after the tables that are asked for."""
     from contextasm.rendering.tables import decision_table, format_columns, rule_trace_table, section_rows
+    from contextasm.rendering.wording import receipt
 
     if flags.explain:
         header, rows, right = decision_table(context.decisions, every=flags.verbose)
@@ -223,6 +224,8 @@ def _write_record(
     job: PreparedBuild, context: Context, recording: RecordingServices, stored: Mapping[str, Read]
 ) -> Path:
     """Write the record of a build, with the files that are stored for it; returns its path."""
+    from pathlib import Path
+
     from contextasm.records.record import make_record
     from contextasm.records.replay import build_facts, save_record
 

@@ -201,7 +201,7 @@ def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Findi
 
 def _from_repository(finding: Finding, root: str) -> Finding:
     """The finding with its path relative to the top of the git repository, as GitHub needs it."""
-    prefix = os.path.relpath(root, repository_top(Path(root)) or root)
+    prefix = os.path.relpath(root, repository_top(root) or root)
     return finding if prefix == "." or not finding.path else finding._replace(path=f"{prefix}/{finding.path}")
 
 

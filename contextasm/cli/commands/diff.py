@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import unified_diff
 from typing import Annotated
 
@@ -96,7 +97,7 @@ def _find_record(name: str, options: Options, process: ProcessEnvironment) -> Op
     """The record that a side names; None for a day, a budget or a revision."""
     if _is_budget(name) or is_date_form(name):
         return None
-    if not name.endswith(".json") and (process.folder / name).is_file():
+    if not name.endswith(".json") and os.path.isfile(os.path.join(process.folder, name)):
         return None  # a file may have the name of a branch
     return find_opened_record(name, options.workspace, process)
 

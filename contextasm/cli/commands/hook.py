@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
 from contextasm.cli.command_line import Command
@@ -54,7 +53,7 @@ def _process() -> ProcessEnvironment:
     try:
         return process_environment()
     except ContextasmError:
-        return ProcessEnvironment(os.environ, Path(), time.time)
+        return ProcessEnvironment(os.environ, "", time.time)
 
 
 run = Command(hook, ("agent", "team", "profile", "date", "audience", "offline", "workspace"))

@@ -44,7 +44,7 @@ def show_profiles(
     if name is not None and json:
         raise ContextasmError("--json", f"does not go with the file of {name}, which is YAML", "leave one of them out")
     if name is not None:
-        path = SHIPPED / f"{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
+        path = Path(SHIPPED) / f"{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
         write_stdout(path.read_text(encoding="utf-8"))
         return 0
     profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]

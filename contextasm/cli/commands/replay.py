@@ -124,7 +124,7 @@ def find_opened_record(name: str, workspace: str | None, process: ProcessEnviron
         if workspace:
             raise
         root = None
-    path = records.find_record(name, root, process.folder)
+    path = records.find_record(name, root, Path(process.folder))
     if path is None:
         return None
     folder = path.absolute().parent.parent
@@ -141,7 +141,7 @@ def replay_record(opened: OpenedRecord) -> records.Replay:
     if inputs is not None:
         result = records.replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
     elif opened.root is not None:
-        result = records.replay(record, open_with_replica(opened.root, process, offline=True), counter)
+        result = records.replay(record, open_with_replica(str(opened.root), process, offline=True), counter)
     else:
         what = "its inputs are not stored, and no workspace was found here"
         raise ContextasmError(str(opened.path), what, "name the workspace with -w DIR")

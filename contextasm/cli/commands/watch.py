@@ -93,7 +93,6 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
     process = process_environment()
     root = workspace_folder(options, process)
     overlay = open_with_replica(root, process, offline=options.offline).overlay
-    root = Path(os.path.abspath(root))
     counters: Counters = {}
     profile = options.profile or process.environment.get("CTXASM_PROFILE") or ""
 
@@ -105,7 +104,7 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
 
     measured = _MeasuredBuilds() if any(target.kind == "metrics" for target in targets) else None
     return WatchSpec(
-        root=root,
+        root=Path(os.path.abspath(root)),
         build=lambda disk: _build_once(prepare(disk), process, disk, measured),
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
@@ -135,7 +134,7 @@ def _build_once(
     """One build, with the inputs that it has outside the workspace."""
     context, metrics = measured.run(job) if measured else (job.run(), "")
     profile = job.settings["profile"]
-    folder = Path(disk.root) if profile.origin.startswith("ctxasm.yaml") else process.folder
+    folder = disk.root if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
     text = format_context(context)
     return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder), metrics)

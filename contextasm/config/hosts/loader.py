@@ -184,5 +184,5 @@ def load_host(name: str, where: str) -> Host:
 @cache
 def _load_shipped(name: str) -> Host:
     file = SHIPPED_HOSTS / f"{name}.yaml"
-    host: Host = from_json(Host, load_mapping(read_file(file, file.name), file.name) | {"name": name}, file.name)
+    host: Host = from_json(Host, load_mapping(read_file(str(file), file.name), file.name) | {"name": name}, file.name)
     return host

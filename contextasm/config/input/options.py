@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from contextasm.config.input import values
@@ -82,7 +81,7 @@ class ProcessEnvironment(NamedTuple):
     """Environment variables, current folder and clock of this process."""
 
     environment: Mapping[str, str]
-    folder: Path
+    folder: str
     now: Callable[[], float]
     """Seconds since 1970; called once, and only if no option or setting names the day."""
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeGuard
 
 from contextasm.model import SCORE_PARTS, ContextasmError
@@ -209,14 +208,14 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
 
 
 @cache
-def load_table(file: Path) -> Any:
+def load_table(path: str) -> Any:
     """The values of a JSON file of this package."""
-    data = file_bytes(str(file))
+    data = file_bytes(path)
     assert isinstance(data, bytes)
-    return load_json(data.decode(), file.name)
+    return load_json(data.decode(), path)
 
 
-_OTHER_WORDS = Path(__file__).with_name("other_words.json")
+_OTHER_WORDS = __file__.replace("values.py", "other_words.json")
 """For each kind of names: patterns of what people type for them, with blanks between, and the name or advice."""
 
 

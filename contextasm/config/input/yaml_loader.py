@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Mapping
 from math import inf
 from typing import Any, NoReturn, get_type_hints
 
-import yaml
+from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, StreamEndEvent
-from yaml.reader import ReaderError
 
 from contextasm.config.input.values import ParseValue, describe_value, require_known
 from contextasm.model import CLEAN, ContextasmError, Hidden
@@ -21,18 +20,22 @@ from contextasm.text.cleaning.clean import clean_value, hidden_words
 from contextasm.text.json_reader import DEEPEST
 from contextasm.workspace.reading import too_large
 
+# Nothing else of `yaml` may be imported here: it would bring back what `config/input/libyaml.py` leaves out.
+try:
+    from yaml._yaml import CParser as Parser
+except ImportError:
+    from yaml import SafeLoader as Parser  # type: ignore[assignment]
+
 MAX_CONFIG = 1024 * 1024
 """Bytes of the largest file of settings, rules or a profile."""
 
 MAX_DATA = 16 * 1024 * 1024
 """Bytes of the largest YAML text; one of this size takes a few seconds."""
 
-_Parser: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
 _PARSER_FAILURES = (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError)
 """Families of errors that a parser may let through besides YAML's own: an escape beyond Unicode is a ValueError."""
 
-_QUOTED_TAG = re.compile(r"""['"]!.*['"]""")
+_QUOTED_TAG = r"""['"]!.*['"]"""
 
 _CONSTANTS: dict[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -129,9 +132,9 @@ def load_yaml(text: str | bytes, path: str, limit: int = MAX_DATA) -> object:
         raise ContextasmError(f"{path}:1", too_large(len(text), limit).message, "split the file")
     parser = None
     try:
-        parser = _Parser(text)
+        parser = Parser(text)
         return _EventReader(parser.get_event, path).document()
-    except yaml.YAMLError as error:
+    except YAMLError as error:
         raise _syntax_error(error, text, path) from error
     except _PARSER_FAILURES as error:
         line = getattr(parser, "line", 0) + 1
@@ -141,17 +144,18 @@ def load_yaml(text: str | bytes, path: str, limit: int = MAX_DATA) -> object:
             parser.dispose()
 
 
-def _syntax_error(error: yaml.YAMLError, text: str | bytes, path: str) -> ContextasmError:
+def _syntax_error(error: YAMLError, text: str | bytes, path: str) -> ContextasmError:
     # The parser's words quote nothing but tags; its snippet of the text, which may hold a secret, is left out.
     what, line, column = "", 1, 1
-    if isinstance(error, yaml.MarkedYAMLError):
+    if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
-        what = f": {_QUOTED_TAG.sub('of a tag', error.problem)}" if error.problem else ""
+        what = f": {re.sub(_QUOTED_TAG, 'of a tag', error.problem)}" if error.problem else ""
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    elif isinstance(error, ReaderError):
+    else:
+        _name, position, *_ = error.args  # an error without a mark is that of a reader
         data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-        line = data.count(b"\n", 0, error.position) + 1
-        column = error.position - data.rfind(b"\n", 0, error.position)
+        line = data.count(b"\n", 0, position) + 1
+        column = position - data.rfind(b"\n", 0, position)
         what = ": a byte or character that YAML does not have"
     return ContextasmError(f"{path}:{line}", f"not valid YAML at column {column}{what}", "correct this line")
 

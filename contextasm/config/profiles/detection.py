@@ -15,7 +15,7 @@ from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
 from contextasm.config.profiles.loader import read_file
 from contextasm.text.names.templates import is_pattern
-from contextasm.workspace.folder import Folder, repository_top
+from contextasm.workspace.folder import Folder, folders_above, repository_top
 
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
@@ -23,7 +23,7 @@ _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 @cache
 def _kinds() -> Sequence[YamlMapping]:
     """The tables of `kinds.yaml`: `profile`, `signs` and `outermost` of each kind."""
-    tables = load_mapping(read_file(_KINDS, _KINDS.name), _KINDS.name)["kinds"]
+    tables = load_mapping(read_file(str(_KINDS), _KINDS.name), _KINDS.name)["kinds"]
     assert isinstance(tables, list)
     return tables
 
@@ -72,7 +72,7 @@ def _sign_words(sign: str) -> str:
     return " + ".join(parts)
 
 
-def find_detected(start: Path, environment: Mapping[str, str], profile: str = "") -> Path | None:
+def find_detected(start: str, environment: Mapping[str, str], profile: str = "") -> str | None:
     """The folder, from `start` upwards, that is of a known kind; None if no folder is.
 
     The search ends at the top of the git repository or at the home folder; outside of both, only `start` is looked at.
@@ -83,11 +83,11 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     outside of a repository the nearest.
     """
     folders, is_repository = _folders_upwards(start, environment.get("HOME", ""))
-    outermost: Path | None = None
+    outermost: str | None = None
     is_wanted = profile in {kind["profile"] for kind in _kinds()}
     among_outermost = {str(kind["profile"]) for kind in _kinds() if kind.get("outermost")}
     for folder in folders:
-        found = {name for name, _ in detect(Folder(folder))} if folder.is_dir() else set()
+        found = {name for name, _ in detect(Folder(folder))} if os.path.isdir(folder) else set()
         found &= {profile} if is_wanted else found
         if found - among_outermost:
             return folder
@@ -96,9 +96,9 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     return outermost
 
 
-def _folders_upwards(start: Path, home: str) -> tuple[Sequence[Path], bool]:
+def _folders_upwards(start: str, home: str) -> tuple[Sequence[str], bool]:
     """The folders to look at, from `start` on, and whether the last one is the top of a git repository."""
-    folders, top = (start, *start.parents), repository_top(start)
+    folders, top = (start, *folders_above(start)), repository_top(start)
     home = os.path.realpath(home) if os.path.isabs(home) else ""
     for number, folder in enumerate(folders, 1):
         if folder == top or os.path.realpath(folder) == home:

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 from contextasm.config.input import values
@@ -22,22 +21,22 @@ from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
 
-SHIPPED = Path(__file__).parent
+SHIPPED = os.path.dirname(__file__)
 
 
 @cache
 def shipped() -> Sequence[str]:
     """The names of the profiles shipped with the package."""
-    return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+    return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(SHIPPED) if name.endswith(".yaml")))
 
 
-ReadProfile = Callable[[Path, str], bytes]
+ReadProfile = Callable[[str, str], bytes]
 """Gives the bytes of a profile's file; raises `ContextasmError`, at the place given, for one that can't be read."""
 
 
-def read_file(path: Path, where: str) -> bytes:
+def read_file(path: str, where: str) -> bytes:
     """The bytes of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
-    data = file_bytes(str(path), limit=MAX_CONFIG)
+    data = file_bytes(path, limit=MAX_CONFIG)
     if isinstance(data, bytes):
         return data
     raise ContextasmError(where, f"{path}: {data.message}", "name a profile's file that can be read")
@@ -46,8 +45,8 @@ def read_file(path: Path, where: str) -> bytes:
 def load_profile(
     name: str,
     where: str,
-    folder: Path,
-    seen: Sequence[Path] = (),
+    folder: str | os.PathLike[str],
+    seen: Sequence[str] = (),
     read: ReadProfile = read_file,
 ) -> Profile:
     """The profile of this name, or of this file.
@@ -58,14 +57,15 @@ def load_profile(
     """
     path = _profile_path(name, where, folder)
     if path in seen:
-        raise ContextasmError(str(path), "extends itself", "take one `extends` out of the circle")
-    text, shown = _text(read(path, where), path, where), path.name if path.parent == SHIPPED else str(path)
+        raise ContextasmError(path, "extends itself", "take one `extends` out of the circle")
+    (parent, file), text = os.path.split(path), _text(read(path, where), path, where)
+    stem, shown = os.path.splitext(file)[0], file if parent == SHIPPED else path
     table, parsed = _profile_table(text, shown)
-    base = Profile(path.stem, "", 16_000, "plain", (), min_coherence=0.0)
+    base = Profile(stem, "", 16_000, "plain", (), min_coherence=0.0)
     if "extends" in parsed:
         extends_where = f"{table.where('extends')}: extends"
-        base = load_profile(parsed["extends"], extends_where, path.parent, (*seen, path), read)
-    return _built_profile(base._replace(name=path.stem), text, shown)
+        base = load_profile(parsed["extends"], extends_where, parent, (*seen, path), read)
+    return _built_profile(base._replace(name=stem), text, shown)
 
 
 # Both by content, for the next build of the process; what is made of them only reads them.
@@ -81,7 +81,7 @@ def _built_profile(base: Profile, text: str, path: str) -> Profile:
     return _with_strategies(_changed_profile(base, table, parsed), table)
 
 
-def _text(data: bytes, path: Path, where: str) -> str:
+def _text(data: bytes, path: str, where: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except ValueError as error:
@@ -167,13 +167,13 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
     return strategies[values.require_known(name, strategies, where, "strategy")]
 
 
-def _profile_path(name: str, where: str, folder: Path) -> Path:
+def _profile_path(name: str, where: str, folder: str | os.PathLike[str]) -> str:
     if is_profile_path(name):
-        return Path(os.path.realpath(folder / name))
+        return os.path.realpath(os.path.join(folder, name))
     for own in (f"{name}.yaml", f"profiles/{name}.yaml"):
-        if name not in shipped() and (folder / own).is_file():
+        if name not in shipped() and os.path.isfile(os.path.join(folder, own)):
             raise ContextasmError(where, f"unknown profile {name}", f"did you mean the file {own}?")
-    return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
+    return f"{SHIPPED}/{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 
 def is_profile_path(name: str) -> bool:
@@ -181,17 +181,17 @@ def is_profile_path(name: str) -> bool:
     return "/" in name or name.endswith((".yaml", ".yml"))
 
 
-def profile_files(name: str, folder: Path) -> Sequence[Path]:
+def profile_files(name: str, folder: str) -> Sequence[str]:
     """The files that a profile is made of, without the files of the package; `folder` is where paths start.
 
     The last of them may be one that can't be used.
     """
-    paths: list[Path] = []
+    paths: list[str] = []
 
-    def read(path: Path, where: str) -> bytes:
+    def read(path: str, where: str) -> bytes:
         paths.append(path)
         return read_file(path, where)
 
     with suppress(ContextasmError):
         load_profile(name, "profile", folder, read=read)
-    return [path for path in paths if path.parent != SHIPPED]
+    return [path for path in paths if os.path.dirname(path) != SHIPPED]

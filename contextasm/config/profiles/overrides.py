@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
+from os.path import dirname, relpath
 
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment
@@ -24,7 +24,7 @@ from contextasm.model import ContextasmError, Document, Layer, Profile
 from contextasm.text.names.matching import list_names
 from contextasm.text.names.places import any_owner_pattern
 from contextasm.text.names.templates import is_pattern, placeholders
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, is_below
 
 
 def named_files(profile: Profile) -> Sequence[str]:
@@ -48,7 +48,7 @@ def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Ite
     read |= {path.removeprefix(f"{workspace.root}/") for path in written}
     words = []
     for name, _ in kinds:
-        named = named_files(loader.load_profile(name, name, Path(workspace.root)))
+        named = named_files(loader.load_profile(name, name, workspace.root))
         unread = [path for path in named if path not in read and _has_text(workspace, path)]
         read |= {*unread}
         words += [f"{list_names(unread)} (-p {name})"] if unread else []
@@ -106,7 +106,7 @@ class ProfileReader:
         name = str(setting.value)
         if is_from_file and loader.is_profile_path(name):
             values.parse_inner_paths(name, setting.origin)
-        folder = Path(workspace.root) if is_from_file else self.process.folder
+        folder = workspace.root if is_from_file else self.process.folder
         read = self._noting_digests(workspace_reader(workspace) if is_from_file else loader.read_file)
         profile = loader.load_profile(name, setting.origin, folder, read=read)
         if strategy.value:
@@ -136,12 +136,11 @@ class ProfileReader:
                 yield of_agents(profile)
 
     def _noting_digests(self, read: loader.ReadProfile) -> loader.ReadProfile:
-        def read_and_note(path: Path, where: str) -> bytes:
+        def read_and_note(path: str, where: str) -> bytes:
             data = read(path, where)
-            if path.parent != loader.SHIPPED:
+            if dirname(path) != loader.SHIPPED:
                 root = self.workspace.root
-                name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-                self.digests[name] = sha256(data).hexdigest()
+                self.digests[relpath(path, root) if is_below(path, root) else path] = sha256(data).hexdigest()
             return data
 
         return read_and_note
@@ -169,15 +168,15 @@ def workspace_reader(workspace: Folder) -> loader.ReadProfile:
     It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
     """
 
-    def read(path: Path, where: str) -> bytes:
-        if path.parent == loader.SHIPPED:
+    def read(path: str, where: str) -> bytes:
+        if dirname(path) == loader.SHIPPED:
             return loader.read_file(path, where)
-        if not path.is_relative_to(workspace.root):
+        if not is_below(path, workspace.root):
             hint = "put the profile into the workspace, or name it with --profile"
             raise ContextasmError(where, f"{path} is outside the workspace", hint)
         if workspace.is_on_disk:
             return loader.read_file(path, where)
-        name = path.relative_to(workspace.root).as_posix()
+        name = relpath(path, workspace.root)
         document = workspace.read(name)
         if not isinstance(document, Document):
             what = document.message if document else "no such file"

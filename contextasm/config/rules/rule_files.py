@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from itertools import chain
 from math import prod
-from pathlib import Path
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
@@ -378,7 +377,7 @@ def _names_of_other_profiles(workspace: Folder) -> set[str]:
     names = {*SOURCE_TRAITS}
     for name in (*shipped(), *workspace.list(PROFILE_FILES)):
         try:
-            profile = load_profile(name, name, Path(workspace.root), read=workspace_reader(workspace))
+            profile = load_profile(name, name, workspace.root, read=workspace_reader(workspace))
         except ContextasmError:
             continue  # refused when it is used
         names |= {*_layer_names(profile.layers), *profile.disabled}

@@ -51,14 +51,14 @@ class EmbeddingSimilarity:
         embedder: EmbedderConfig,
         root: str,
         environment: Mapping[str, str],
-        cache: Path | None,
+        cache: str | None,
         run_program: RunProgram,
     ) -> None:
         """Embed for the workspace at `root`, and remember vectors in the folder `cache`; None keeps them in memory."""
         self._embedder = embedder
         self._root = root
         self._environment = environment
-        self._cache_folder = cache
+        self._cache_folder = Path(cache) if cache else None
         self._run_program = run_program
         self._cache: VectorCache | None = None
         self._problem: Problem | None = None

@@ -5,8 +5,8 @@ Derived data: answers are the same as from the files, and a search reads the fil
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from contextasm.model import EntryPool, Problem, StampedWorkspace, T
@@ -21,7 +21,7 @@ class MemoryIndexes:
         self,
         workspace: StampedWorkspace,
         now: Callable[[], float],
-        database: Path | None,
+        database: str | None,
         unfit: Mapping[str, Problem],
     ) -> None:
         """Pools stored in the file `database`; None stores nothing. `now` gives seconds since 1970.
@@ -49,9 +49,11 @@ class MemoryIndexes:
         `new` makes the index of a pool that has none. None if there is no index, if it can't be used, or if the pool is
         no longer large; `use` may have been called.
         """
-        if self._database is None or not (new or self._database.is_file()):
+        if self._database is None or not (new or os.path.isfile(self._database)):
             return None
         # Here: SQLite is for large pools only.
+        from pathlib import Path
+
         from contextasm.retrieval.memory_index.database import IndexConnection, use_database
         from contextasm.retrieval.memory_index.files import CurrentFiles
         from contextasm.retrieval.memory_index.stored_pool import StoredPool
@@ -61,4 +63,4 @@ class MemoryIndexes:
             pool = StoredPool(connection, kind, "\0".join((kind.name, *patterns)), files)
             return pool.answer(use, MANY, new=new)
 
-        return use_database(self._database, self._now(), answer, new=new)
+        return use_database(Path(self._database), self._now(), answer, new=new)

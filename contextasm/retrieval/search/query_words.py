@@ -124,7 +124,7 @@ _FORMS: Final = (
     rf"\b{_YEAR}",
     r"(?P<y{0}>(?:19|20)\d\d)\s*年",
 )
-_DATE: Final = re.compile("|".join(form.format(number) for number, form in enumerate(_FORMS)), re.IGNORECASE)
+_DATE: Final = "(?i)" + "|".join(form.format(number) for number, form in enumerate(_FORMS))
 # Month names that are other words, too, if no number is next to them.
 _DOUBTFUL: Final = frozenset(("may", "march", "mar"))
 
@@ -146,7 +146,10 @@ class NamedDate(NamedTuple):
 
 def named_dates(query: str) -> list[NamedDate]:
     """Dates that a query names, in its order."""
-    dates = (_named_date(match, query) for match in _DATE.finditer(query))
+    # To compile the pattern takes longer than a small search: most queries have neither a digit nor a month.
+    if not any(map(str.isdecimal, query)) and not any(month in query.casefold() for month in MONTHS):
+        return []
+    dates = (_named_date(match, query) for match in re.finditer(_DATE, query))
     return [named for named in dates if named is not None]
 
 

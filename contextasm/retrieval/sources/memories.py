@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from contextasm.retrieval.reading.feedback import WorkspaceFeedback
 
 _WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_KEY = re.compile(rf"{_WORD.pattern}(?:/{_WORD.pattern})*")
+_KEY = rf"{_WORD.pattern}(?:/{_WORD.pattern})*"
 
 Place = tuple[int, ...]
 """Place of a memory in its layer; empty if rank alone decides."""
@@ -120,7 +120,7 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
 
 def _form_problems(memory: Memory) -> Iterator[Problem]:
     # Where fields are limited, keys and tags come from a schema: lower case and hyphens (digest 5.2).
-    if memory.key and not _KEY.fullmatch(memory.key):
+    if memory.key and not re.fullmatch(_KEY, memory.key):
         message = f"key {memory.key} is not lower-case words with hyphens between slashes, such as root/code-style"
         yield Problem("bad-key", memory.path, memory.line, message)
     for tag in memory.tags:

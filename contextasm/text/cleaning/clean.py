@@ -7,7 +7,6 @@ value; no file is opened here.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -84,7 +83,7 @@ def shown_name(path: str) -> str:
     return mask_secrets("".join(escaped)).text
 
 
-_LONG_WORD = re.compile(rf"[^\s/]{{{LONGEST_WORD + 1},}}")
+_LONG_WORD = rf"[^\s/]{{{LONGEST_WORD + 1},}}"
 
 
 def message_line(text: str) -> str:
@@ -95,7 +94,9 @@ def message_line(text: str) -> str:
     line = " ".join(clean_text(text).text.split())
     if len(line) <= LONGEST_WORD:
         return line
-    return _without_middle(_LONG_WORD.sub(lambda word: _without_middle(word[0], LONGEST_WORD), line), LONGEST_MESSAGE)
+    return _without_middle(
+        re.sub(_LONG_WORD, lambda word: _without_middle(word[0], LONGEST_WORD), line), LONGEST_MESSAGE
+    )
 
 
 def _without_middle(text: str, most: int) -> str:
@@ -104,12 +105,12 @@ def _without_middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - end - 3]}...{text[-end:]}"
 
 
-_CI_COMMAND = re.compile(r"^(?=[^\S\n]*::)", re.MULTILINE)
+_CI_COMMAND = r"(?m)^(?=[^\S\n]*::)"
 
 
 def without_ci_commands(text: str) -> str:
     """The text with a backslash before each line that begins with `::`, which a CI system would obey."""
-    return _CI_COMMAND.sub(r"\\", text) if "::" in text else text
+    return re.sub(_CI_COMMAND, r"\\", text) if "::" in text else text
 
 
 def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
@@ -253,6 +254,8 @@ def _cached_document(path: str, data: bytes, cleaning: Cleaning) -> Document | P
 
 def _decompressed(path: str, data: bytes) -> bytes | Problem:
     """The content of a gzip file of one or more members; a problem if it is damaged, or too large."""
+    import zlib
+
     contents: list[bytes] = []
     room, member = MAX_FILE, None
     for start in range(0, len(data), _GZIP_STEP):

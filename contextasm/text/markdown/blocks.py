@@ -26,11 +26,11 @@ from contextasm.text.markdown.literals import (
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
-_LEAD = re.compile(r"[-*+] (?:\[[^\[\]\n]*\] )?")
+_LEAD = r"[-*+] (?:\[[^\[\]\n]*\] )?"
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_ENDS_SENTENCE = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$")
-_TIME_OR_NAME = re.compile(r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))")
+_ENDS_SENTENCE = r"(?:[.!?…。！？][\"'”’»)\]*_]*|[ \t]{2}|\\)$"
+_TIME_OR_NAME = r"[ \t]*[*_\[(]*(?:\d{1,2}:\d{2}|([^\W\d_])[^:\n]{0,30}:[*_]*(?=[ \t]))"
 _STRUCTURAL_PARTS = (
     r" {0,3}(?:=+|-+)[ \t]*",
     r"[^`]*`+[^`]*",
@@ -98,7 +98,7 @@ def list_mark(line: str) -> int:
 
 def list_lead(text: str) -> str:
     """List mark and type that the text of a memory begins with, such as `- [fact] `; empty for none."""
-    match = _LEAD.match(text)
+    match = re.match(_LEAD, text)
     return match[0] if match else ""
 
 
@@ -315,8 +315,8 @@ def statement_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Itera
     if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
         return
     for line in range(block.body + 1, stop):
-        mark = _TIME_OR_NAME.match(lines[line])
-        if _ENDS_SENTENCE.search(lines[line - 1]) or (mark and not (mark[1] or "").islower()):
+        mark = re.match(_TIME_OR_NAME, lines[line])
+        if re.search(_ENDS_SENTENCE, lines[line - 1]) or (mark and not (mark[1] or "").islower()):
             yield line
 
 
@@ -344,7 +344,7 @@ def without_lines(location: Location, count: int, gone: frozenset[int]) -> Locat
     return location._replace(line=in_file[0], gaps=gaps)
 
 
-_START = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|<!--")
+_START = r"(`+)(?!`).*?(?<!`)\1(?!`)|<!--"
 _END = "-->"
 DIRECTIVES = ("<!-- ctxasm:",)
 """Beginnings of comments that ctxasm itself reads or writes."""
@@ -370,7 +370,9 @@ def comments(text: str) -> Iterator[Comment]:
     at, start = 0, 0
     open_ends = _OpenEnds()
     while at < len(lines):
-        found = None if at in code else next((m for m in _START.finditer(lines[at], start) if not m[1]), None)
+        found = (
+            None if at in code else next((m for m in re.compile(_START).finditer(lines[at], start) if not m[1]), None)
+        )
         end = _comment_end(lines, code, at, found.start(), open_ends) if found else None
         if found and end:
             yield Comment(at, found.start(), *end)

@@ -17,7 +17,7 @@ _ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[
 PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
 
 
-_FIRST_NAME = re.compile(r"\{[ \t]*([A-Za-z_]\w*)[ \t]*=")
+_FIRST_NAME = r"\{[ \t]*([A-Za-z_]\w*)[ \t]*="
 
 
 class FrontMatter(NamedTuple):
@@ -111,7 +111,7 @@ def broken_attributes(line: str, names: Collection[str]) -> str:
     start = bare.rfind("{")
     if not bare.endswith("}") or start < 0 or _ATTRIBUTES.match(bare, start):
         return ""
-    first = _FIRST_NAME.match(bare, start)
+    first = re.compile(_FIRST_NAME).match(bare, start)
     return bare[start:] if first and first[1] in names else ""
 
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from contextasm.model import ContextasmError, Span
 
-_MARKER = re.compile(r"^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$", re.MULTILINE)
+_MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$"
 """A marker line without its line feed, however its tail was changed by hand."""
 
-_ESCAPED = re.compile(r"^(?=\ufeff?\\*<!-- ctxasm:(?:begin|end)\b)", re.MULTILINE)
+_ESCAPED = r"(?m)^(?=\ufeff?\\*<!-- ctxasm:(?:begin|end)\b)"
 """The start of a line of content that would be taken for a marker, or for one with a backslash before it."""
 
-_DIGEST = re.compile(r" ([0-9a-f]{16})\b")
+_DIGEST = r" ([0-9a-f]{16})\b"
 
 
 class ManagedBlock(NamedTuple):
@@ -51,7 +51,7 @@ def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
 
     If its markers make no block: the first line, counted from 1, that does not fit, and its fault.
     """
-    markers = list(_MARKER.finditer(text))
+    markers = list(re.finditer(_MARKER, text))
     if not markers:
         return None
     for number, marker in enumerate(markers):
@@ -68,7 +68,7 @@ def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
 
 
 def _marker_digest(tail: str) -> str:
-    match = _DIGEST.match(tail)
+    match = re.match(_DIGEST, tail)
     return match[1] if match else ""
 
 
@@ -100,7 +100,7 @@ def with_block(text: str, content: str, where: str, *, force: bool = False) -> s
     `where` names the text in messages. A block that was edited by hand is replaced only with `force`. Raises
     `ContextasmError` for such a block, with code 1, and for broken markers.
     """
-    content = _ESCAPED.sub(r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
+    content = re.sub(_ESCAPED, r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
     block = find_block(text)
     if block is None:
         eol = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"

@@ -94,9 +94,7 @@ def moment(written: object) -> datetime | None:
         return None
 
 
-_TOKEN = re.compile(
-    r"\[([^\[\]]*)\]|(YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|d{2,4})|([A-Za-z]+)|([^A-Za-z\[\]]|[\[\]])"
-)
+_FORM_PARTS = r"\[([^\[\]]*)\]|(YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|d{2,4})|([A-Za-z]+)|([^A-Za-z\[\]]|[\[\]])"
 _NUMBERS = {
     "YYYY": ("year", r"\d{4}", "[0-9][0-9][0-9][0-9]"),
     "YY": ("year", r"\d{2}", "[0-9][0-9]"),
@@ -120,7 +118,7 @@ DateForm = tuple[re.Pattern[str], Sequence[str], str, int]
 def read_form(form: str) -> DateForm | str:
     """The form as written in settings; for one that can't be used, the reason, as the rest of a sentence."""
     parts, tokens, wildcards = [""], [], [""]
-    for literal, token, other, mark in _TOKEN.findall(form):
+    for literal, token, other, mark in re.findall(_FORM_PARTS, form):
         if other or token in {"DDDD", "DDD"}:
             return f"has {other or token}, which is not part of a date in digits: use Y, M and D, and [] around words"
         if token in _NUMBERS:

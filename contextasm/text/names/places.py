@@ -67,8 +67,8 @@ def any_owner_pattern(template: str) -> str:
     return fill_template(template, {"agent": "*", "team": "*"})
 
 
-_ARCHIVED = re.compile(r"((?:.*/)?)archive/(?:[0-9]{4}/)?([^/]+)", re.DOTALL)
-_NUMBERED = re.compile(r"([^.]+)-[1-9][0-9]*(\..*)?", re.DOTALL)
+_ARCHIVED = r"(?s)((?:.*/)?)archive/(?:[0-9]{4}/)?([^/]+)"
+_NUMBERED = r"(?s)([^.]+)-[1-9][0-9]*(\..*)?"
 
 
 def archived_path(path: str, log_day: date | None = None) -> str:
@@ -84,12 +84,12 @@ def known_paths(path: str) -> tuple[str, ...]:
     `daily/archive/2025/2025-03-12.md.gz` was `daily/2025-03-12.md`. Compression, the archive of a text that left a file
     (`m.md.txt`), and the number of a file whose name was taken are undone if they may have been done.
     """
-    if "archive/" not in path or not (match := _ARCHIVED.fullmatch(path)):
+    if "archive/" not in path or not (match := re.fullmatch(_ARCHIVED, path)):
         return (path,)
     folder, name = match.groups()
     names = [name, *(name.removesuffix(ending) for ending in (".gz", ".txt") if name.endswith(ending))]
     plain = (each for each in names if not is_date_form(each.partition(".")[0]))
-    numbered = filter(None, map(_NUMBERED.fullmatch, plain))
+    numbered = filter(None, map(re.compile(_NUMBERED).fullmatch, plain))
     names += [found[1] + (found[2] or "") for found in numbered]
     return (path, *dict.fromkeys(folder + each for each in names))
 

@@ -211,7 +211,7 @@ def open_revision(root: str, revision: str, environment: Mapping[str, str]) -> G
     return GitFolder(root, environment, commit, objects)
 
 
-def open_index(root: str, environment: Mapping[str, str], folder: Path) -> GitFolder:
+def open_index(root: str, environment: Mapping[str, str], folder: str) -> GitFolder:
     """The workspace whose folder is `root` in the index: with the files that the next commit will have.
 
     It is the index that git hands to a hook, if that belongs to the same repository; `folder` is the current folder, in
@@ -234,14 +234,14 @@ def _listed(output: bytes) -> Iterator[tuple[str, list[str]]]:
         yield os.fsdecode(path), fields.decode().split()
 
 
-def _hook_index(root: str, environment: Mapping[str, str], folder: Path) -> str:
+def _hook_index(root: str, environment: Mapping[str, str], folder: str) -> str:
     """The index that a hook commits from; empty for the repository's own."""
     named = environment.get("GIT_INDEX_FILE", "")
     if not named:
         return ""
     output = _git_output(root, environment, "rev-parse", "--show-toplevel", "--absolute-git-dir")
     top, git_folder = output.split(b"\n")[:2]
-    for start in (str(folder), os.fsdecode(top)):
+    for start in (folder, os.fsdecode(top)):
         path = os.path.realpath(os.path.join(start, named))
         if os.path.dirname(path) == os.path.realpath(os.fsdecode(git_folder)):
             return path

@@ -87,7 +87,7 @@ def remove_index(root: str) -> None:
     from contextasm.retrieval.memory_index.database import remove_database  # here: it loads SQLite
 
     if path := index_database(root, {**os.environ, "CTXASM_NO_CACHE": ""}):
-        remove_database(path)
+        remove_database(Path(path))
 
 
 # --- State ---

@@ -115,7 +115,7 @@ class BuildResult(NamedTuple):
     text: str
     day: Callable[[], date] | None
     """Function that gives today as the build sees it; None if the user names the day."""
-    others: Sequence[Path]
+    others: Sequence[str]
     """Files outside of the workspace that count."""
     inputs: InputFiles
     """All files that builds could read, none of which may be written."""
@@ -131,7 +131,7 @@ class WatchSpec(NamedTuple):
     build: Callable[[Rescan], BuildResult]
     targets: Sequence[OutputFile]
     """Files to keep up to date."""
-    others: Callable[[], Sequence[Path]]
+    others: Callable[[], Sequence[str]]
     """Files outside of the workspace that count, as far as can be said without a build."""
     overlay: Overlay | None = None
     """What has the memories of some owners in another place, and keeps the files up to date that are read of them."""
@@ -189,7 +189,7 @@ class Rebuilder:
     def folders(self) -> dict[str, bool]:
         """The folders to watch; True for a folder with all below it."""
         root = os.path.realpath(self._spec.root)
-        self.others = frozenset((*self._contents, *map(str, self._spec.others()), str(self._spec.root)))
+        self.others = frozenset((*self._contents, *self._spec.others(), str(self._spec.root)))
         parents = {os.path.dirname(path) for path in (*self.others, root)}
         return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
 
@@ -313,7 +313,7 @@ class Rebuilder:
         self._today = result.day
         self._date = result.context.request.date
 
-    def _depend_on_more(self, disk: Rescan, others: Iterable[str | Path]) -> None:
+    def _depend_on_more(self, disk: Rescan, others: Iterable[str]) -> None:
         self._lists = {**self._lists, **disk.lists}
         self._reads = {**self._reads, **disk.reads}
         self._contents = {**self._contents, **_contents(others)}
@@ -328,9 +328,9 @@ class Rebuilder:
         self._depend_on_more(disk, self._spec.others())
 
 
-def _contents(paths: Iterable[str | Path]) -> dict[str, bytes | None]:
+def _contents(paths: Iterable[str]) -> dict[str, bytes | None]:
     """Contents of files that were not read through the workspace, such as a profile; None for an unreadable one."""
-    return {str(path): _content(str(path)) for path in paths}
+    return {path: _content(path) for path in paths}
 
 
 def _content(path: str) -> bytes | None:

@@ -196,7 +196,7 @@ def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: in
     texts = {main: "\n\n".join([*(line for line, _ in IMPORTS.values()), "@docs/d1.md"])}
     texts |= {f"docs/{name}": f"{name}\n" for name in IMPORTS}
     texts |= {f"docs/d{number}.md": f"@d{number + 1}.md @d1.md @../{main}\n" for number in range(1, 9)}
-    reading = read_host_files(load_host(host, "test"), files(tmp_path, {".git/HEAD": "", **texts}))
+    reading = read_host_files(load_host(host, "test"), str(files(tmp_path, {".git/HEAD": "", **texts})))
     followed = [f"docs/{name}" for name, (_, hosts) in IMPORTS.items() if host in hosts]
     followed += [f"docs/d{number}.md" for number in range(1, depth + 1)]
     assert [file.path for file in reading.files] == [main, *followed]
@@ -291,7 +291,7 @@ def test_a_file_whose_text_is_in_a_block_is_not_reported(tmp_path: Path) -> None
 def test_claude_code_loads_a_rule_with_paths_on_demand(front: str, patterns: str, tmp_path: Path) -> None:
     texts = {".claude/rules/a.md": f"---\n{front}---\nBe brief.\n"}
     folder = files(tmp_path, texts)
-    reading = read_host_files(load_host("claude-code", "test"), folder)
+    reading = read_host_files(load_host("claude-code", "test"), str(folder))
     assert [file.path for file in reading.files] == ([] if patterns else [".claude/rules/a.md"])
     done = inside("explain", "--host", "claude-code", cwd=folder)
     shown = f"it is loaded on demand, with files that match {patterns}"
@@ -301,10 +301,10 @@ def test_claude_code_loads_a_rule_with_paths_on_demand(front: str, patterns: str
 
 def test_openclaw_keeps_three_quarters_and_one_quarter(tmp_path: Path) -> None:
     text = "".join(f"{number:09}\n" for number in range(3000))
-    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text + "\n" * 9})).files
+    (file,) = read_host_files(load_host("openclaw", "test"), str(files(tmp_path, {"SOUL.md": text + "\n" * 9}))).files
     assert "".join(text[start:stop] for start, stop in file.kept) == text[:14_920] + text.rstrip()[-4_973:]
     (file,) = read_host_files(
-        load_host("openclaw", "test"), files(tmp_path, {"SOUL.md": text[:20_000] + "\n" * 99})
+        load_host("openclaw", "test"), str(files(tmp_path, {"SOUL.md": text[:20_000] + "\n" * 99}))
     ).files
     assert file.limit == ""
 
@@ -313,7 +313,7 @@ def test_openclaw_keeps_a_digest_of_agents(tmp_path: Path) -> None:
     prose = "".join(f"Prose {number:04} says nothing that anybody would look for.\n\n" for number in range(300))
     middle = f"## A heading\n\nFor example:\n- an item\n\nYou must not.\n\n```\nplain code\n```\n\n- {'x' * 400}\n\n"
     text = f"{prose}{middle}{prose}"
-    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"AGENTS.md": text})).files
+    (file,) = read_host_files(load_host("openclaw", "test"), str(files(tmp_path, {"AGENTS.md": text}))).files
     kept = [text[start:stop] for start, stop in file.kept]
     assert kept[0] == text[:9_000]
     assert kept[-1] == text.rstrip()[-3_000:]
@@ -328,7 +328,7 @@ def test_digest_of_openclaw_takes_no_more_than_its_part(tmp_path: Path) -> None:
     lines = [f"- item {number:04} of a list\n" for number in range(1000)]
     lines[500] = "- you must never do this\n"
     text = "".join(lines)
-    (file,) = read_host_files(load_host("openclaw", "test"), files(tmp_path, {"AGENTS.md": text})).files
+    (file,) = read_host_files(load_host("openclaw", "test"), str(files(tmp_path, {"AGENTS.md": text}))).files
     kept = [text[start:stop] for start, stop in file.kept]
     assert kept == [text[:9_000], "- you must never do this", text.rstrip()[-3_000:]]
 
@@ -380,7 +380,7 @@ def test_claude_code_takes_comments_and_front_matter_out(tmp_path: Path) -> None
     text = "---\nowner: us\n---\nOne.\n<!--\nFor people.\n-->\n\n<!-- a line --> rest\n\nIn <!-- this --> stays.\n\n"
     text += "```\n<!-- so -->\n```\n"
     folder = files(tmp_path / "folder", {"CLAUDE.md": text})
-    (file,) = read_host_files(load_host("claude-code", "test"), folder).files
+    (file,) = read_host_files(load_host("claude-code", "test"), str(folder)).files
     shown = "".join(text[start:stop] for start, stop in file.kept)
     assert shown == "One.\n\n\n rest\n\nIn <!-- this --> stays.\n\n```\n<!-- so -->\n```\n"
     done = check(folder, "--host", "claude-code")
@@ -417,7 +417,7 @@ def test_digest_shows_chinese_rules_and_takes_its_own_length_of_the_total(tmp_pa
     prose = "這是一行普通的文字\n\n" * 1_400
     text = f"{prose}任務完成前必須先跑測試\n\n{prose}"
     texts = {"AGENTS.md": text, "SOUL.md": "x" * 20_000, "IDENTITY.md": "x" * 20_000, "MEMORY.md": "- One\n" * 1_250}
-    reading = read_host_files(load_host("openclaw", "test"), files(tmp_path, texts))
+    reading = read_host_files(load_host("openclaw", "test"), str(files(tmp_path, texts)))
     agents, *others = reading.files
     assert [text[start:stop] for start, stop in agents.kept][1:-1] == ["任務完成前必須先跑測試"]
     assert not [file.path for file in others if file.limit]

@@ -21,7 +21,7 @@ PARSERS = [yaml.CSafeLoader, yaml.SafeLoader] if yaml.__with_libyaml__ else [yam
 @pytest.fixture(params=PARSERS, ids=lambda parser: parser.__name__)
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of PyYAML's two parsers: the one in C is not installed everywhere."""
-    monkeypatch.setattr(yaml_loader, "_Parser", request.param)
+    monkeypatch.setattr(yaml_loader, "Parser", request.param)
 
 
 def lines(value: object) -> Any:

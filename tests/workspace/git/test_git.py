@@ -134,7 +134,7 @@ def test_index_holds_what_the_next_commit_holds(root: Path) -> None:
     git(root, "add", "-A")
     (root / KNOWLEDGE).write_text("Edited since.\n")
     (root / "agents/a/new.md").write_text("Not added.\n")
-    with open_index(str(root), ENVIRONMENT, Path("/")) as workspace:
+    with open_index(str(root), ENVIRONMENT, "/") as workspace:
         read = workspace.read(KNOWLEDGE)
         assert isinstance(read, Document)
         assert read.text == "Staged.\n"
@@ -147,7 +147,7 @@ def test_index_of_a_hook_counts_in_its_own_repository(root: Path, name: str | No
     (root / KNOWLEDGE).write_text("Committed.\n")
     git(root, "add", "-A", GIT_INDEX_FILE=str(other))
     value = str(other) if name is None else name
-    with open_index(str(root), {**ENVIRONMENT, "GIT_INDEX_FILE": value}, root) as workspace:
+    with open_index(str(root), {**ENVIRONMENT, "GIT_INDEX_FILE": value}, str(root)) as workspace:
         read = workspace.read(KNOWLEDGE)
         assert isinstance(read, Document)
         assert read.text == "Committed.\n"
@@ -156,7 +156,7 @@ def test_index_of_a_hook_counts_in_its_own_repository(root: Path, name: str | No
 def test_index_of_another_repository_does_not_count(root: Path, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "outer")
     hook = {**ENVIRONMENT, "GIT_INDEX_FILE": str(tmp_path / "outer" / ".git" / "index")}
-    with open_index(str(root), hook, tmp_path) as workspace:
+    with open_index(str(root), hook, str(tmp_path)) as workspace:
         assert workspace.list("agents/a/*.md")
 
 

@@ -7,7 +7,7 @@ and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -30,14 +30,14 @@ from contextasm.text.cleaning.secrets.shapes import (
     webhook_shapes,
 )
 
-_MASK = re.compile(r"\[masked:([a-z0-9-]+)\]")
+_MASK = r"\[masked:([a-z0-9-]+)\]"
 
 
 def count_masks(text: str) -> dict[str, int]:
     """The number of masks in a text by kind of secret, in the order of kinds; empty for none."""
     if "[masked:" not in text:
         return {}
-    return dict(sorted(Counter(_MASK.findall(text)).items()))
+    return dict(sorted(Counter(re.findall(_MASK, text)).items()))
 
 
 class CleanText(NamedTuple):
@@ -246,14 +246,14 @@ def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> It
         following = at + len(anchor)
         match = shape.pattern.match(text, at)
         if match and shape.is_secret(match):
-            end = _RUN.match(text, match.end(group)).end() if shape.long else match.end(group)  # type: ignore[union-attr]
+            end = re.compile(_RUN).match(text, match.end(group)).end() if shape.long else match.end(group)  # type: ignore[union-attr]
             if not shape.wider or shape.is_real(match):
                 yield match.start(group), end, match
             following = max(following, match.end(), end)
         at = searched.find(anchor, following)
 
 
-_RUN = re.compile(r"(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-]))*+")
+_RUN = r"(?:[A-Za-z0-9+/_.~=-]|\\[\"'](?=[A-Za-z0-9+/_.~=-]))*+"
 """A word, with escaped quotes within it."""
 
 
@@ -280,7 +280,8 @@ _ARGUMENT = r"-(?:(?<=--)(?:[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|k
 
 def _has_assignment(text: str) -> bool:
     """Whether a text may hold an assigned secret."""
-    return (
+    # Names first: few texts have one, and to compile the patterns below takes longer than to build of such texts.
+    return _has_name(text, _SECRET_ROOTS) and (
         _has(":", _COLON, text)
         or _has("=", _EQUALS_SIGN, text)
         or _has("\uff1a", rf"\uff1a{_VALUE}", text)
@@ -291,19 +292,30 @@ def _has_assignment(text: str) -> bool:
     )
 
 
-_PASSWORD_ROOTS = [name.encode() for name in ("pass", "pw", "kennwort", "senha", "wachtwoord", "contrase")]
-_FOREIGN_PASSWORDS = {
-    form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())
+_PASSWORD_ROOTS = (b"passw", b"passp", b"de passe", b"pw", b"kennwort", b"senha", b"wachtwoord", b"contrase")
+_SECRET_ROOTS = (
+    *(b"secret", b"token", b"credential", b"key", b"pass", b"authorization", b"cookie", b":aa"),
+    *_PASSWORD_ROOTS[3:],
+)
+"""Parts of every name of `assigned_shapes`, in small letters; a Telegram token has a number and `:AA` for a name."""
+_FOREIGN_NAMES = {
+    *(form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())),
+    *("\u0130", "\u212a"),  # letters that are an i and a k in small letters, and no byte of which changes
 }
+
+
+def _has_name(text: str, roots: Iterable[bytes]) -> bool:
+    """Whether a text may name a secret; `roots` are parts of the names."""
+    # To fold bytes takes a tenth of folding a text.
+    folded = text.encode("utf-8", "surrogatepass").lower()
+    if any(root in folded for root in roots):
+        return True
+    return not text.isascii() and any(form in text for form in _FOREIGN_NAMES)
 
 
 def _has_password(text: str) -> bool:
     """Whether a text names a password."""
-    # To fold bytes takes a tenth of folding a text.
-    folded = text.encode("utf-8", "surrogatepass").lower()
-    if any(root in folded for root in _PASSWORD_ROOTS):
-        return True
-    return not text.isascii() and any(form in text for form in _FOREIGN_PASSWORDS)
+    return _has_name(text, _PASSWORD_ROOTS)
 
 
 def _has_argument(text: str) -> bool:
