@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from contextasm.model import (
     Document,
@@ -17,6 +17,7 @@ from contextasm.model import (
     Fragment,
     Layer,
     Memory,
+    NamedTuple,
     Problem,
     Reason,
     Score,

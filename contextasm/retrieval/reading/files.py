@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.model import (
     Data,
@@ -19,6 +18,7 @@ from contextasm.model import (
     Labels,
     Layer,
     Location,
+    NamedTuple,
     Problem,
     Reason,
     Request,

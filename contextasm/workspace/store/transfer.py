@@ -14,9 +14,9 @@ from contextlib import suppress
 from functools import partial
 from hashlib import md5
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, grouped, system_errors
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.rendering.json_codec import Count
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.exchange.entry import SourceEntry
