@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date as day
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
@@ -23,7 +23,7 @@ from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.memories.storage import storage_of
-from contextasm.model import AUDIENCES, SHARED, Context, Memory, Problem, failure_words
+from contextasm.model import AUDIENCES, SHARED, Context, Memory, NamedTuple, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line

@@ -7,12 +7,11 @@ new finding of an old one with every word that is added.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, enabled_rules
 from contextasm.config.input.settings import FILE
-from contextasm.model import Context, Decision, Layer, LayerUsage, Rule
+from contextasm.model import Context, Decision, Layer, LayerUsage, NamedTuple, Rule
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""

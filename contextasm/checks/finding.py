@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from operator import attrgetter
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.json_reader import load_json
 

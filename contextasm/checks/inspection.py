@@ -11,7 +11,6 @@ from contextlib import suppress
 from datetime import date
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild, evaluate_for_owners
 from contextasm.config.input.options import Options, ProcessEnvironment
@@ -25,6 +24,7 @@ from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names.glob import matching_paths

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from contextasm.cli.output import progress_line, write_stderr, write_stderr_lines
 from contextasm.config.build import PreparedBuild
-from contextasm.model import Context, ContextasmError
+from contextasm.model import Context, ContextasmError, NamedTuple
 from contextasm.workspace import outputs
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.folder import Folder

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from types import NoneType
-from typing import Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from contextasm.config.input.options import Flag, Options
+from contextasm.model import NamedTuple
 
 
 class Argument(NamedTuple):

@@ -6,14 +6,14 @@ Flags are declared as `config.input.options.Flag`: those of a request in `Option
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from contextasm.cli.command_line import Argument, flag_names
 from contextasm.cli.output import build_progress, format_json, require_stdout, write_receipt
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.model import Build, Context, ContextasmError
+from contextasm.model import Build, Context, ContextasmError, NamedTuple
 from contextasm.workspace.outputs import OutputFile
 
 QuietOption = Annotated[bool, Flag("-q", "", "Print no messages except errors.")]

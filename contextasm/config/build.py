@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
 from contextasm.config.input.settings import FILE, Setting
@@ -17,6 +16,7 @@ from contextasm.model import (
     Build,
     Context,
     ContextasmError,
+    NamedTuple,
     Problem,
     Profile,
     Request,

@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import HookRule, Host, host_names, load_host
@@ -19,7 +18,7 @@ from contextasm.config.input.values import require_known
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
-from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Layer, Problem, Profile
+from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Layer, NamedTuple, Problem, Profile
 from contextasm.retrieval.search.inverted_index import STOP, analyze, term
 from contextasm.selection.tokens import BYTES_ESTIMATE, CHARS_ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import message_line

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from contextasm.api import RequestOptions
 from contextasm.config.input.values import describe_value, require_known
-from contextasm.model import ContextasmError, Problem, failure_words
+from contextasm.model import ContextasmError, NamedTuple, Problem, failure_words
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import LONGEST_WORD, message_line, shown_name
 from contextasm.text.names.templates import one_line

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.overrides import ProfileReader
-from contextasm.model import ContextasmError, Document, Memory, Problem, Profile, Request, Workspace
+from contextasm.model import ContextasmError, Document, Memory, NamedTuple, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns, visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import distinct_memories, parse_memories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import Setting, load_settings_file, resolve_settings
@@ -21,7 +21,7 @@ from contextasm.config.owners import (
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import ContextasmError, FileIds, FolderFacts, Problem, Profile, StoredFacts
+from contextasm.model import ContextasmError, FileIds, FolderFacts, NamedTuple, Problem, Profile, StoredFacts
 from contextasm.text.memories.parser import RESERVED_NAMES
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import MEMORY_FILES, OwnerKind, any_owner_pattern

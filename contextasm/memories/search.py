@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, Build, ContextasmError, Layer, Memory, Problem, Profile, Score, SourceQuery
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import MEMORIES, ReadPool, TopicHits, read_pool, searched_memories, topic_hits
 from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
 from contextasm.retrieval.reading.files import logs_in_display_order, query_paths

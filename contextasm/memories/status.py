@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from contextasm.memories.storage import by_storage
-from contextasm.model import ContextasmError, Memory
+from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked

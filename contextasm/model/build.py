@@ -6,10 +6,11 @@ Of the services that a build may use, only interfaces and settings are here.
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from contextasm.model.document import Document, Parse, Problem, Span, Workspace
 from contextasm.model.fragment import OUTCOME, Reason, RetrievalResult
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.model.profile import Layer, Profile, RuleEvaluation, RuleTrace
 
 T = TypeVar("T")

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from contextasm.model.named_tuple import NamedTuple
 
 
 class ContextasmError(Exception):

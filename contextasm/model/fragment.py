@@ -10,9 +10,10 @@ from datetime import date
 from functools import lru_cache
 from heapq import nlargest
 from math import exp
-from typing import NamedTuple, Self
+from typing import Self
 
 from contextasm.model.document import Document, Problem, Span
+from contextasm.model.named_tuple import NamedTuple
 
 DECAY = 0.05
 """Decay of recency per day: half of it is gone after 13.86 days (digest 1.2)."""

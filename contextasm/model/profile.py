@@ -4,9 +4,10 @@ A layer is the same however it was configured: files and flags are read in `conf
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 from contextasm.model.fragment import MIN_MATCH, Reason
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.model.sources import SOURCE_TRAITS, SourceTraits
 
 

@@ -5,7 +5,8 @@ depends on the source of a layer asks for a trait.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from contextasm.model.named_tuple import NamedTuple
 
 
 class SourceTraits(NamedTuple):

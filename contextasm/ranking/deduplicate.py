@@ -13,9 +13,8 @@ with a problem, until the user names the fragment to prefer (digest 003-10 to 00
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
-from typing import NamedTuple
 
-from contextasm.model import Context, Decision, Fragment, Layer, Problem, Profile, Reason
+from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import (

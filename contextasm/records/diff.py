@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
-from typing import Literal, NamedTuple, TypedDict
+from typing import Literal, TypedDict
 
-from contextasm.model import Context, Decision, timed_out_layers
+from contextasm.model import Context, Decision, NamedTuple, timed_out_layers
 from contextasm.rendering import context_page
 from contextasm.rendering import page as html
 from contextasm.rendering.json_codec import Count, Day, Digest

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from contextasm.config.input.options import Options
 from contextasm.model import (
@@ -20,6 +20,7 @@ from contextasm.model import (
     Decision,
     Document,
     LayerUsage,
+    NamedTuple,
     Problem,
     Profile,
     Reason,

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm import __version__
 from contextasm.config.build import PreparedBuild
@@ -20,6 +19,7 @@ from contextasm.model import (
     Context,
     ContextasmError,
     Document,
+    NamedTuple,
     Problem,
     TokenCounter,
     Workspace,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError, Decision, Document, Layer, Problem, Workspace
+from contextasm.model import Context, ContextasmError, Decision, Document, Layer, NamedTuple, Problem, Workspace
 from contextasm.retrieval.reading.files import layer_paths
 from contextasm.rules.apply import section
 from contextasm.text.markdown.blocks import headings

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from contextasm.model import ContextasmError, Problem
+from contextasm.model import ContextasmError, NamedTuple, Problem
 from contextasm.records.record import verified_fields
 from contextasm.records.replay import record_paths
 from contextasm.workspace.reading import file_bytes

@@ -7,9 +7,10 @@ names, and is next to the code that fills it; nothing here is imported by a buil
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, TypedDict
 
 from contextasm.model import Context, Decision, LayerUsage, Memory, Problem, Reason, RuleTrace, Score, Section, Span
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.rendering.json_codec import Code, Count, Day, Digest, Positive, to_json
 from contextasm.rendering.metrics import ContextMetrics, context_metrics
 from contextasm.text.cleaning.secrets.scanner import count_masks

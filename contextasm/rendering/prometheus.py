@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
-from typing import NamedTuple
 
-from contextasm.model import OUTCOME, TIMEOUT, Context
+from contextasm.model import OUTCOME, TIMEOUT, Context, NamedTuple
 from contextasm.rendering.metrics import ContextMetrics, context_metrics
 from contextasm.text.cleaning.clean import shown_name
 

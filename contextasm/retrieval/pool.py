@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from contextasm.model import (
     Document,
@@ -18,6 +18,7 @@ from contextasm.model import (
     Layer,
     Location,
     Memory,
+    NamedTuple,
     Problem,
     Reason,
     Score,

@@ -10,9 +10,8 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite, prod
-from typing import NamedTuple
 
-from contextasm.model import Effect, Facts, Limits, Reason, Rule, RuleEvaluation, Target
+from contextasm.model import Effect, Facts, Limits, NamedTuple, Reason, Rule, RuleEvaluation, Target
 from contextasm.text.names.dates import parse_date
 from contextasm.text.names.glob import glob_matches
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from math import inf, nextafter
-from typing import NamedTuple
 
-from contextasm.model import Condition
+from contextasm.model import Condition, NamedTuple
 from contextasm.rules.evaluate import NEGATIONS, OPERATORS, number_or_day
 
 COMPARISONS = {"gt", "gte", "lt", "lte"}

@@ -8,9 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
-from contextasm.model import Layer, Profile
+from contextasm.model import Layer, NamedTuple, Profile
 from contextasm.selection.sections import Demand, units_of
 from contextasm.selection.tokens import LENGTHS
 from contextasm.selection.truncate import block_sizes, first_blocks

@@ -8,9 +8,8 @@ shortened, and code keeps every detail.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
-from contextasm.model import Fragment, Problem
+from contextasm.model import Fragment, NamedTuple, Problem
 from contextasm.selection.sections import (
     Demand,
     Excerpt,

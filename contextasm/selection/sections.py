@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import Self
 
 from contextasm.model import (
     Fragment,
     Layer,
     Location,
     Marker,
+    NamedTuple,
     Omission,
     Reason,
     SectionForm,

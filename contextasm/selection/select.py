@@ -7,7 +7,6 @@ section format says what surrounds a section, so that headings, blank lines and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.model import (
     PIN_FIELD,
@@ -17,6 +16,7 @@ from contextasm.model import (
     Layer,
     LayerUsage,
     Marker,
+    NamedTuple,
     Problem,
     Profile,
     Reason,

@@ -7,9 +7,9 @@ values. `tiktoken` is imported in one function, and only once a text has to be c
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from contextasm.model import ContextasmError, TokenCounter
+from contextasm.model import ContextasmError, NamedTuple, TokenCounter
 
 
 class Counts(Protocol):

@@ -9,9 +9,9 @@ The last state that costs no more than the room is taken, so more room never los
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from contextasm.model import Fragment, TokenCounter
+from contextasm.model import Fragment, NamedTuple, TokenCounter
 from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
 from contextasm.text.markdown.blocks import (
     TextBlock,

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise, zip_longest
-from typing import NamedTuple
 from unicodedata import category, normalize
 
-from contextasm.model import Fragment
+from contextasm.model import Fragment, NamedTuple
 from contextasm.text.markdown.blocks import blocks, has_title, heading, list_lead, list_mark
 from contextasm.text.markdown.literals import indent_of
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import NamedTuple
 
-from contextasm.model import Memory
+from contextasm.model import Memory, NamedTuple
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.editing.memory_file import Edit

@@ -13,10 +13,9 @@ import stat
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document
+from contextasm.model import AS_WRITTEN, MAX_FILE, ContextasmError, Document, NamedTuple
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import private_lines
 from contextasm.upkeep.actions import Action, Move

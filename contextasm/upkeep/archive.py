@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from contextasm.model import Document, Problem, Workspace
+from contextasm.model import Document, NamedTuple, Problem, Workspace
 from contextasm.retrieval.pool import read_pool
 from contextasm.retrieval.reading.files import read_files
 from contextasm.retrieval.search.bm25 import similarities

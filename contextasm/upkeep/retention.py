@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import NamedTuple
 
 from contextasm.config.approval import instructing_files
 from contextasm.config.input.options import Options
 from contextasm.config.input.settings import LOCK_FILE
 from contextasm.config.keys.upkeep import KILOBYTE, CompressPolicy, EvictPolicy, PinPolicy, RetentionPolicy
-from contextasm.model import AS_WRITTEN, Document, Memory, Summarizer
+from contextasm.model import AS_WRITTEN, Document, Memory, NamedTuple, Summarizer
 from contextasm.records.uses import ItemUses, RecordedUses, count_uses
 from contextasm.selection.sections import detail_levels
 from contextasm.selection.tokens import ESTIMATE

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
-from typing import Literal, NamedTuple, TypedDict, TypeVar
+from typing import Literal, TypedDict, TypeVar
 
-from contextasm.model import Context, Document, LayerUsage, Memory, Problem, TokenCounter
+from contextasm.model import Context, Document, LayerUsage, Memory, NamedTuple, Problem, TokenCounter
 from contextasm.rendering.json_codec import Count, Day, Positive, Share
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by

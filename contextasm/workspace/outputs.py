@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.text.markdown.managed_block import find_block, with_block
 from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder, folders_above, is_below

@@ -8,9 +8,8 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import NamedTuple
 
-from contextasm.model import MAX_FILE, FileStamp
+from contextasm.model import MAX_FILE, FileStamp, NamedTuple
 
 MISSING = "missing"
 """Code of the failure if no file exists at a path."""

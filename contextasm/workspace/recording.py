@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from contextasm.model import ContextasmError, Document, Problem, T, Workspace
+from contextasm.model import ContextasmError, Document, NamedTuple, Problem, T, Workspace
 from contextasm.text.cleaning.clean import shown_name
 
 Read = Document | Problem | None

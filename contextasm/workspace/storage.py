@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from contextasm.model import Decision, Document, FolderFacts, Memory, Problem
+from contextasm.model import Decision, Document, FolderFacts, Memory, NamedTuple, Problem
 from contextasm.rendering.json_codec import Count
 
 if TYPE_CHECKING:

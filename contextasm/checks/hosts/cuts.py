@@ -9,9 +9,9 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from contextasm.config.hosts.loader import Cut, Digest
+from contextasm.model import NamedTuple
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.markdown.blocks import headings
 from contextasm.text.markdown.front_matter import front_matter

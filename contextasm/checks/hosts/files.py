@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from contextasm.checks.hosts.cuts import (
     LostSection,
@@ -21,7 +20,7 @@ from contextasm.checks.hosts.cuts import (
 )
 from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.selection.tokens import LENGTHS
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter

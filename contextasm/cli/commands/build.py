@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from contextasm.cli import output
 from contextasm.cli.build_files import Reports, RequestedFiles, metrics_text, write_files
@@ -12,7 +12,7 @@ from contextasm.cli.command_line import Command
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
-from contextasm.model import SHARED, Context, ContextasmError, Document
+from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
 from contextasm.rendering.formats import format_context
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import Read

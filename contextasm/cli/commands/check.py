@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from contextasm import __version__
 from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
@@ -23,7 +23,7 @@ from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, wr
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder, is_below, repository_top
 from contextasm.workspace.git.folder import open_index

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Command
@@ -26,7 +26,7 @@ from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import process_environment
-from contextasm.model import Context, ContextasmError, Decision, Layer, Workspace
+from contextasm.model import Context, ContextasmError, Decision, Layer, NamedTuple, Workspace
 from contextasm.records.trace import trace_line
 from contextasm.rendering.context_page import context_page
 from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data, decision_data

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
@@ -18,7 +18,7 @@ from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_with_replica, open_workspace
-from contextasm.model import ContextasmError, Profile
+from contextasm.model import ContextasmError, NamedTuple, Profile
 from contextasm.records import replay as records
 from contextasm.records.record import Record
 from contextasm.rendering.formats import format_context

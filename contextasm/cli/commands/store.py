@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
@@ -16,7 +16,7 @@ from contextasm.config.keys.store import parse_store, store_overlay
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.export import private_line_finder
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import UNWRITABLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
@@ -14,7 +14,7 @@ from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.rendering.json_codec import INLINE, Day
 from contextasm.rendering.prometheus import exposition
 from contextasm.text.names.places import WORKSPACE_PATTERNS

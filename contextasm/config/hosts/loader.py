@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.loader import load_profile, read_file
+from contextasm.model import NamedTuple
 from contextasm.rendering.json_codec import from_json
 
 SHIPPED_HOSTS = Path(__file__).parent

@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from contextasm.config.input import values
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 
 
 class Flag(NamedTuple):

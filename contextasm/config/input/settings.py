@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
-from contextasm.model import AUDIENCES, PERSONAL, SHARED, ContextasmError, Document, Workspace
+from contextasm.model import AUDIENCES, PERSONAL, SHARED, ContextasmError, Document, NamedTuple, Workspace
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import TOKENIZERS
 

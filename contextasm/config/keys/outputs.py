@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.settings import SETTINGS
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping
-from contextasm.model import PERSONAL, ContextasmError
+from contextasm.model import PERSONAL, ContextasmError, NamedTuple
 from contextasm.workspace.outputs import OutputFile, file_identity
 
 OUTPUT_SETTINGS = ("agent", "team", "profile", "budget", "format", "audience")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import YamlMapping, parse_fields, parse_mapping
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 
 KILOBYTE = 1024
 """Bytes."""

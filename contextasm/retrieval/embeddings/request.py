@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
-from contextasm.model import EmbedderConfig, ProgramFailed, RunProgram
+from contextasm.model import EmbedderConfig, NamedTuple, ProgramFailed, RunProgram
 
 Vector = Sequence[float]
 """A vector as an embedder gives it, not checked yet."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
-from contextasm.model import Document, Memory, Problem, RetrievalResult, Workspace, credibility
+from contextasm.model import Document, Memory, NamedTuple, Problem, RetrievalResult, Workspace, credibility
 from contextasm.retrieval.reading.files import read_files
 from contextasm.text.data.events import Feedback, count_judgements, parse_feedback
 from contextasm.text.names.places import FEEDBACK_FILES

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from contextasm.model import (
     Data,
@@ -17,6 +16,7 @@ from contextasm.model import (
     Labels,
     Layer,
     Location,
+    NamedTuple,
     Problem,
     Reason,
     Request,

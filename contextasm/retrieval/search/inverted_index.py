@@ -12,7 +12,9 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
+
+from contextasm.model import NamedTuple
 
 STOP: Final = frozenset(
     """

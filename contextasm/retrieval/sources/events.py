@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, time
-from typing import NamedTuple
 
 from contextasm.model import Document, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.reading.files import layer_display, read_documents, receipt
 from contextasm.retrieval.reading.query_signals import half_life
 from contextasm.text.data.events import Event, event_text, parse_events

@@ -8,9 +8,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from contextasm.model import Document, Layer, Problem, Reason, Request, RetrievalResult, SourceQuery, Workspace
+from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.reading.files import layer_display, layer_paths, whole_fragment
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs

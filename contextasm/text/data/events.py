@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
 
-from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Problem
+from contextasm.model import Cleaning, ContextasmError, Document, Hidden, NamedTuple, Problem
 from contextasm.text.cleaning.clean import clean_value, removal_problems
 from contextasm.text.data.rows import is_count, is_share
 from contextasm.text.json_reader import load_json

@@ -6,9 +6,9 @@ Nothing is refused here: a row or a field that can't be used is a problem with i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
-from contextasm.model import Data, Problem
+from contextasm.model import Data, NamedTuple, Problem
 
 Scalar = str | int | float
 

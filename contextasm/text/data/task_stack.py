@@ -6,9 +6,8 @@ No task is ever removed. Nothing is written here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from contextasm.model import ContextasmError, Data, Problem
+from contextasm.model import ContextasmError, Data, NamedTuple, Problem
 from contextasm.text.data.rows import parse_rows
 
 STATUSES = ("active", "complete", "blocked")

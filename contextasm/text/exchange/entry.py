@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
-from contextasm.model import ContextasmError, Memory, Parse, Problem
+from contextasm.model import ContextasmError, Memory, NamedTuple, Parse, Problem
 from contextasm.text.cleaning.clean import clean_text, removal_problems
 from contextasm.text.json_reader import load_json
 from contextasm.text.memories.parser import DAYS, DEFAULTS, FIELDS, LISTS, unknown_status

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from contextasm.model import Document, Location
+from contextasm.model import Document, Location, NamedTuple
 from contextasm.text.markdown.literals import (
     closed_html_end,
     closes_fence,

@@ -7,7 +7,8 @@ line of each value. Other lines are reported, and left out.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import NamedTuple
+
+from contextasm.model import NamedTuple
 
 Value = str | tuple[str, ...]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from textwrap import dedent
-from typing import NamedTuple
 
-from contextasm.model import Document, Location, Problem
+from contextasm.model import Document, Location, NamedTuple, Problem
 from contextasm.text.caching import cached_by_content
 from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage, statement_starts
 

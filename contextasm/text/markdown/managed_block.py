@@ -6,9 +6,8 @@ Every character outside the block stays, line ends included. No file is opened h
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import NamedTuple
 
-from contextasm.model import ContextasmError, Span
+from contextasm.model import ContextasmError, NamedTuple, Span
 
 _MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$"
 """A marker line without its line feed, however its tail was changed by hand."""

@@ -17,8 +17,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from contextasm.model import NamedTuple
 from contextasm.text.names.templates import is_pattern
 
 

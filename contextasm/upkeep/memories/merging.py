@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, pairwise
-from typing import NamedTuple
 
-from contextasm.model import Document, Memory, Problem, SemanticSimilarity, Summarizer
+from contextasm.model import Document, Memory, NamedTuple, Problem, SemanticSimilarity, Summarizer
 from contextasm.text.cleaning.clean import clean_text, decode_document
 from contextasm.text.memories.parser import DEFAULTS, FIELDS, memory_id, parse_memories
 from contextasm.text.memories.writer import clean_lines, field_text, format_bullet, is_value

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
-from contextasm.model import ContextasmError, system_errors
+from contextasm.model import ContextasmError, NamedTuple, system_errors
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import make_folders, make_state_folder, write, write_private
 from contextasm.workspace.reading import MISSING, file_bytes

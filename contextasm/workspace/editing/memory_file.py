@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
 
-from contextasm.model import AS_WRITTEN, Document, Memory
+from contextasm.model import AS_WRITTEN, Document, Memory, NamedTuple
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.blocks import bullet_end, without_block_comments
 from contextasm.text.memories.parser import is_one_memory, parse_memories

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from contextasm.model import ContextasmError, Memory
+from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.text.memories.parser import ACTIVE_STATUSES, DEFAULTS, LISTS, WORDS
 from contextasm.text.memories.writer import ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text

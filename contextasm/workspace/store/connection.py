@@ -12,10 +12,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, NamedTuple
 
 STORE_KEYS = ("host", "port", "dbname", "user", "sslmode")
 """Parts of an address that settings may give; libpq takes all others from the environment of the person."""

@@ -13,9 +13,8 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from contextasm.model import ContextasmError, FileStamp, system_errors
+from contextasm.model import ContextasmError, FileStamp, NamedTuple, system_errors
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import write_private
 from contextasm.workspace.cache import index_database

@@ -6,9 +6,8 @@ What a row says of a memory is a `Memory` at the path that its page has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from contextasm.model import Memory
+from contextasm.model import Memory, NamedTuple
 from contextasm.workspace.store.connection import Session
 from contextasm.workspace.store.pages import COLUMNS, FIELDS, memory_of_row, page_name, row_of_memory
 

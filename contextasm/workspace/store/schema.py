@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
+from contextasm.model import NamedTuple
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.store.connection import ResultT, Session, StoreConfig, StoreError, committed, open_session
 

@@ -14,9 +14,8 @@ from contextlib import suppress
 from functools import partial
 from hashlib import md5
 from pathlib import Path
-from typing import NamedTuple
 
-from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, system_errors
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, NamedTuple, system_errors
 from contextasm.rendering.json_codec import Count
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.exchange.entry import SourceEntry

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
 
-from contextasm.model import Context, ContextasmError, Document
+from contextasm.model import Context, ContextasmError, Document, NamedTuple
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write

@@ -9,9 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
-from contextasm.model import Hidden, Secret, Span
+from contextasm.model import Hidden, NamedTuple, Secret, Span
 from contextasm.text.cleaning.secrets.shapes import (
     PASSWORDS,
     SecretSpan,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
+from contextasm.model import NamedTuple
 from contextasm.text.cleaning.secrets.values import (
     always,
     has_digits,
