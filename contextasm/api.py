@@ -6,12 +6,11 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date as day
 from typing import NamedTuple, TypedDict, Unpack
 
-from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
 from contextasm.config.input.parameters import options_of_parameters
 from contextasm.config.input.values import require_known
@@ -30,6 +29,7 @@ from contextasm.text.cleaning.clean import message_line
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
+from contextasm.workspace.reads import MOST_BYTES, MOST_RESULTS, Reads, is_replay_allowed, relevant_variables
 from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
 
 
@@ -118,14 +118,13 @@ def build(**options: Unpack[RequestOptions]) -> Context:
 
     Fragments that an index of memories counts and does not show have no decision of their own; `explain` gives all.
     """
-    prepared = _prepare(options)
-    return prepared.run(prepared.build)
+    return _context(options, in_full=False)
 
 
 @_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
     """The same context as `build`, with a decision for each memory, shown or not."""
-    return _prepare(options).run()
+    return _context(options, in_full=True)
 
 
 @_mendable_errors()
@@ -234,9 +233,29 @@ def log(
     return LogOutcome(path, made, problems)
 
 
-def _prepare(given: RequestOptions) -> PreparedBuild:
-    process = process_environment()
-    return prepare_build(options_of_parameters(given), process).with_lock(process.environment, locked=False)
+_recent: dict[Hashable, tuple[Reads, Context]] = {}
+"""The last contexts of this process with what they were made of, by their requests; the one used last is at the end."""
+
+
+def _context(given: RequestOptions, *, in_full: bool) -> Context:
+    """The context of a request; the last one of an equal request if nothing that it was made of has changed."""
+    options, process = options_of_parameters(given), process_environment()
+    request = (options, in_full, process.folder, *relevant_variables(process.environment))
+    recent = _recent.pop(request, None)
+    if recent and recent[0].are_same():
+        _recent[request] = recent
+        return recent[1]
+    with Reads() as reads:
+        prepared = prepare_build(options, process).with_lock(process.environment, locked=False)
+        context = prepared.run(None if in_full else prepared.build)
+    if reads.is_complete and is_replay_allowed(process.environment):
+        _recent[request] = reads, context
+        sizes = {request: reads.size for request, (reads, _) in _recent.copy().items()}
+        for oldest in [*sizes]:
+            if len(sizes) > MOST_RESULTS or sum(sizes.values()) > MOST_BYTES:
+                del sizes[oldest]
+                _recent.pop(oldest, None)
+    return context
 
 
 def _shared_fields(

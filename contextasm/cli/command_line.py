@@ -14,6 +14,7 @@ from types import NoneType
 from typing import Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 from contextasm.config.input.options import Flag, Options
+from contextasm.workspace.reads import note_other_input
 
 
 class Argument(NamedTuple):
@@ -142,6 +143,7 @@ def _with_read_topic(options: Options) -> Options:
         return options
     from contextasm.cli.output import read_stdin
 
+    note_other_input()
     return options._replace(topic=read_stdin("--topic -", "topic").strip())
 
 
@@ -201,7 +203,7 @@ MODULES: Mapping[str, str] = {"import": "import_memories", "export": "export_mem
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 """Every command with its line in `--help`."""
 
-VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "TRUST", "DEBUG")}
+VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "NO_REPLAY", "TRUST", "DEBUG")}
 """Variables of the environment that are read, without those of settings."""
 
 

@@ -49,6 +49,7 @@ from contextasm.text.names.matching import nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
+from contextasm.workspace.reads import note_other_input, note_read
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
 
@@ -99,6 +100,8 @@ def prepare_build(
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
+    if store or seconds or build.semantics or build.summarizer or request.privacy == "off":
+        note_other_input()
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = _request_options(options, request)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detected)
@@ -250,6 +253,7 @@ def resolve_date(settings: Mapping[str, Setting], process: ProcessEnvironment) -
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for an unknown name
         hint = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", hint) from error
+    note_read("day", zone, day.isoformat().encode())
     return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
 
 

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from contextasm.model import MAX_FILE, FileStamp
+from contextasm.workspace.reads import OPEN_FLAGS, note_other_input, note_read, real_path, stamp_answer
 
 MISSING = "missing"
 """Code of the failure if no file exists at a path."""
 
 _FILE_TYPES = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _LEAST_CHUNK = 64 * 1024
 """Bytes to ask for if the size of a file is not known, or was wrong."""
@@ -37,16 +36,29 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
 
     `limit` is in bytes. `holds` says whether the real path of a link may be read; None for any.
     """
+    answer = _file_bytes(path, limit, holds)
+    if isinstance(answer, ReadFailure) and answer.code != MISSING:
+        note_other_input()  # such a failure is rare, and need not be the same the next time
+    return answer
+
+
+def _file_bytes(path: str, limit: int, holds: Callable[[str], bool] | None) -> bytes | ReadFailure:
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
-            path = os.path.realpath(path)
+            path = real_path(path)
             if holds and not holds(path):
                 return ReadFailure("outside-workspace", "is a link that leads out of the workspace")
             if not os.path.lexists(path):
                 return ReadFailure("not-a-file", "is a link to a file that does not exist")
             status = os.lstat(path)
-        return _regular_bytes(path, status, limit)
+        data = _regular_bytes(path, status, limit)
+        if isinstance(data, bytes):
+            note_read("bytes", path, data)
+        return data
+    except FileNotFoundError as error:
+        note_read("type", path, b"")
+        return failure_of_error(error)
     except OSError as error:
         return failure_of_error(error)
     except ValueError:  # a NUL, or half a character, in the path
@@ -60,7 +72,9 @@ def file_stamp(path: str | os.PathLike[str]) -> FileStamp | None:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
+        note_read("type", os.fspath(path), b"")
         return None
+    note_read("stamp", os.fspath(path), stamp_answer(status))
     is_file = stat.S_ISREG(status.st_mode)
     return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) if is_file else None
 
@@ -70,7 +84,7 @@ def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | Rea
         return failure_of_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
     if not stat.S_ISREG(status.st_mode):
         return _failure_of_type(status.st_mode)
-    handle = os.open(path, _FLAGS)
+    handle = os.open(path, OPEN_FLAGS)
     try:
         status = os.fstat(handle)  # of what is read: something else may have been at the path before
         if not stat.S_ISREG(status.st_mode):
