@@ -244,18 +244,21 @@ def _context(given: RequestOptions, *, in_full: bool) -> Context:
     recent = _recent.pop(request, None)
     if recent and recent[0].are_same():
         _recent[request] = recent
-        return recent[1]
+        return _copied(recent[1])
     with Reads() as reads:
         prepared = prepare_build(options, process).with_lock(process.environment, locked=False)
         context = prepared.run(None if in_full else prepared.build)
-    if reads.is_complete and is_replay_allowed(process.environment):
-        _recent[request] = reads, context
-        sizes = {request: reads.size for request, (reads, _) in _recent.copy().items()}
-        for oldest in [*sizes]:
-            if len(sizes) > MOST_RESULTS or sum(sizes.values()) > MOST_BYTES:
-                del sizes[oldest]
-                _recent.pop(oldest, None)
+    if reads.is_complete and reads.size <= MOST_BYTES and is_replay_allowed(process.environment):
+        _recent[request] = reads, _copied(context)
+        for oldest in [*_recent][:-MOST_RESULTS]:
+            _recent.pop(oldest, None)
     return context
+
+
+def _copied(context: Context) -> Context:
+    """A context of its own for each caller, who could change the mappings in it."""
+    documents = (document._replace(front={**document.front}) for document in context.documents)
+    return context._replace(documents=tuple(documents))
 
 
 def _shared_fields(

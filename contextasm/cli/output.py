@@ -17,8 +17,9 @@ from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
-from contextasm.workspace.atomic import as_bytes, emit
+from contextasm.workspace.atomic import as_bytes
 from contextasm.workspace.reading import too_large
+from contextasm.workspace.reads import emit
 
 
 def read_stdin(where: str, kind: str) -> str:
@@ -52,11 +53,16 @@ def write_stdout(text: str) -> None:
     """
     try:
         emit(1, as_bytes(text))
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
-        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
+        raise stdout_error(error) from error
+
+
+def stdout_error(error: OSError) -> Exception:
+    """The error of a standard output that can't be written; that of a reader who has gone stays as it is."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
+    return ContextasmError("standard output", f"can't be written: {error.strerror}", hint)
 
 
 def require_stdout() -> None:

@@ -49,7 +49,7 @@ from contextasm.text.names.matching import nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
-from contextasm.workspace.reads import note_other_input, note_read
+from contextasm.workspace.reads import current_day, note_other_input, note_read
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
 
@@ -253,7 +253,7 @@ def resolve_date(settings: Mapping[str, Setting], process: ProcessEnvironment) -
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for an unknown name
         hint = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", hint) from error
-    note_read("day", zone, day.isoformat().encode())
+    note_read(current_day, zone, day.isoformat())
     return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
 
 

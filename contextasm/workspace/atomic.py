@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import stat
 from contextlib import suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reads import emit
 
 
 def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
@@ -156,18 +156,6 @@ def permission_mask() -> int:
 def as_bytes(text: str) -> bytes:
     """The text in UTF-8; a byte of a file name that is not UTF-8 becomes an escape, which JSON can read back."""
     return text.encode(errors="backslashreplace")
-
-
-def emit(handle: int, data: bytes) -> None:
-    """Write all of `data` to an open file, in as many steps as it takes, blocking or not. Raises `OSError`."""
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(handle, rest) :]
-        except BlockingIOError:
-            poll = select.poll()
-            poll.register(handle, select.POLLOUT)
-            poll.poll()
 
 
 STATE_FOLDER = ".ctxasm"

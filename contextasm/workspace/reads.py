@@ -1,7 +1,7 @@
-"""The reads of a request: what it asked the disk and the clock, and whether each of these has the same answer now.
+"""The reads of a request: its questions to the disk and the clock, and whether each has the same answer now.
 
-A request whose reads are all the same has the same result. Answers are contents, not times: an edit that keeps size and
-time is seen. Nothing heavy is imported: a stored output is looked up before anything else is loaded.
+A request whose reads are all the same has the same result. Answers are contents, so an edit that keeps size and time is
+seen. Nothing heavy is imported: a stored output is looked up before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -11,204 +11,230 @@ import stat
 import time
 from contextvars import ContextVar
 
-TYPE_CHECKING = False  # as `typing` has it, which takes as long to import as the check of a whole workspace
+TYPE_CHECKING = False  # importing `typing` takes as long as looking a stored output up
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 MOST_RESULTS = 16
+"""Results that are kept for equal requests."""
+
 MOST_BYTES = 8 << 20
-"""Results that are kept for equal requests, in a process and on the disk, and bytes of all of them."""
+"""Bytes of what is kept for one result in a process, and for all together on the disk."""
 
-OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+MOST_READ = 1 << 26
+"""Bytes of the largest file that is read again (`model.MAX_FILE`)."""
 
-_VARIABLES = ("HOME", "LANG", "NO_COLOR", "SOURCE_DATE_EPOCH", "TERM", "TZ")
-_PREFIXES = ("CTXASM_", "LC_", "PYTHON", "XDG_")
+_OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
-Question = tuple[str, str]
-"""A key of `_ANSWERS`, and the path or the time zone that it is about."""
+_LEAST_CHUNK = 64 * 1024
+"""Bytes to ask for if the size of a file is not known, or was wrong."""
+
+
+# --- Questions -------------------------------------------------------------------------------------------------------
+
+
+def file_type(path: str) -> str:
+    """The type of a path: `file`, `folder`, `other`, or empty for nothing; for a link, with `link ` before it."""
+    if not os.path.lexists(path):
+        return ""
+    name = "folder" if os.path.isdir(path) else "file" if os.path.isfile(path) else "other"
+    return f"link {name}" if os.path.islink(path) else name
+
+
+def folder_names(folder: str) -> object:
+    """The names in a folder without hidden ones, with their types as far as the folder has them. Raises `OSError`."""
+    with os.scandir(folder) as entries:
+        return _marked_names([*entries])
+
+
+def _marked_names(entries: list[os.DirEntry[str]]) -> object:
+    shown = [each for each in entries if each.name[0] != "."]
+    return sorted((each.name, file_type(each.path) if each.is_symlink() else each.is_dir()) for each in shown)
+
+
+def file_content(path: str) -> bytes:
+    """The bytes of a regular file; empty for anything else. Raises `OSError`."""
+    return regular_bytes(path, MOST_READ)[1] if stat.S_ISREG(os.lstat(path).st_mode) else b""
+
+
+def file_stamp(path: str) -> tuple[int, ...]:
+    """Times, size and inode, for a file that is compared by them. Raises `OSError`."""
+    status = os.lstat(path)
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def current_day(zone: str) -> object:
+    """The day of the clock in a time zone, YYYY-MM-DD; an empty zone is the machine's."""
+    if not zone:
+        return time.strftime("%Y-%m-%d")
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    return str(datetime.now(ZoneInfo(zone)).date())
+
+
+Question = Callable[[str], object] if TYPE_CHECKING else object
+
+QUESTIONS: Mapping[str, Question] = {
+    question.__name__: question
+    for question in (file_type, folder_names, file_content, file_stamp, os.path.realpath, current_day)
+}
+
+
+# --- Their record ----------------------------------------------------------------------------------------------------
 
 
 class Reads:
     """The questions of one request in their order, with their answers."""
 
     def __init__(self) -> None:
-        self.answers: dict[Question, bytes] = {}
+        self.answers: dict[tuple[Question, str], object] = {}
+        """Answers by question and by the path or time zone that it is about."""
         self.is_complete = True
-        """False if the request depends on more: on a program, a server, standard input, or a file that fails."""
-        self.streams: list[tuple[int, bytes]] = []
-        """What it wrote to standard output and standard error, with the number of the stream."""
+        """False if the result depends on more, such as a program, a server or a file that fails."""
+        self.streams = {1: b"", 2: b""}
+        """What was written to standard output and standard error."""
+        self.event: bytes | None = None
+        """Standard input; None as long as the output may not be written again."""
+        self.is_timed = False
+        """Whether a line with the time of the command follows its output."""
 
-    def __enter__(self) -> Reads:
-        """Record all reads until the end of `with`."""
+    def __enter__(self) -> Reads:  # noqa: PYI034 - `Self` is a name of `typing`
+        """Record until the end of `with`."""
         self._token = _current.set(self)
         return self
 
     def __exit__(self, *_error: object) -> None:
         _current.reset(self._token)
 
-    def note(self, question: Question, answer: bytes) -> None:
-        """Add a question; one that was asked before must have the same answer."""
-        if self.answers.setdefault(question, answer) != answer:
-            self.is_complete = False
-
     @property
     def size(self) -> int:
-        """Bytes of all answers."""
-        return sum(map(len, self.answers.values()))
+        """Bytes of all files."""
+        return sum(len(answer) for answer in self.answers.values() if isinstance(answer, bytes))
 
     def are_same(self) -> bool:
         """Whether every question has the same answer now."""
-        return all(current_answer(question) == answer for question, answer in self.answers.items())
+        return all(current_answer(*question) == answer for question, answer in self.answers.items())
 
 
 _current: ContextVar[Reads | None] = ContextVar("reads", default=None)
 
 
-def current_reads() -> Reads | None:
-    """The reads that are recorded; None if nobody asked for them."""
-    return _current.get()
-
-
-def note_read(kind: str, about: str, answer: bytes) -> None:
-    """Note a question that was asked elsewhere, with the answer that was used."""
-    if reads := _current.get():
-        reads.note((kind, about), answer)
-
-
-def note_other_input() -> None:
-    """Note that the request depends on something that can't be asked again here."""
-    if reads := _current.get():
-        reads.is_complete = False
-
-
-def file_type(path: str) -> str:
-    """The type of a path: `file`, `folder`, `other`, or empty for nothing; for a link, with `link ` before it."""
-    return _asked("type", path).decode()
-
-
-def is_folder(path: str) -> bool:
-    """Whether a path is a folder, or a link to one."""
-    return file_type(path).endswith("folder")
-
-
-def real_path(path: str) -> str:
-    """The absolute path with all links followed."""
-    return os.fsdecode(_asked("real", path))
-
-
-def scanned(folder: str) -> list[os.DirEntry[str]]:
-    """The entries of a folder. Raises `OSError` if it can't be listed."""
+def current_answer(question: Question, about: str) -> object:
+    """The answer to a question now; None if it fails."""
     try:
-        with os.scandir(folder) as scan:
-            entries = [*scan]
-    except FileNotFoundError:
-        note_read("names", folder, b"")
-        raise
-    except OSError:
-        note_other_input()
-        raise
-    if _current.get():
-        try:
-            note_read("names", folder, _names_answer(entries))
-        except OSError:  # a link that leads to itself
-            note_other_input()
-    return entries
-
-
-def _asked(kind: str, path: str) -> bytes:
-    answer = _ANSWERS[kind](path)
-    note_read(kind, path, answer)
-    return answer
-
-
-def current_answer(question: Question) -> bytes | None:
-    """The answer to a question now; None if there is none."""
-    kind, about = question
-    try:
-        return _ANSWERS[kind](about)
+        return question(about)
     except (OSError, ValueError, LookupError):
         return None
 
 
-def _type(path: str) -> bytes:
-    try:
-        mode = os.lstat(path).st_mode
-        if not stat.S_ISLNK(mode):
-            return _type_of_mode(mode)
-    except (OSError, ValueError):
-        return b""
-    try:
-        return b"link " + _type_of_mode(os.stat(path).st_mode)
-    except OSError:
-        return b"link "
+def ask(question: Callable[[str], str], about: str) -> str:
+    """The answer to a question, which is recorded. Raises what the question raises."""
+    answer = question(about)
+    note_read(question, about, answer)
+    return answer
 
 
-def _type_of_mode(mode: int) -> bytes:
-    return b"file" if stat.S_ISREG(mode) else b"folder" if stat.S_ISDIR(mode) else b"other"
+def note_read(question: Question, about: str, answer: object) -> None:
+    """Record an answer that was found in another way; a second one must be the same."""
+    reads = _current.get()
+    if reads and reads.answers.setdefault((question, about), answer) != answer:
+        reads.is_complete = False
 
 
-def _bytes(path: str) -> bytes | None:
-    if not stat.S_ISREG(os.lstat(path).st_mode):  # opening anything else might wait
-        return None
-    handle = os.open(path, OPEN_FLAGS)
+def note_other_input() -> None:
+    """Record that the result depends on something that can't be asked again."""
+    if reads := _current.get():
+        reads.is_complete = False
+
+
+def note_failure(path: str, error: OSError) -> None:
+    """Record that a path can't be read: that nothing is there, or anything else, which need not be the same again."""
+    if isinstance(error, FileNotFoundError):
+        note_read(file_type, path, "")
+    else:
+        note_other_input()
+
+
+def note_whole_output(event: str = "", *, is_timed: bool = False) -> None:
+    """Record that what was written is all that the request does, and that it follows from its reads and the event."""
+    if reads := _current.get():
+        reads.event, reads.is_timed = event.encode(), is_timed
+
+
+# --- Recorded ways to the disk and to the streams --------------------------------------------------------------------
+
+
+def regular_bytes(path: str, limit: int) -> tuple[os.stat_result, bytes]:
+    """The status of what is at a path, and its bytes if it is a regular file of up to `limit` bytes.
+
+    Those of a file that grows meanwhile may be one more. Links are not followed, and nothing is waited for. Raises
+    `OSError`.
+    """
+    handle = os.open(path, _OPEN_FLAGS)
     try:
         status = os.fstat(handle)
-        return os.read(handle, status.st_size + 1) if stat.S_ISREG(status.st_mode) else None
+        is_read = stat.S_ISREG(status.st_mode) and status.st_size <= limit
+        return status, _read_up_to(handle, limit + 1, status.st_size + 1) if is_read else b""
     finally:
         os.close(handle)
 
 
-def _names(folder: str) -> bytes:
+def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while size < limit and (chunk := os.read(handle, min(limit - size, max(expected - size, _LEAST_CHUNK)))):
+        chunks.append(chunk)
+        size += len(chunk)
+    return b"".join(chunks)
+
+
+def folder_entries(folder: str) -> list[os.DirEntry[str]]:
+    """The entries of a folder. Raises `OSError` if it can't be listed."""
     try:
-        with os.scandir(folder) as entries:
-            return _names_answer(entries)
-    except FileNotFoundError:
-        return b""
+        with os.scandir(folder) as scan:
+            entries = [*scan]
+    except OSError as error:
+        note_failure(folder, error)
+        raise
+    if _current.get():
+        note_read(folder_names, folder, _marked_names(entries))
+    return entries
 
 
-def _names_answer(entries: Iterable[os.DirEntry[str]]) -> bytes:
-    """The names in a folder without hidden ones, with a mark for a folder and one for a link."""
-    marked = (f"{each.name}/{'@' * each.is_symlink()}{'/' * each.is_dir()}" for each in entries if each.name[0] != ".")
-    return os.fsencode("\0".join(sorted(marked)) + "\0")
+def emit(handle: int, data: bytes) -> None:
+    """Write all of `data` to an open file, in as many steps as it takes, blocking or not. Raises `OSError`."""
+    reads = _current.get()
+    if reads and handle in reads.streams and reads.event is None:
+        reads.streams[handle] += data
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(handle, rest) :]
+        except BlockingIOError:
+            import select
+
+            poll = select.poll()
+            poll.register(handle, select.POLLOUT)
+            poll.poll()
 
 
-def _stamp(path: str) -> bytes:
-    return stamp_answer(os.lstat(path))
-
-
-def stamp_answer(status: os.stat_result) -> bytes:
-    """The answer to `stamp`, for a file whose content is known by its times, size and inode."""
-    return b"%d %d %d %d" % (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-
-
-def _day(zone: str) -> bytes:
-    if not zone:
-        return b"%d-%02d-%02d" % time.localtime()[:3]
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
-    return datetime.now(ZoneInfo(zone)).date().isoformat().encode()
-
-
-_ANSWERS: Mapping[str, Callable[[str], bytes | None]] = {
-    "type": _type,
-    "bytes": _bytes,
-    "names": _names,
-    "real": lambda path: os.fsencode(os.path.realpath(path)),
-    "stamp": _stamp,
-    "day": _day,
-}
-
-
-# --- What else decides on a result -----------------------------------------------------------------------------------
+# --- The key of a request --------------------------------------------------------------------------------------------
 
 
 def is_replay_allowed(environment: Mapping[str, str]) -> bool:
-    """Whether a result may be taken for an equal request."""
+    """Whether the result of an equal request may be taken."""
     return all(environment.get(f"CTXASM_NO_{name}", "0") in {"", "0"} for name in ("REPLAY", "CACHE"))
 
 
 def relevant_variables(environment: Mapping[str, str]) -> Iterator[str]:
     """The environment variables that may change a result, as `NAME=VALUE`."""
-    names = sorted(name for name in environment if name in _VARIABLES or name.startswith(_PREFIXES))
-    return (f"{name}={environment[name]}" for name in names)
+    own = {"HOME", "LANG", "NO_COLOR", "SOURCE_DATE_EPOCH", "TERM", "TZ"}
+    names = (name for name in environment if name in own or name.startswith(("CTXASM_", "LC_", "PYTHON", "XDG_")))
+    return (f"{name}={environment[name]}" for name in sorted(names))
+
+
+def cache_base(environment: Mapping[str, str]) -> str:
+    """The folder for caches of all programs (XDG base directories); empty if none is known."""
+    base, home = environment.get("XDG_CACHE_HOME", ""), environment.get("HOME", "")
+    return base if base.startswith("/") else f"{home}/.cache" if home.startswith("/") else ""

@@ -17,6 +17,7 @@ from contextasm.model import SHARED, Context, ContextasmError, Document
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.wording import receipt
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ class BuildFlags(NamedTuple):
     locked: LockedOption = False
     quiet: QuietOption = False
     verbose: Annotated[bool, Flag("-v", "", "Print settings, sections and time on standard error.")] = False
+
+    @property
+    def only_prints(self) -> bool:
+        """Whether standard output and messages are the only effect."""
+        files = (self.output, self.manifest, self.metrics)
+        return not (any(file is not None for file in files) or self.into or self.touch or self.is_recorded)
 
     @property
     def is_recorded(self) -> bool:
@@ -100,7 +107,10 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         code = files.check(format_context(context), force=flags.force)
     else:
         code = _write(files, job, context, recording, reports, flags)
-    if flags.verbose and not flags.quiet:
+    is_timed = flags.verbose and not flags.quiet
+    if flags.only_prints:
+        note_whole_output(is_timed=is_timed)
+    if is_timed:
         output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
     return code
 

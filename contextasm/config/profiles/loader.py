@@ -21,7 +21,7 @@ from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.reads import file_type, real_path
+from contextasm.workspace.reads import ask, file_type
 
 SHIPPED = Path(__file__).parent
 
@@ -162,9 +162,9 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 
 def _profile_path(name: str, where: str, folder: Path) -> Path:
     if is_profile_path(name):
-        return Path(real_path(str(folder / name)))
+        return Path(ask(os.path.realpath, str(folder / name)))
     for own in (f"{name}.yaml", f"profiles/{name}.yaml"):
-        if name not in shipped() and file_type(str(folder / own)).endswith("file"):
+        if name not in shipped() and ask(file_type, str(folder / own)).endswith("file"):
             raise ContextasmError(where, f"unknown profile {name}", f"did you mean the file {own}?")
     return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 

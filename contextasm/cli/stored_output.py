@@ -1,0 +1,178 @@
+"""The output of an earlier command line, written again if nothing that it was made of has changed.
+
+Outputs are in the person's cache folder. One is looked up before anything else is imported, and any doubt means that
+the command runs. It is stored after it was written, with digests of the bytes that were read: a file that has changed
+since then is seen.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+
+import contextasm
+from contextasm.workspace import reads
+
+TYPE_CHECKING = False  # importing `typing` takes as long as looking an output up
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_AGE = 7 * 24 * 3600
+"""Seconds after which an output is not used any more."""
+
+_DIGITS = 32
+"""Length of a digest."""
+
+
+def run_or_replay(words: Sequence[str]) -> int:
+    """Write the stored output of a command line, or run it and store its output; returns the exit code."""
+    began, started = time.time(), time.perf_counter()
+    place = _place(words)
+    if place and (stored := _unchanged_output(place, words[0])):
+        return _replay(words, *stored, started)
+    from contextlib import suppress
+
+    from contextasm.cli.app import run
+
+    with reads.Reads() as recorded:
+        code = run(words)
+    if place and code == 0 and recorded.is_complete and recorded.event is not None:
+        with suppress(BaseException):  # the output is written; that the next one takes longer is no error
+            _store(place, recorded, began)
+    return code
+
+
+def _place(words: Sequence[str]) -> str:
+    """The path of the output of a command line, without the digest of an event; empty if none may be stored."""
+    base = reads.cache_base(os.environ)
+    if not base or not reads.is_replay_allowed(os.environ) or "_CTXASM_COMPLETE" in os.environ:
+        return ""
+    try:
+        process = (sys.version, contextasm.__version__, contextasm.__file__, os.getcwd(), os.isatty(1), os.isatty(2))
+    except OSError:  # the current folder is gone
+        return ""
+    key = "\0".join([*map(str, process), *reads.relevant_variables(os.environ), "", *words])
+    return f"{base}/ctxasm/outputs/{_digest(os.fsencode(key))}"
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import blake2b  # here: it loads OpenSSL
+
+    return blake2b(data, digest_size=_DIGITS // 2).hexdigest()
+
+
+def _event_digest(event: bytes) -> str:
+    """The digest of a hook's event without what names the session, on which no answer depends."""
+    import re
+
+    # In a text of the event, a quote has a backslash before it: this is always a whole member.
+    return _digest(re.sub(rb'"(session_id|transcript_path)"\s*:\s*"[\w./ ~-]*"', b"", event)) if event else ""
+
+
+def _unchanged_output(place: str, command: str) -> tuple[bool, bytes, bytes] | None:
+    """A stored output whose reads are all the same: whether a time follows, messages, and text; None for none."""
+    folder, _, name = place.rpartition("/")
+    try:
+        if not _is_private(os.lstat(folder), stat.S_IFDIR):
+            return None
+        # Standard input is read only for a line that had an answer before: a wrong one would not read it.
+        if command == "hook" and any(each.startswith(name) for each in os.listdir(folder)):
+            place += _event_digest(_read_event())
+        status, data = reads.regular_bytes(place, reads.MOST_BYTES)
+    except OSError:
+        return None
+    digest, data = data[:_DIGITS], data[_DIGITS:]
+    if not _is_private(status, stat.S_IFREG) or _digest(data).encode() != digest:
+        return None
+    head, _, written = data.partition(b"\0\0")
+    stored, is_timed, size, *answers = os.fsdecode(head).split("\0")
+    is_young = 0 <= time.time() - int(stored) < _MOST_AGE
+    is_same = is_young and all(map(_is_same, answers[::2], answers[1::2]))
+    return (bool(int(is_timed)), written[: int(size)], written[int(size) :]) if is_same else None
+
+
+def _is_private(status: os.stat_result, kind: int) -> bool:
+    """Whether something is of this kind, is the person's own, and can't be opened by anybody else."""
+    return stat.S_IFMT(status.st_mode) == kind and not status.st_mode & 0o077 and status.st_uid == os.geteuid()
+
+
+def _read_event() -> bytes:
+    """The event on standard input, which the command can read again; empty for a terminal. Raises `OSError`."""
+    from io import BytesIO, TextIOWrapper
+
+    if not sys.stdin or sys.stdin.isatty():
+        return b""
+    event = sys.stdin.buffer.read(reads.MOST_READ + 1)
+    sys.stdin = TextIOWrapper(BytesIO(event))
+    return event
+
+
+def _is_same(question: str, digest: str) -> bool:
+    kind, _, about = question.partition(" ")
+    return _answer_digest(reads.current_answer(reads.QUESTIONS[kind], about)) == digest
+
+
+def _answer_digest(answer: object) -> str:
+    return _digest(answer if isinstance(answer, bytes) else repr(answer).encode())
+
+
+def _replay(words: Sequence[str], is_timed: bool, messages: bytes, text: bytes, started: float) -> int:
+    """Write a stored output; returns the exit code."""
+    try:
+        _write_message(messages)
+        reads.emit(1, text)
+    except OSError as error:
+        from contextasm.cli.app import failed
+
+        return failed(error, words)
+    if is_timed:
+        _write_message(b"%.0f ms, written again: no input has changed\n" % ((time.perf_counter() - started) * 1000))
+    return 0
+
+
+def _write_message(data: bytes) -> None:
+    try:
+        reads.emit(2, data)
+    except OSError:  # as `cli/output.py` does
+        pass
+
+
+def _store(place: str, recorded: reads.Reads, began: float) -> None:
+    """Store an output with its reads. Raises `OSError` if that can't be done."""
+    modules = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
+    files = [file for name, file in modules.items() if file and name.partition(".")[0] not in sys.stdlib_module_names]
+    if any(os.lstat(file).st_mtime > began for file in files):
+        return  # a module was changed: this process may have loaded the one before
+    answers = {**recorded.answers, **{(reads.file_stamp, file): reads.file_stamp(file) for file in files}}
+    text, messages = recorded.streams[1], recorded.streams[2]
+    head = [str(int(time.time())), str(int(recorded.is_timed)), str(len(messages))]
+    for (question, about), answer in answers.items():
+        head += [f"{question.__name__} {about}", _answer_digest(answer)]
+    data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text
+    data = _digest(data).encode() + data
+    if len(data) <= reads.MOST_BYTES:
+        _write(place + _event_digest(recorded.event or b""), data)
+        _remove_old(os.path.dirname(place))
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a private file whole or not at all. Raises `OSError`."""
+    folder = os.path.dirname(path)
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}"
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+def _remove_old(folder: str) -> None:
+    """Remove outputs that are too old, and the oldest of too many or too large ones. Raises `OSError`."""
+    files = [(each.stat().st_mtime, each.stat().st_size, each.path) for each in os.scandir(folder)]
+    total = 0
+    for number, (changed, size, path) in enumerate(sorted(files, reverse=True)):
+        total += size
+        if number >= reads.MOST_RESULTS or total > reads.MOST_BYTES or changed < time.time() - _MOST_AGE:
+            os.unlink(path)
