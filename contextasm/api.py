@@ -248,7 +248,8 @@ def _context(given: RequestOptions, *, in_full: bool) -> Context:
     with Reads() as reads:
         prepared = prepare_build(options, process).with_lock(process.environment, locked=False)
         context = prepared.run(None if in_full else prepared.build)
-    if reads.is_complete and reads.size <= MOST_BYTES and is_replay_allowed(process.environment):
+    size = sum(len(answer) for answer in reads.answers.values() if isinstance(answer, bytes))
+    if reads.is_complete and size <= MOST_BYTES and is_replay_allowed(process.environment):
         _recent[request] = reads, _copied(context)
         for oldest in [*_recent][:-MOST_RESULTS]:
             _recent.pop(oldest, None)

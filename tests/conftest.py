@@ -52,6 +52,9 @@ if is_roomy_memory(MEMORY_DISK):
     os.environ.setdefault("TMPDIR", MEMORY_DISK)
     tempfile.tempdir = None
 
+# `contextasm.build` in this process makes each context anew, so that a test of it tests it.
+os.environ["CTXASM_NO_REPLAY"] = "1"
+
 # A job in the background of a script ignores SIGINT, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
@@ -53,16 +53,11 @@ def write_stdout(text: str) -> None:
     """
     try:
         emit(1, as_bytes(text))
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise stdout_error(error) from error
-
-
-def stdout_error(error: OSError) -> Exception:
-    """The error of a standard output that can't be written; that of a reader who has gone stays as it is."""
-    if isinstance(error, BrokenPipeError):
-        return error
-    hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
-    return ContextasmError("standard output", f"can't be written: {error.strerror}", hint)
+        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
+        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
 
 
 def require_stdout() -> None:
@@ -98,8 +93,7 @@ def write_stderr_lines(text: str) -> None:
 
 
 def _emit_stderr(text: str) -> None:
-    with suppress(OSError):
-        emit(2, as_bytes(f"{text}\n"))
+    emit(2, as_bytes(f"{text}\n"))
 
 
 def show_problems(

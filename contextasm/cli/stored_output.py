@@ -15,10 +15,6 @@ import time
 import contextasm
 from contextasm.workspace import reads
 
-TYPE_CHECKING = False  # importing `typing` takes as long as looking an output up
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 _MOST_AGE = 7 * 24 * 3600
 """Seconds after which an output is not used any more."""
 
@@ -26,25 +22,25 @@ _DIGITS = 32
 """Length of a digest."""
 
 
-def run_or_replay(words: Sequence[str]) -> int:
+def run_or_replay(words: list[str]) -> int:
     """Write the stored output of a command line, or run it and store its output; returns the exit code."""
-    began, started = time.time(), time.perf_counter()
+    began = time.time()
     place = _place(words)
-    if place and (stored := _unchanged_output(place, words[0])):
-        return _replay(words, *stored, started)
+    if place and (output := _unchanged_output(place, words[0])):
+        return _write_again(words, began, *output)
     from contextlib import suppress
 
     from contextasm.cli.app import run
 
     with reads.Reads() as recorded:
         code = run(words)
-    if place and code == 0 and recorded.is_complete and recorded.event is not None:
+    if place and code == 0 and recorded.is_complete:
         with suppress(BaseException):  # the output is written; that the next one takes longer is no error
             _store(place, recorded, began)
     return code
 
 
-def _place(words: Sequence[str]) -> str:
+def _place(words: list[str]) -> str:
     """The path of the output of a command line, without the digest of an event; empty if none may be stored."""
     base = reads.cache_base(os.environ)
     if not base or not reads.is_replay_allowed(os.environ) or "_CTXASM_COMPLETE" in os.environ:
@@ -54,13 +50,13 @@ def _place(words: Sequence[str]) -> str:
     except OSError:  # the current folder is gone
         return ""
     key = "\0".join([*map(str, process), *reads.relevant_variables(os.environ), "", *words])
-    return f"{base}/ctxasm/outputs/{_digest(os.fsencode(key))}"
+    return f"{base}/ctxasm/outputs/{_digest(key)}"
 
 
-def _digest(data: bytes) -> str:
+def _digest(value: object) -> str:
     from hashlib import blake2b  # here: it loads OpenSSL
 
-    return blake2b(data, digest_size=_DIGITS // 2).hexdigest()
+    return blake2b(value if isinstance(value, bytes) else repr(value).encode(), digest_size=_DIGITS // 2).hexdigest()
 
 
 def _event_digest(event: bytes) -> str:
@@ -110,58 +106,46 @@ def _read_event() -> bytes:
 
 
 def _is_same(question: str, digest: str) -> bool:
-    kind, _, about = question.partition(" ")
-    return _answer_digest(reads.current_answer(reads.QUESTIONS[kind], about)) == digest
+    name, _, about = question.partition(" ")
+    return _digest(reads.current_answer(reads.QUESTIONS[name], about)) == digest
 
 
-def _answer_digest(answer: object) -> str:
-    return _digest(answer if isinstance(answer, bytes) else repr(answer).encode())
-
-
-def _replay(words: Sequence[str], is_timed: bool, messages: bytes, text: bytes, started: float) -> int:
+def _write_again(words: list[str], began: float, is_timed: bool, messages: bytes, text: bytes) -> int:
     """Write a stored output; returns the exit code."""
     try:
-        _write_message(messages)
+        reads.emit(2, messages)
         reads.emit(1, text)
     except OSError as error:
         from contextasm.cli.app import failed
 
         return failed(error, words)
     if is_timed:
-        _write_message(b"%.0f ms, written again: no input has changed\n" % ((time.perf_counter() - started) * 1000))
+        reads.emit(2, b"%.0f ms, written again: no input has changed\n" % ((time.time() - began) * 1000))
     return 0
 
 
-def _write_message(data: bytes) -> None:
-    try:
-        reads.emit(2, data)
-    except OSError:  # as `cli/output.py` does
-        pass
-
-
 def _store(place: str, recorded: reads.Reads, began: float) -> None:
-    """Store an output with its reads. Raises `OSError` if that can't be done."""
+    """Store an output with its reads, if it may be. Raises `OSError` if that can't be done."""
     modules = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
     files = [file for name, file in modules.items() if file and name.partition(".")[0] not in sys.stdlib_module_names]
-    if any(os.lstat(file).st_mtime > began for file in files):
-        return  # a module was changed: this process may have loaded the one before
-    answers = {**recorded.answers, **{(reads.file_stamp, file): reads.file_stamp(file) for file in files}}
-    text, messages = recorded.streams[1], recorded.streams[2]
-    head = [str(int(time.time())), str(int(recorded.is_timed)), str(len(messages))]
-    for (question, about), answer in answers.items():
-        head += [f"{question.__name__} {about}", _answer_digest(answer)]
+    # Of a module that was changed just now, this process may have loaded the one before.
+    if recorded.output is None or any(os.lstat(file).st_mtime > began for file in files):
+        return
+    event, is_timed, messages, text = recorded.output
+    paths = "\n".join(files)
+    recorded.answers[reads.file_stamps, paths] = reads.file_stamps(paths)
+    head = [str(int(began)), str(int(is_timed)), str(len(messages))]
+    for (question, about), answer in recorded.answers.items():
+        head += [f"{question.__name__} {about}", _digest(answer)]
     data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text
-    data = _digest(data).encode() + data
     if len(data) <= reads.MOST_BYTES:
-        _write(place + _event_digest(recorded.event or b""), data)
+        _write_private(place + _event_digest(event), _digest(data).encode() + data)
         _remove_old(os.path.dirname(place))
 
 
-def _write(path: str, data: bytes) -> None:
-    """Write a private file whole or not at all. Raises `OSError`."""
-    folder = os.path.dirname(path)
-    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+def _write_private(path: str, data: bytes) -> None:
+    """Write a file whole or not at all, for its owner only. Raises `OSError`."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}"
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
         file.write(data)

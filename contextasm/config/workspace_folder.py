@@ -13,7 +13,7 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.reads import ask, file_type
+from contextasm.workspace.reads import is_folder
 
 if TYPE_CHECKING:
     from contextasm.workspace.storage import Overlay
@@ -39,12 +39,7 @@ def is_native(workspace: Folder) -> bool:
 def find_workspace(start: Path) -> Path | None:
     """The nearest folder, upwards from `start`, that is a workspace of this program; None if none is."""
     return next(
-        (
-            folder
-            for folder in (start, *start.parents)
-            if ask(file_type, str(folder)).endswith("folder") and is_native(Folder(folder))
-        ),
-        None,
+        (folder for folder in (start, *start.parents) if is_folder(str(folder)) and is_native(Folder(folder))), None
     )
 
 

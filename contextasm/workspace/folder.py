@@ -50,9 +50,7 @@ def _split_pattern(typed: str) -> tuple[str, str]:
     """
     names = typed.split("/")
     wildcards = (number for number, name in enumerate(names) if is_pattern(name))
-    first = next(
-        (number for number in wildcards if not reads.ask(reads.file_type, "/".join(names[: number + 1]))), len(names)
-    )
+    first = next((number for number in wildcards if not reads.path_type("/".join(names[: number + 1]))), len(names))
     fixed = "/".join(names[:first]) or ("/" if first and names[0] == "" else "")
     return fixed, "/".join(name for name in names[first:] if name not in {"", "."})
 
@@ -71,15 +69,11 @@ def _below(root: str, folder: str, typed: str) -> str | None:
     full = os.path.join(folder, typed)
     if ".." in full.split("/"):  # the folder above a link is the folder above its target
         parent, name = os.path.split(full.rstrip("/"))
-        full = (
-            reads.ask(os.path.realpath, full)
-            if name == ".."
-            else os.path.join(reads.ask(os.path.realpath, parent), name)
-        )
+        full = reads.real_path(full) if name == ".." else os.path.join(reads.real_path(parent), name)
     full = os.path.normpath(full)
-    for path in (full, os.path.join(reads.ask(os.path.realpath, os.path.dirname(full)), os.path.basename(full))):
+    for path in (full, os.path.join(reads.real_path(os.path.dirname(full)), os.path.basename(full))):
         for ancestor in (path, *map(str, Path(path).parents)):
-            if ancestor == root or reads.ask(os.path.realpath, ancestor) == root:
+            if ancestor == root or reads.real_path(ancestor) == root:
                 return path[len(ancestor) :].strip("/")
     return None
 
@@ -91,7 +85,7 @@ def is_below(path: str, folder: str) -> bool:
 
 def repository_top(folder: Path) -> Path | None:
     """The nearest folder, from this one upwards, that holds `.git`; None if none does. Links in its path are kept."""
-    return next((place for place in (folder, *folder.parents) if reads.ask(reads.file_type, str(place / ".git"))), None)
+    return next((place for place in (folder, *folder.parents) if reads.path_type(str(place / ".git"))), None)
 
 
 class Folder:
@@ -102,10 +96,10 @@ class Folder:
 
     def __init__(self, root: Path, overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` if it is not a folder."""
-        if not reads.ask(reads.file_type, str(root)).endswith("folder"):
+        if not reads.is_folder(str(root)):
             what = "is not a folder" if root.exists() else "does not exist"
             raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
-        self.root = reads.ask(os.path.realpath, str(root))
+        self.root = reads.real_path(str(root))
         self.overlay = overlay
         """What has the memories of some owners in another place; it is set before any of them is read."""
         self._inside: dict[str, bool] = {"": True}
@@ -189,7 +183,7 @@ class Folder:
             parent, _, name = folder.rpartition("/")
             is_below_held = self._inside.get(parent) and name not in {"", ".", ".."} and not self.overlay
             is_plain = is_below_held and not self._type(folder).startswith("link")
-            self._inside[folder] = is_plain or self._holds_real(reads.ask(os.path.realpath, self._full(folder)))
+            self._inside[folder] = is_plain or self._holds_real(reads.real_path(self._full(folder)))
         return self._inside[folder]
 
     def _scan(self, folder: str) -> Sequence[TreeEntry]:
@@ -203,7 +197,7 @@ class Folder:
         return self._type(path).endswith("folder")
 
     def _type(self, path: str) -> str:
-        return reads.ask(reads.file_type, self._full(path))
+        return reads.path_type(self._full(path))
 
     def _holds_real(self, real: str) -> bool:
         return is_below(real, self.root)

@@ -43,7 +43,7 @@ def _file_bytes(path: str, limit: int, holds: Callable[[str], bool] | None) -> b
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
-            path = reads.ask(os.path.realpath, path)
+            path = reads.real_path(path)
             if holds and not holds(path):
                 return ReadFailure("outside-workspace", "is a link that leads out of the workspace")
             if not os.path.lexists(path):

@@ -15,6 +15,8 @@ TYPE_CHECKING = False  # importing `typing` takes as long as looking a stored ou
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    Question = Callable[[str], object]
+
 MOST_RESULTS = 16
 """Results that are kept for equal requests."""
 
@@ -43,8 +45,7 @@ def file_type(path: str) -> str:
 
 def folder_names(folder: str) -> object:
     """The names in a folder without hidden ones, with their types as far as the folder has them. Raises `OSError`."""
-    with os.scandir(folder) as entries:
-        return _marked_names([*entries])
+    return _marked_names(folder_entries(folder))
 
 
 def _marked_names(entries: list[os.DirEntry[str]]) -> object:
@@ -63,6 +64,11 @@ def file_stamp(path: str) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
+def file_stamps(paths: str) -> object:
+    """The stamps of several files, one a line. Raises `OSError`."""
+    return [*map(file_stamp, paths.split("\n"))]
+
+
 def current_day(zone: str) -> object:
     """The day of the clock in a time zone, YYYY-MM-DD; an empty zone is the machine's."""
     if not zone:
@@ -73,12 +79,9 @@ def current_day(zone: str) -> object:
     return str(datetime.now(ZoneInfo(zone)).date())
 
 
-Question = Callable[[str], object] if TYPE_CHECKING else object
+_ALL = (file_type, folder_names, file_content, file_stamp, file_stamps, os.path.realpath, current_day)
 
-QUESTIONS: Mapping[str, Question] = {
-    question.__name__: question
-    for question in (file_type, folder_names, file_content, file_stamp, os.path.realpath, current_day)
-}
+QUESTIONS: Mapping[str, Question] = {question.__name__: question for question in _ALL}
 
 
 # --- Their record ----------------------------------------------------------------------------------------------------
@@ -94,10 +97,8 @@ class Reads:
         """False if the result depends on more, such as a program, a server or a file that fails."""
         self.streams = {1: b"", 2: b""}
         """What was written to standard output and standard error."""
-        self.event: bytes | None = None
-        """Standard input; None as long as the output may not be written again."""
-        self.is_timed = False
-        """Whether a line with the time of the command follows its output."""
+        self.output: tuple[bytes, bool, bytes, bytes] | None = None
+        """Standard input, whether a line with the time follows, messages and text; None if the command must run again."""
 
     def __enter__(self) -> Reads:  # noqa: PYI034 - `Self` is a name of `typing`
         """Record until the end of `with`."""
@@ -107,17 +108,27 @@ class Reads:
     def __exit__(self, *_error: object) -> None:
         _current.reset(self._token)
 
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(len(answer) for answer in self.answers.values() if isinstance(answer, bytes))
-
     def are_same(self) -> bool:
         """Whether every question has the same answer now."""
         return all(current_answer(*question) == answer for question, answer in self.answers.items())
 
 
 _current: ContextVar[Reads | None] = ContextVar("reads", default=None)
+
+
+def real_path(path: str) -> str:
+    """The absolute path with all links followed."""
+    return ask(os.path.realpath, path)
+
+
+def path_type(path: str) -> str:
+    """The answer to `file_type`."""
+    return ask(file_type, path)
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder, or a link to one."""
+    return path_type(path).endswith("folder")
 
 
 def current_answer(question: Question, about: str) -> object:
@@ -150,16 +161,13 @@ def note_other_input() -> None:
 
 def note_failure(path: str, error: OSError) -> None:
     """Record that a path can't be read: that nothing is there, or anything else, which need not be the same again."""
-    if isinstance(error, FileNotFoundError):
-        note_read(file_type, path, "")
-    else:
-        note_other_input()
+    note_read(file_type, path, "") if isinstance(error, FileNotFoundError) else note_other_input()
 
 
 def note_whole_output(event: str = "", *, is_timed: bool = False) -> None:
     """Record that what was written is all that the request does, and that it follows from its reads and the event."""
     if reads := _current.get():
-        reads.event, reads.is_timed = event.encode(), is_timed
+        reads.output = (event.encode(), is_timed, reads.streams[2], reads.streams[1])
 
 
 # --- Recorded ways to the disk and to the streams --------------------------------------------------------------------
@@ -203,9 +211,11 @@ def folder_entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def emit(handle: int, data: bytes) -> None:
-    """Write all of `data` to an open file, in as many steps as it takes, blocking or not. Raises `OSError`."""
-    reads = _current.get()
-    if reads and handle in reads.streams and reads.event is None:
+    """Write all of `data` to an open file, in as many steps as it takes, blocking or not.
+
+    Raises `OSError`, but for standard error: a message that can't be written is lost.
+    """
+    if (reads := _current.get()) and handle in reads.streams:
         reads.streams[handle] += data
     rest = memoryview(data)
     while rest:
@@ -217,6 +227,10 @@ def emit(handle: int, data: bytes) -> None:
             poll = select.poll()
             poll.register(handle, select.POLLOUT)
             poll.poll()
+        except OSError:
+            if handle != 2:
+                raise
+            return
 
 
 # --- The key of a request --------------------------------------------------------------------------------------------

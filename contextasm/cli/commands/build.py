@@ -47,12 +47,6 @@ class BuildFlags(NamedTuple):
     verbose: Annotated[bool, Flag("-v", "", "Print settings, sections and time on standard error.")] = False
 
     @property
-    def only_prints(self) -> bool:
-        """Whether standard output and messages are the only effect."""
-        files = (self.output, self.manifest, self.metrics)
-        return not (any(file is not None for file in files) or self.into or self.touch or self.is_recorded)
-
-    @property
     def is_recorded(self) -> bool:
         """Whether a record is written."""
         return (self.record or self.record_inputs) and not self.check
@@ -107,10 +101,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         code = files.check(format_context(context), force=flags.force)
     else:
         code = _write(files, job, context, recording, reports, flags)
-    is_timed = flags.verbose and not flags.quiet
-    if flags.only_prints:
-        note_whole_output(is_timed=is_timed)
-    if is_timed:
+    if flags.verbose and not flags.quiet:
         output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
     return code
 
@@ -178,6 +169,8 @@ def _write(
         output.write_stdout(reports[kind])
     if flags.touch:
         output.show_problems(touch_shown(workspace, context))
+    elif not (files.targets or recording):
+        note_whole_output(is_timed=flags.verbose and not flags.quiet)
     return 0
 
 

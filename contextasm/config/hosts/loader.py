@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextasm.config.input import values
 from contextasm.config.input.yaml_loader import load_mapping
-from contextasm.config.profiles.loader import load_profile, read_file
+from contextasm.config.profiles.loader import load_profile, read_file, yaml_names
 from contextasm.rendering.json_codec import from_json
 
 SHIPPED_HOSTS = Path(__file__).parent
@@ -20,7 +20,7 @@ SHIPPED_HOSTS = Path(__file__).parent
 
 def shipped_hosts() -> list[str]:
     """The names of all hosts, in the order of the alphabet."""
-    return sorted(path.stem for path in SHIPPED_HOSTS.glob("*.yaml"))
+    return yaml_names(SHIPPED_HOSTS)
 
 
 class Digest(NamedTuple):

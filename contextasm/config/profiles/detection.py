@@ -16,7 +16,7 @@ from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
 from contextasm.config.profiles.loader import read_file
 from contextasm.text.names.templates import is_pattern
 from contextasm.workspace.folder import Folder, repository_top
-from contextasm.workspace.reads import ask, file_type
+from contextasm.workspace.reads import is_folder, real_path
 
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
@@ -88,9 +88,7 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
     is_wanted = profile in {kind["profile"] for kind in _kinds()}
     among_outermost = {str(kind["profile"]) for kind in _kinds() if kind.get("outermost")}
     for folder in folders:
-        found = (
-            {name for name, _ in detect(Folder(folder))} if ask(file_type, str(folder)).endswith("folder") else set()
-        )
+        found = {name for name, _ in detect(Folder(folder))} if is_folder(str(folder)) else set()
         found &= {profile} if is_wanted else found
         if found - among_outermost:
             return folder
@@ -102,8 +100,8 @@ def find_detected(start: Path, environment: Mapping[str, str], profile: str = ""
 def _folders_upwards(start: Path, home: str) -> tuple[Sequence[Path], bool]:
     """The folders to look at, from `start` on, and whether the last one is the top of a git repository."""
     folders, top = (start, *start.parents), repository_top(start)
-    home = ask(os.path.realpath, home) if os.path.isabs(home) else ""
+    home = real_path(home) if os.path.isabs(home) else ""
     for number, folder in enumerate(folders, 1):
-        if folder == top or ask(os.path.realpath, str(folder)) == home:
+        if folder == top or real_path(str(folder)) == home:
             return folders[:number], folder == top
     return (start,), False

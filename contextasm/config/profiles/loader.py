@@ -5,7 +5,6 @@ A profile is shipped with the package or is a file of the user's; `extends` star
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -21,14 +20,19 @@ from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.reads import ask, file_type
+from contextasm.workspace.reads import folder_entries, path_type, real_path
 
 SHIPPED = Path(__file__).parent
 
 
 def shipped() -> list[str]:
     """The names of the profiles shipped with the package."""
-    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+    return yaml_names(SHIPPED)
+
+
+def yaml_names(folder: Path) -> list[str]:
+    """The names of the YAML files in a folder of the package, without the ending."""
+    return sorted(Path(each.name).stem for each in folder_entries(str(folder)) if each.name.endswith(".yaml"))
 
 
 ReadProfile = Callable[[Path, str], bytes]
@@ -162,9 +166,9 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 
 def _profile_path(name: str, where: str, folder: Path) -> Path:
     if is_profile_path(name):
-        return Path(ask(os.path.realpath, str(folder / name)))
+        return Path(real_path(str(folder / name)))
     for own in (f"{name}.yaml", f"profiles/{name}.yaml"):
-        if name not in shipped() and ask(file_type, str(folder / own)).endswith("file"):
+        if name not in shipped() and path_type(str(folder / own)).endswith("file"):
             raise ContextasmError(where, f"unknown profile {name}", f"did you mean the file {own}?")
     return SHIPPED / f"{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
