@@ -77,16 +77,16 @@ def _unchanged_output(place: str, command: str) -> tuple[bool, bytes, bytes] | N
         if command == "hook" and any(each.startswith(name) for each in os.listdir(folder)):
             place += _event_digest(_read_event())
         status, data = reads.regular_bytes(place, reads.MOST_BYTES)
-    except OSError:
+        digest, data = data[:_DIGITS], data[_DIGITS:]
+        if not _is_private(status, stat.S_IFREG) or _digest(data).encode() != digest:
+            return None
+        head, _, written = data.partition(b"\0\0")
+        stored, is_timed, size, *answers = os.fsdecode(head).split("\0")
+        is_young = 0 <= time.time() - int(stored) < _MOST_AGE
+        is_same = is_young and all(map(_is_same, answers[::2], answers[1::2]))
+        return (is_timed == "1", written[: int(size)], written[int(size) :]) if is_same else None
+    except (OSError, ValueError, LookupError):
         return None
-    digest, data = data[:_DIGITS], data[_DIGITS:]
-    if not _is_private(status, stat.S_IFREG) or _digest(data).encode() != digest:
-        return None
-    head, _, written = data.partition(b"\0\0")
-    stored, is_timed, size, *answers = os.fsdecode(head).split("\0")
-    is_young = 0 <= time.time() - int(stored) < _MOST_AGE
-    is_same = is_young and all(map(_is_same, answers[::2], answers[1::2]))
-    return (bool(int(is_timed)), written[: int(size)], written[int(size) :]) if is_same else None
 
 
 def _is_private(status: os.stat_result, kind: int) -> bool:

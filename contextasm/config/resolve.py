@@ -100,8 +100,6 @@ def prepare_build(
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
-    if store or seconds or build.semantics or build.summarizer or request.privacy == "off":
-        note_other_input()
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = _request_options(options, request)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detected)
@@ -154,7 +152,10 @@ def _request_options(options: Options, request: Request) -> Options:
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:
     # They are shown, recorded, and sent to an embedder.
-    cleaning = Cleaning(secrets="keep") if settings["privacy"].value == "off" else CLEAN
+    cleaning = CLEAN
+    if settings["privacy"].value == "off":
+        note_other_input()  # what shows secrets is not stored
+        cleaning = Cleaning(secrets="keep")
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 

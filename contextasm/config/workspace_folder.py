@@ -13,7 +13,7 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.reads import is_folder
+from contextasm.workspace.reads import is_folder, note_other_input
 
 if TYPE_CHECKING:
     from contextasm.workspace.storage import Overlay
@@ -110,6 +110,7 @@ def attach_store(
         return None
     from contextasm.config.keys.store import parse_store, store_overlay  # here: most workspaces have no store
 
+    note_other_input()
     config = parse_store(settings_file)
     if not workspace.is_on_disk:
         return None

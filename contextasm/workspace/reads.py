@@ -98,7 +98,7 @@ class Reads:
         self.streams = {1: b"", 2: b""}
         """What was written to standard output and standard error."""
         self.output: tuple[bytes, bool, bytes, bytes] | None = None
-        """Standard input, whether a line with the time follows, messages and text; None if the command must run again."""
+        """Standard input, whether a line with the time follows, messages, text; None if the command must run again."""
 
     def __enter__(self) -> Reads:  # noqa: PYI034 - `Self` is a name of `typing`
         """Record until the end of `with`."""

@@ -5,6 +5,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import patch
 
 from hypothesis import given
@@ -97,13 +98,13 @@ def edit(root: Path, kind: str, one: str, other: str) -> None:
     st.lists(st.tuples(edits, lines, variables), min_size=1, max_size=5),
     st.sampled_from(["", "docs"]),
 )
-def test_replayed_output_is_that_of_a_new_build(first: list, steps: list, below: str) -> None:
+def test_replayed_output_is_that_of_a_new_build(first: list[Any], steps: list[Any], below: str) -> None:
     with TemporaryDirectory() as folder:
         root = fill(Path(folder, "p", "w"), dict(reversed(first)) | {"docs/x.md": "X"})
         env = {"CTXASM_NO_REPLAY": "0", "XDG_CACHE_HOME": f"{folder}/cache", "HOME": folder}
-        for (kind, (one, other)), (words, event), more in steps:
+        for (kind, (one, other)), (line, event), more in steps:
             edit(root, kind, one, other)
-            words = [str(root) if word == "W" else word for word in words]
+            words = [str(root) if word == "W" else word for word in line]
             cwd = root / below if (root / below).is_dir() else root
             fresh = inside(*words, cwd=cwd, env=env | more | {"CTXASM_NO_REPLAY": "1"}, stdin=event or None)
             for _ in range(2):
@@ -121,7 +122,7 @@ def context(root: Path, env: dict[str, str], topic: str) -> object:
 @given(
     st.lists(files, max_size=8), st.lists(st.tuples(edits, variables, st.sampled_from(["", "red door"])), max_size=5)
 )
-def test_context_of_an_equal_request_is_that_of_a_new_build(first: list, steps: list) -> None:
+def test_context_of_an_equal_request_is_that_of_a_new_build(first: list[Any], steps: list[Any]) -> None:
     with TemporaryDirectory() as folder:
         root = fill(Path(folder, "p", "w"), dict(reversed(first)))
         for (kind, (one, other)), env, topic in steps:
