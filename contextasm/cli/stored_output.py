@@ -18,7 +18,7 @@ from contextasm.workspace import reads
 _MOST_AGE = 7 * 24 * 3600
 """Seconds after which an output is not used any more."""
 
-_DIGITS = 32
+_DIGITS = 64
 """Length of a digest."""
 
 
@@ -54,9 +54,9 @@ def _place(words: list[str]) -> str:
 
 
 def _digest(value: object) -> str:
-    from hashlib import blake2b  # here: it loads OpenSSL
+    from hashlib import sha256  # here: it loads OpenSSL
 
-    return blake2b(value if isinstance(value, bytes) else repr(value).encode(), digest_size=_DIGITS // 2).hexdigest()
+    return sha256(value if isinstance(value, bytes | memoryview) else repr(value).encode()).hexdigest()
 
 
 def _event_digest(event: bytes) -> str:
@@ -67,7 +67,7 @@ def _event_digest(event: bytes) -> str:
     return _digest(re.sub(rb'"(session_id|transcript_path)"\s*:\s*"[\w./ ~-]*"', b"", event)) if event else ""
 
 
-def _unchanged_output(place: str, command: str) -> tuple[bool, bytes, bytes] | None:
+def _unchanged_output(place: str, command: str) -> tuple[bool, memoryview, memoryview] | None:
     """A stored output whose reads are all the same: whether a time follows, messages, and text; None for none."""
     folder, _, name = place.rpartition("/")
     try:
@@ -77,11 +77,11 @@ def _unchanged_output(place: str, command: str) -> tuple[bool, bytes, bytes] | N
         if command == "hook" and any(each.startswith(name) for each in os.listdir(folder)):
             place += _event_digest(_read_event())
         status, data = reads.regular_bytes(place, reads.MOST_BYTES)
-        digest, data = data[:_DIGITS], data[_DIGITS:]
-        if not _is_private(status, stat.S_IFREG) or _digest(data).encode() != digest:
+        view, end = memoryview(data), data.index(b"\0\0")  # no copies: an output may have megabytes
+        if not _is_private(status, stat.S_IFREG) or _digest(view[_DIGITS:]).encode() != view[:_DIGITS]:
             return None
-        head, _, written = data.partition(b"\0\0")
-        stored, is_timed, size, *answers = os.fsdecode(head).split("\0")
+        stored, is_timed, size, *answers = os.fsdecode(data[_DIGITS:end]).split("\0")
+        written = view[end + 2 :]
         is_young = 0 <= time.time() - int(stored) < _MOST_AGE
         is_same = is_young and all(map(_is_same, answers[::2], answers[1::2]))
         return (is_timed == "1", written[: int(size)], written[int(size) :]) if is_same else None
@@ -110,7 +110,7 @@ def _is_same(question: str, digest: str) -> bool:
     return _digest(reads.current_answer(reads.QUESTIONS[name], about)) == digest
 
 
-def _write_again(words: list[str], began: float, is_timed: bool, messages: bytes, text: bytes) -> int:
+def _write_again(words: list[str], began: float, is_timed: bool, messages: memoryview, text: memoryview) -> int:
     """Write a stored output; returns the exit code."""
     try:
         reads.emit(2, messages)

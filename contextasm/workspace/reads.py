@@ -54,8 +54,15 @@ def _marked_names(entries: list[os.DirEntry[str]]) -> object:
 
 
 def file_content(path: str) -> bytes:
-    """The bytes of a regular file; empty for anything else. Raises `OSError`."""
-    return regular_bytes(path, MOST_READ)[1] if stat.S_ISREG(os.lstat(path).st_mode) else b""
+    """The bytes of a regular file, in as few steps as possible; empty for anything else. Raises `OSError`."""
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_READ:
+        return b""
+    handle = os.open(path, _OPEN_FLAGS)
+    try:
+        return os.read(handle, status.st_size + 1)
+    finally:
+        os.close(handle)
 
 
 def file_stamp(path: str) -> tuple[int, ...]:
@@ -189,8 +196,10 @@ def regular_bytes(path: str, limit: int) -> tuple[os.stat_result, bytes]:
 
 
 def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
+    chunks = [os.read(handle, min(limit, expected))]
+    size = len(chunks[0])
+    if size == expected - 1 > 0:  # all that the file has, as its size says
+        return chunks[0]
     while size < limit and (chunk := os.read(handle, min(limit - size, max(expected - size, _LEAST_CHUNK)))):
         chunks.append(chunk)
         size += len(chunk)
@@ -210,7 +219,7 @@ def folder_entries(folder: str) -> list[os.DirEntry[str]]:
     return entries
 
 
-def emit(handle: int, data: bytes) -> None:
+def emit(handle: int, data: bytes | memoryview) -> None:
     """Write all of `data` to an open file, in as many steps as it takes, blocking or not.
 
     Raises `OSError`, but for standard error: a message that can't be written is lost.

@@ -188,7 +188,7 @@ DAMAGE: Mapping[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[:-1],
     "empty": lambda _data: b"",
     "one bit": lambda data: data[:99] + bytes([data[99] ^ 1]) + data[100:],
-    "another digest": lambda data: b"0" * 32 + data[32:],
+    "another digest": lambda data: b"0" * 64 + data[64:],
     **{f"made up {n}": lambda _, n=n: _with_digest(MADE_UP[n]) for n in range(len(MADE_UP))},  # type: ignore[misc]
 }
 
