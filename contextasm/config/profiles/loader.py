@@ -20,19 +20,14 @@ from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
-from contextasm.workspace.reads import folder_entries, path_type, real_path
+from contextasm.workspace.reads import path_type, real_path
 
 SHIPPED = Path(__file__).parent
 
 
 def shipped() -> list[str]:
     """The names of the profiles shipped with the package."""
-    return yaml_names(SHIPPED)
-
-
-def yaml_names(folder: Path) -> list[str]:
-    """The names of the YAML files in a folder of the package, without the ending."""
-    return sorted(Path(each.name).stem for each in folder_entries(str(folder)) if each.name.endswith(".yaml"))
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 
 
 ReadProfile = Callable[[Path, str], bytes]
