@@ -18,14 +18,28 @@ def main() -> None:
         os._exit(_version())
     gc.disable()
     try:
-        from contextasm.cli.app import run
-        from contextasm.config.input.libyaml import import_libyaml
-
-        import_libyaml()
-        code = run(sys.argv[1:])
+        code = _run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
     os._exit(code)
+
+
+def _run(words: list[str]) -> int:
+    """Run a command line, or write again what it wrote before; returns the exit code."""
+    if words[:1] in (["build"], ["hook"]):
+        from contextasm.cli.stored_output import run_or_replay  # here, as below: nothing that is not needed
+
+        return run_or_replay(words, _run_command)
+    return _run_command(words)
+
+
+def _run_command(words: list[str]) -> int:
+    """Run a command line; returns the exit code."""
+    from contextasm.cli.app import run
+    from contextasm.config.input.libyaml import import_libyaml
+
+    import_libyaml()
+    return run(words)
 
 
 def _fill_gaps() -> None:

@@ -6,12 +6,11 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date as day
 from typing import Unpack
 
-from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
 from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
 from contextasm.config.input.parameters import options_of_parameters
@@ -31,6 +30,7 @@ from contextasm.text.cleaning.clean import message_line
 from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
+from contextasm.workspace.reads import MOST_BYTES, MOST_RESULTS, Reads, is_replay_allowed, relevant_variables
 from contextasm.workspace.storage import DEFAULT_TYPE, RememberOutcome
 
 
@@ -78,14 +78,13 @@ def build(**options: Unpack[RequestOptions]) -> Context:
 
     Logs, lines and memories that are counted and not shown have no decision of their own; `explain` gives all.
     """
-    prepared = _prepare(options)
-    return prepared.run(prepared.build)
+    return _context(options, in_full=False)
 
 
 @_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
     """The same context as `build`, with a decision for each fragment, shown or not."""
-    return _prepare(options).run()
+    return _context(options, in_full=True)
 
 
 @_mendable_errors()
@@ -202,6 +201,30 @@ def log(
     return LogOutcome(path, made, problems)
 
 
-def _prepare(given: RequestOptions) -> PreparedBuild:
-    process = process_environment()
-    return prepare_build(options_of_parameters(given), process).with_lock(process.environment, locked=False)
+_recent: dict[Hashable, tuple[Reads, Context]] = {}
+"""The last contexts of this process with what they were made of, by their requests; the one used last is at the end."""
+
+
+def _context(given: RequestOptions, *, in_full: bool) -> Context:
+    """The context of a request; the last one of an equal request if nothing that it was made of has changed."""
+    options, process = options_of_parameters(given), process_environment()
+    request = (options, in_full, process.folder, *relevant_variables(process.environment))
+    recent = _recent.pop(request, None)
+    if recent and recent[0].are_same():
+        _recent[request] = recent
+        return _copied(recent[1])
+    with Reads() as reads:
+        prepared = prepare_build(options, process).with_lock(process.environment, locked=False)
+        context = prepared.run(None if in_full else prepared.build)
+    size = sum(len(answer) for answer in reads.answers.values() if isinstance(answer, bytes))
+    if reads.is_complete and size <= MOST_BYTES and is_replay_allowed(process.environment):
+        _recent[request] = reads, _copied(context)
+        for oldest in [*_recent][:-MOST_RESULTS]:
+            _recent.pop(oldest, None)
+    return context
+
+
+def _copied(context: Context) -> Context:
+    """A context of its own for each caller, who could change the mappings in it."""
+    documents = (document._replace(front={**document.front}) for document in context.documents)
+    return context._replace(documents=tuple(documents))

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -69,6 +69,7 @@ def clean(env: Mapping[str, str] | None = None) -> dict[str, str]:
     # Where the tests are told to find the package, its processes find it too.
     path = {key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ}
     plain = {"PATH": os.defpath, "HOME": HOME, "XDG_CACHE_HOME": f"{HOME}/cache", "LANG": "C.UTF-8"}
+    plain["CTXASM_NO_REPLAY"] = "1"  # a test would see the output of an earlier one
     return {**plain, **path, **(env or {})}
 
 
@@ -137,7 +138,11 @@ def on_terminal(
 
 
 def inside(
-    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | None = None
+    *words: str | Path,
+    cwd: Path | str = "/",
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    run: Callable[[list[str]], int] = run,
 ) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
     with time_limit(TIMEOUT), _restored_sigterm(), _redirected(1) as out, _redirected(2) as err, _input(stdin):

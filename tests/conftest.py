@@ -55,6 +55,9 @@ if is_roomy_memory(MEMORY_DISK):
 # Until all tests are collected, next to nothing is garbage.
 gc.disable()
 
+# `contextasm.build` in this process makes each context anew, so that a test of it tests it.
+os.environ["CTXASM_NO_REPLAY"] = "1"
+
 # A job in the background of a script ignores SIGINT, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

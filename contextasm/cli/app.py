@@ -28,9 +28,14 @@ def run(words: Sequence[str]) -> int:
         if sys.stdout:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one boundary
-        code = _exit_code(error)
-        return _fail_open(error, code, words) if words[:1] == ["hook"] else code
+        return failed(error, words)
     return code
+
+
+def failed(error: BaseException, words: Sequence[str]) -> int:
+    """Report the error of a command line; returns the exit code."""
+    code = _exit_code(error)
+    return _fail_open(error, code, words) if words[:1] == ["hook"] else code
 
 
 def _run_command(words: Sequence[str]) -> int:

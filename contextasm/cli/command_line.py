@@ -15,6 +15,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import NamedTuple
+from contextasm.workspace.reads import note_other_input
 
 
 class Argument(NamedTuple):
@@ -143,6 +144,7 @@ def _with_read_topic(options: Options) -> Options:
         return options
     from contextasm.cli.output import read_stdin
 
+    note_other_input()
     return options._replace(topic=read_stdin("--topic -", "topic").strip())
 
 
@@ -202,7 +204,7 @@ MODULES: Mapping[str, str] = {"import": "import_memories", "export": "export_mem
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 """Every command with its line in `--help`."""
 
-VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "TRUST", "DEBUG")}
+VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "NO_REPLAY", "TRUST", "DEBUG")}
 """Variables of the environment that are read, without those of settings."""
 
 

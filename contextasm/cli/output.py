@@ -9,14 +9,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
 from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
 from contextasm.text.names.templates import one_line
-from contextasm.workspace.atomic import as_bytes, emit
+from contextasm.workspace.atomic import as_bytes
 from contextasm.workspace.reading import too_large
+from contextasm.workspace.reads import emit
 
 
 def read_stdin(where: str, kind: str) -> str:
@@ -90,8 +91,7 @@ def write_stderr_lines(text: str) -> None:
 
 
 def _emit_stderr(text: str) -> None:
-    with suppress(OSError):
-        emit(2, as_bytes(f"{text}\n"))
+    emit(2, as_bytes(f"{text}\n"))
 
 
 def show_problems(

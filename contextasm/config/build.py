@@ -31,6 +31,7 @@ from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_coun
 from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reads import note_other_input
 from contextasm.workspace.recording import RecordingWorkspace
 
 Counters = dict[str, tuple[TokenCounter, TokenCountCache | None]]
@@ -96,6 +97,7 @@ class PreparedBuild(NamedTuple):
         if self.seconds is not None:
             from contextasm.retrieval.deadline import run_until_deadline  # here: threads, only if a deadline is set
 
+            note_other_input()
             build = build._replace(run_sources=run_until_deadline(self.seconds))
         context = assemble(build)
         if self.approved is not None:
@@ -197,6 +199,7 @@ def semantic_similarity(
     from contextasm.config.keys.embedder import describe_embedder, parse_embedder
     from contextasm.config.keys.trust import is_trusted, trust_advice
 
+    note_other_input()
     embedder, where = parse_embedder(reader.settings_file), reader.settings_file.where("embedder")
     embedder = embedder if near is None else embedder._replace(near=near)
     root, environment = reader.workspace.root, reader.process.environment
@@ -229,6 +232,7 @@ def make_summarizer(
     from contextasm.selection.summarizer import CommandSummarizer
     from contextasm.workspace.processes import run_program
 
+    note_other_input()
     words, timeout = parse_summarizer(settings_file)
     if seconds is not None:
         timeout = min(timeout, seconds * (1 - SOURCE_SHARE))

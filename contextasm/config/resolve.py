@@ -48,6 +48,7 @@ from contextasm.text.names.matching import nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
+from contextasm.workspace.reads import current_day, note_other_input, note_read
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
 
@@ -150,7 +151,10 @@ def _request_options(options: Options, request: Request) -> Options:
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:
     # They are shown, recorded, and sent to an embedder.
-    cleaning = Cleaning(secrets="keep") if settings["privacy"].value == "off" else CLEAN
+    cleaning = CLEAN
+    if settings["privacy"].value == "off":
+        note_other_input()  # what shows secrets is not stored
+        cleaning = Cleaning(secrets="keep")
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
@@ -245,6 +249,7 @@ def resolve_date(settings: Mapping[str, Setting], process: ProcessEnvironment) -
     except (OSError, ValueError, KeyError) as error:  # a KeyError is what zoneinfo raises for an unknown name
         hint = "name one such as Europe/Berlin or UTC"
         raise ContextasmError(settings["tz"].origin, f"unknown time zone {zone}", hint) from error
+    note_read(current_day, zone, day.isoformat())
     return setting if setting.value else Setting(day, f"the clock, {zone or 'local time'}")
 
 

@@ -12,6 +12,7 @@ from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.model import ContextasmError
 from contextasm.text.names.places import AGENT_FILES, any_owner_pattern
 from contextasm.workspace.folder import Folder, folders_above
+from contextasm.workspace.reads import is_folder, note_other_input
 
 if TYPE_CHECKING:
     from contextasm.workspace.storage import Overlay
@@ -37,7 +38,7 @@ def is_native(workspace: Folder) -> bool:
 def find_workspace(start: str) -> str | None:
     """The nearest folder, upwards from `start`, that is a workspace of this program; None if none is."""
     folders = (start, *folders_above(start))
-    return next((folder for folder in folders if os.path.isdir(folder) and is_native(Folder(folder))), None)
+    return next((folder for folder in folders if is_folder(folder) and is_native(Folder(folder))), None)
 
 
 def open_workspace(options: Options, process: ProcessEnvironment) -> Folder:
@@ -107,6 +108,7 @@ def attach_store(
         return None
     from contextasm.config.keys.store import parse_store, store_overlay  # here: most workspaces have no store
 
+    note_other_input()
     config = parse_store(settings_file)
     if not workspace.is_on_disk:
         return None

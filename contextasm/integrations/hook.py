@@ -25,6 +25,7 @@ from contextasm.text.cleaning.clean import message_line
 from contextasm.text.graphemes import clipped
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.templates import one_line
+from contextasm.workspace.reads import is_folder
 
 MAX_PROMPT_UNITS = 2000
 """Most units of the answer to a prompt."""
@@ -142,7 +143,7 @@ def _in_session_folder(cwd: object, call: HookCall, process: ProcessEnvironment)
 
     Raises `ContextasmError` if it is gone and no whole path of a workspace is named.
     """
-    if isinstance(cwd, str) and "\0" not in cwd and os.path.isdir(cwd):
+    if isinstance(cwd, str) and "\0" not in cwd and is_folder(cwd):
         return process._replace(folder=cwd)
     if process.folder:
         return process

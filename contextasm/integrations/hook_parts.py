@@ -18,6 +18,7 @@ from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.literals import open_literal
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reads import real_path
 
 CUT_MARKER = "\n[cut here: the rest does not fit]\n"
 """Ends a text whose required layers exceed the limit."""
@@ -154,8 +155,8 @@ def load_host_texts(hosts: Sequence[Host], folder: str) -> HostTexts:
         files = {file.path: file.text for file in reading.files if file.kept}
         others = [file.path for file in reading.unread if os.path.basename(file.path) == _FOR_ALL]
         imported, _, _ = read_with_imports(Folder(Path(reading.root)), files or others)
-        named |= {os.path.realpath(f"{reading.root}/{file.document.path}") for file in imported}
-        paths.append(frozenset(os.path.realpath(f"{reading.root}/{path}") for path in files))
+        named |= {real_path(f"{reading.root}/{file.document.path}") for file in imported}
+        paths.append(frozenset(real_path(f"{reading.root}/{path}") for path in files))
         texts.append(frozenset(map(_compared, files.values())))
     return frozenset.intersection(*paths), frozenset.intersection(*texts), frozenset(named)
 
@@ -175,7 +176,7 @@ def without_host_texts(build: Build, texts: HostTexts, context: Context, root: s
     loaded_paths, loaded_texts, named = texts
     instructing = {layer.id for layer in build.profile.layers if any(each.uses_open for each in layer.query.traits)}
     instructions = {each.path for each in context.decisions if each.layer in instructing} if only_named else set()
-    paths, reals = set(), {each.path: os.path.realpath(os.path.join(root, each.path)) for each in context.documents}
+    paths, reals = set(), {each.path: real_path(os.path.join(root, each.path)) for each in context.documents}
     shown = {document.text for document in context.documents if reals[document.path] in loaded_paths}
     for document in context.documents:
         is_loaded = document.text in shown or _compared(document.data.decode("utf-8", "replace")) in loaded_texts

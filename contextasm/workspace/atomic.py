@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reads import emit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,20 +159,6 @@ def permission_mask() -> int:
 def as_bytes(text: str) -> bytes:
     """The text in UTF-8; a byte of a file name that is not UTF-8 becomes an escape, which JSON can read back."""
     return text.encode(errors="backslashreplace")
-
-
-def emit(handle: int, data: bytes) -> None:
-    """Write all of `data` to an open file, in as many steps as it takes, blocking or not. Raises `OSError`."""
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(handle, rest) :]
-        except BlockingIOError:
-            import select
-
-            poll = select.poll()
-            poll.register(handle, select.POLLOUT)
-            poll.poll()
 
 
 STATE_FOLDER = ".ctxasm"

@@ -12,6 +12,7 @@ from struct import Struct
 
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import ENCODINGS
+from contextasm.workspace.reads import cache_base
 
 
 def is_cache_allowed(environment: Mapping[str, str]) -> bool:
@@ -23,13 +24,8 @@ def cache_folder(environment: Mapping[str, str]) -> str | None:
     """The folder for counts, vectors and memory indexes (XDG base directories); None if storing is not allowed."""
     if not is_cache_allowed(environment):
         return None
-    base = environment.get("XDG_CACHE_HOME", "")
-    if not base.startswith("/"):
-        home = environment.get("HOME", "")
-        if not home.startswith("/"):
-            return None
-        base = f"{home}/.cache"
-    return os.path.join(base, "ctxasm")
+    base = cache_base(environment)
+    return f"{base}/ctxasm" if base else None
 
 
 def index_database(root: str, environment: Mapping[str, str]) -> str | None:

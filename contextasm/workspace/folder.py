@@ -13,6 +13,7 @@ from contextasm.model import ContextasmError, Document, FileStamp, Problem
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.names.glob import TreeEntry, list_matching
 from contextasm.text.names.templates import is_pattern
+from contextasm.workspace import reads
 from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes, file_stamp
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _split_pattern(typed: str) -> tuple[str, str]:
     """
     names = typed.split("/")
     wildcards = (number for number, name in enumerate(names) if is_pattern(name))
-    first = next((number for number in wildcards if not os.path.lexists("/".join(names[: number + 1]))), len(names))
+    first = next((number for number in wildcards if not reads.path_type("/".join(names[: number + 1]))), len(names))
     fixed = "/".join(names[:first]) or ("/" if first and names[0] == "" else "")
     return fixed, "/".join(name for name in names[first:] if name not in {"", "."})
 
@@ -67,11 +68,11 @@ def _below(root: str, folder: str, typed: str) -> str | None:
     full = os.path.join(folder, typed)
     if ".." in full.split("/"):  # the folder above a link is the folder above its target
         parent, name = os.path.split(full.rstrip("/"))
-        full = os.path.realpath(full) if name == ".." else os.path.join(os.path.realpath(parent), name)
+        full = reads.real_path(full) if name == ".." else os.path.join(reads.real_path(parent), name)
     full = os.path.normpath(full)
-    for path in (full, os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))):
+    for path in (full, os.path.join(reads.real_path(os.path.dirname(full)), os.path.basename(full))):
         for ancestor in (path, *folders_above(path)):
-            if ancestor == root or os.path.realpath(ancestor) == root:
+            if ancestor == root or reads.real_path(ancestor) == root:
                 return path[len(ancestor) :].strip("/")
     return None
 
@@ -90,7 +91,7 @@ def is_below(path: str, folder: str) -> bool:
 
 def repository_top(folder: str) -> str | None:
     """The nearest folder, from this one upwards, that holds `.git`; None if none does. Links in its path are kept."""
-    return next((place for place in (folder, *folders_above(folder)) if os.path.lexists(f"{place}/.git")), None)
+    return next((place for place in (folder, *folders_above(folder)) if reads.path_type(f"{place}/.git")), None)
 
 
 class Folder:
@@ -101,15 +102,15 @@ class Folder:
 
     def __init__(self, root: str | os.PathLike[str], overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` if it is not a folder."""
-        if not os.path.isdir(root):
+        if not reads.is_folder(str(root)):
             what = "is not a folder" if os.path.exists(root) else "does not exist"
             from pathlib import Path
 
             raise ContextasmError(str(Path(root)), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
-        self.root = os.path.realpath(root)
+        self.root = reads.real_path(str(root))
         self.overlay = overlay
         """What has the memories of some owners in another place; it is set before any of them is read."""
-        self._inside: dict[str, bool] = {}
+        self._inside: dict[str, bool] = {"": True}
         self._unlisted: dict[str, Problem] = {}
 
     def kept_elsewhere(self, path: str) -> str | None:
@@ -126,11 +127,11 @@ class Folder:
 
     def exists(self, path: str) -> bool:
         """Whether a file, a folder or a link exists at `path`; the target of a link need not exist."""
-        return os.path.lexists(self._full(path))
+        return bool(self._type(path))
 
     def is_file(self, path: str) -> bool:
         """Whether `path` is a file, or a link to one."""
-        return os.path.isfile(self._full(path))
+        return self._type(path).endswith("file")
 
     def entries(self, folder: str) -> Sequence[TreeEntry] | None:
         """Names in a folder but for hidden ones; empty if no such folder exists.
@@ -187,19 +188,24 @@ class Folder:
     def holds(self, folder: str) -> bool:
         """Whether a folder is in the workspace after links are followed."""
         if folder not in self._inside:
-            self._inside[folder] = self._holds_real(os.path.realpath(self._full(folder)))
+            parent, _, name = folder.rpartition("/")
+            is_below_held = self._inside.get(parent) and name not in {"", ".", ".."} and not self.overlay
+            is_plain = is_below_held and not self._type(folder).startswith("link")
+            self._inside[folder] = is_plain or self._holds_real(reads.real_path(self._full(folder)))
         return self._inside[folder]
 
     def _scan(self, folder: str) -> Sequence[TreeEntry]:
         """The entries of a folder, hidden ones included. Raises `OSError` if it can't be listed."""
-        with os.scandir(self._full(folder)) as entries:
-            return [*entries]
+        return reads.folder_entries(self._full(folder))
 
     def _bytes(self, path: str) -> bytes | ReadFailure:
         return file_bytes(self._full(path), holds=self._holds_real)
 
     def _is_folder(self, path: str) -> bool:
-        return os.path.isdir(self._full(path))
+        return self._type(path).endswith("folder")
+
+    def _type(self, path: str) -> str:
+        return reads.path_type(self._full(path))
 
     def _holds_real(self, real: str) -> bool:
         return is_below(real, self.root)

@@ -10,16 +10,12 @@ import stat
 from collections.abc import Callable
 
 from contextasm.model import MAX_FILE, FileStamp, NamedTuple
+from contextasm.workspace import reads
 
 MISSING = "missing"
 """Code of the failure if no file exists at a path."""
 
 _FILE_TYPES = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-
-_LEAST_CHUNK = 64 * 1024
-"""Bytes to ask for if the size of a file is not known, or was wrong."""
 
 
 class ReadFailure(NamedTuple):
@@ -36,10 +32,17 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
 
     `limit` is in bytes. `holds` says whether the real path of a link may be read; None for any.
     """
+    data = _file_bytes(path, limit, holds)
+    if isinstance(data, ReadFailure) and data.code != MISSING:
+        reads.note_other_input()  # such a failure is rare, and need not be the same again
+    return data
+
+
+def _file_bytes(path: str, limit: int, holds: Callable[[str], bool] | None) -> bytes | ReadFailure:
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
-            path = os.path.realpath(path)
+            path = reads.real_path(path)
             if holds and not holds(path):
                 return ReadFailure("outside-workspace", "is a link that leads out of the workspace")
             if not os.path.lexists(path):
@@ -47,6 +50,7 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
             status = os.lstat(path)
         return _regular_bytes(path, status, limit)
     except OSError as error:
+        reads.note_failure(path, error)
         return failure_of_error(error)
     except ValueError:  # a NUL, or half a character, in the path
         return ReadFailure("unreadable", "is not a path")
@@ -58,10 +62,12 @@ def file_stamp(path: str | os.PathLike[str]) -> FileStamp | None:
     """The stamp of a regular file; None for a link, for anything else and for nothing. Raises `OSError`."""
     try:
         status = os.lstat(path)
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        reads.note_failure(os.fspath(path), error)
         return None
-    is_file = stat.S_ISREG(status.st_mode)
-    return FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) if is_file else None
+    stamp = FileStamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    reads.note_read(reads.file_stamp, os.fspath(path), stamp)
+    return stamp if stat.S_ISREG(status.st_mode) else None
 
 
 def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | ReadFailure:
@@ -69,27 +75,13 @@ def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | Rea
         return failure_of_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
     if not stat.S_ISREG(status.st_mode):
         return _failure_of_type(status.st_mode)
-    handle = os.open(path, _FLAGS)
-    try:
-        status = os.fstat(handle)  # of what is read: something else may have been at the path before
-        if not stat.S_ISREG(status.st_mode):
-            return _failure_of_type(status.st_mode)
-        if status.st_size > limit:
-            return too_large(status.st_size, limit)
-        data = _read_up_to(handle, limit + 1, status.st_size + 1)
-    finally:
-        os.close(handle)
-    return data if len(data) <= limit else too_large(len(data), limit)
-
-
-def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
-    """All bytes of an open file, but no more than `limit`."""
-    chunks: list[bytes] = []
-    size = 0
-    while size < limit and (chunk := os.read(handle, min(limit - size, max(expected - size, _LEAST_CHUNK)))):
-        chunks.append(chunk)
-        size += len(chunk)
-    return b"".join(chunks)
+    status, data = reads.regular_bytes(path, limit)  # something else may have been at the path before
+    if not stat.S_ISREG(status.st_mode):
+        return _failure_of_type(status.st_mode)
+    if (size := max(status.st_size, len(data))) > limit:
+        return too_large(size, limit)
+    reads.note_read(reads.file_content, path, data)
+    return data
 
 
 def too_large(size: int, limit: int) -> ReadFailure:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.workspace import atomic as writing
+from contextasm.workspace import reads as writing
 from tests.command import COMMAND, LUNA, SMALL_TEXT, clean, ctxasm, fill, inside, on_terminal
 
 

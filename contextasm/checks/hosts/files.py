@@ -27,6 +27,7 @@ from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.markdown.imports import imported_path, is_file_name, scope_globs
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reads import real_path
 
 NO_FILE = "import"
 """Code of the problem of an import that the host does not load."""
@@ -181,9 +182,9 @@ def read_host_files(
     Raises `ContextasmError` for a folder that does not exist, for a file that can't be read, and for a file that the
     host does not load from outside the folder.
     """
-    real = os.path.realpath(folder)
+    real = real_path(str(folder))
     root = repository_top(real) or real
-    reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, os.path.realpath(root)))
+    reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, real_path(str(root))))
     loads, unread = reader.loads()
     named = [(_outside_rule(host, path), _read_outside(host, path)) for path in _each_once(outside)]
     loads += [(rule, [file]) for rule, file in named]
@@ -207,7 +208,7 @@ def _each_once(paths: Sequence[str]) -> Iterable[str]:
     """The paths as typed, without paths that lead to the same file as one before."""
     first: dict[str, str] = {}
     for path in paths:
-        first.setdefault(os.path.realpath(path), path)
+        first.setdefault(real_path(path), path)
     return first.values()
 
 
@@ -309,7 +310,7 @@ class _FolderReader:
                 yield UnreadFile(path, "it is for other programs", is_scoped=not {"**", "**/*"}.issuperset(globs))
 
     def _real(self, path: str) -> str:
-        return os.path.realpath(os.path.join(self.folder.root, path))
+        return real_path(os.path.join(self.folder.root, path))
 
     def text(self, path: str) -> str:
         """The text of a file; empty, with a problem, for one that can't be read."""

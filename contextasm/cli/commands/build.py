@@ -15,6 +15,7 @@ from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
 from contextasm.rendering.formats import format_context
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def _write(
         output.write_stdout(reports[kind])
     if flags.touch:
         output.show_problems(touch_shown(workspace, context))
+    elif not (files.targets or recording):
+        note_whole_output(is_timed=flags.verbose and not flags.quiet)
     return 0
 
 

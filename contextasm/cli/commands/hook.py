@@ -12,6 +12,7 @@ from contextasm.cli.output import read_stdin, write_stderr, write_stdout
 from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.model import ContextasmError
+from contextasm.workspace.reads import note_whole_output
 
 _HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
 
@@ -42,7 +43,9 @@ def hook(
     if sys.stdin and sys.stdin.isatty():
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)
-    write_stdout(answer_text(read_stdin("hook", "event"), call, _process()))
+    event = read_stdin("hook", "event")
+    write_stdout(answer_text(event, call, _process()))
+    note_whole_output(event)
     return 0
 
 

@@ -14,13 +14,15 @@ from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.loader import load_profile, read_file
 from contextasm.model import NamedTuple
 from contextasm.rendering.json_codec import from_json
+from contextasm.workspace.reads import folder_entries
 
 SHIPPED_HOSTS = Path(__file__).parent
 
 
 def shipped_hosts() -> list[str]:
     """The names of all hosts, in the order of the alphabet."""
-    return sorted(path.stem for path in SHIPPED_HOSTS.glob("*.yaml"))
+    names = (each.name for each in folder_entries(str(SHIPPED_HOSTS)))  # a hook may be for all of them
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
 class Digest(NamedTuple):

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Mapping
 
 from contextasm.model import ContextasmError
+from contextasm.workspace.reads import real_path
 
 TRUST_VARIABLE = "CTXASM_TRUST"
 
@@ -25,7 +26,7 @@ def is_trusted(root: str, environment: Mapping[str, str]) -> bool:
         if not os.path.isabs(folder):
             hint = f"name workspaces in full, such as {root}"
             raise ContextasmError(TRUST_VARIABLE, f"{folder} is not an absolute path", hint)
-    return root in map(os.path.realpath, folders)
+    return root in map(real_path, folders)
 
 
 def trust_advice(root: str) -> str:

@@ -16,6 +16,7 @@ from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
 from contextasm.config.profiles.loader import read_file
 from contextasm.text.names.templates import is_pattern
 from contextasm.workspace.folder import Folder, folders_above, repository_top
+from contextasm.workspace.reads import is_folder, real_path
 
 _KINDS = Path(__file__).parent.parent / "kinds.yaml"
 
@@ -87,7 +88,7 @@ def find_detected(start: str, environment: Mapping[str, str], profile: str = "")
     is_wanted = profile in {kind["profile"] for kind in _kinds()}
     among_outermost = {str(kind["profile"]) for kind in _kinds() if kind.get("outermost")}
     for folder in folders:
-        found = {name for name, _ in detect(Folder(folder))} if os.path.isdir(folder) else set()
+        found = {name for name, _ in detect(Folder(folder))} if is_folder(folder) else set()
         found &= {profile} if is_wanted else found
         if found - among_outermost:
             return folder
@@ -99,8 +100,8 @@ def find_detected(start: str, environment: Mapping[str, str], profile: str = "")
 def _folders_upwards(start: str, home: str) -> tuple[Sequence[str], bool]:
     """The folders to look at, from `start` on, and whether the last one is the top of a git repository."""
     folders, top = (start, *folders_above(start)), repository_top(start)
-    home = os.path.realpath(home) if os.path.isabs(home) else ""
+    home = real_path(home) if os.path.isabs(home) else ""
     for number, folder in enumerate(folders, 1):
-        if folder == top or os.path.realpath(folder) == home:
+        if folder == top or real_path(str(folder)) == home:
             return folders[:number], folder == top
     return (start,), False

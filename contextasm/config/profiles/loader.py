@@ -20,6 +20,7 @@ from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reads import path_type, real_path
 
 SHIPPED = os.path.dirname(__file__)
 
@@ -169,9 +170,9 @@ def with_strategy(profile: Profile, name: str, where: str) -> Profile:
 
 def _profile_path(name: str, where: str, folder: str | os.PathLike[str]) -> str:
     if is_profile_path(name):
-        return os.path.realpath(os.path.join(folder, name))
+        return real_path(os.path.join(folder, name))
     for own in (f"{name}.yaml", f"profiles/{name}.yaml"):
-        if name not in shipped() and os.path.isfile(os.path.join(folder, own)):
+        if name not in shipped() and path_type(os.path.join(folder, own)).endswith("file"):
             raise ContextasmError(where, f"unknown profile {name}", f"did you mean the file {own}?")
     return f"{SHIPPED}/{values.require_known(name, shipped(), where, 'profile')}.yaml"
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 
 from contextasm.model import Facts, Request, Rule
+from contextasm.workspace.reads import note_other_input
 
 FIELDS = ("task.text", "task.intent", "agent", "team", "date", "weekday", "git.branch", "changed")
 """Besides these, `env.NAME` for names listed in the config and `var.NAME` for variables of `--var`."""
@@ -41,6 +42,7 @@ def gather_facts(
     for field in {condition.field for rule in rules if rule.enabled for condition in rule.when}:
         prefix, _, name = field.partition(".")
         if prefix == "env":
+            note_other_input()  # a variable is a part of no stored key
             facts[field] = environment.get(name, "")
         elif prefix == "var":
             facts[field] = variables.get(name, "")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
+from contextasm.workspace.reads import note_other_input
 
 if TYPE_CHECKING:
     import subprocess
@@ -92,6 +93,7 @@ def start_git(
     """
     import subprocess
 
+    note_other_input()
     options = [word for setting in (*_SAFE_SETTINGS, *settings) for word in ("-c", setting)]
     variables = {name: value for name, value in environment.items() if name not in _HOOK_VARIABLES}
     return subprocess.Popen(  # noqa: S603 - git, found as the shell finds it

@@ -1,0 +1,164 @@
+"""The output of an earlier command line, written again if nothing that it was made of has changed.
+
+Outputs are in the person's cache folder. One is looked up before anything else is imported, and any doubt means that
+the command runs. It is stored after it was written, with digests of the bytes that were read: a file that has changed
+since then is seen.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+
+import contextasm
+from contextasm.workspace import reads
+
+TYPE_CHECKING = False  # as in `reads`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST_AGE = 7 * 24 * 3600
+"""Seconds after which an output is not used any more."""
+
+_DIGITS = 64
+"""Length of a digest."""
+
+
+def run_or_replay(words: list[str], run: Callable[[list[str]], int]) -> int:
+    """Write the stored output of a command line, or `run` it and store its output; returns the exit code."""
+    began = time.time()
+    place = _place(words)
+    if place and (output := _unchanged_output(place, words[0])):
+        return _write_again(words, began, *output)
+    from contextlib import suppress
+
+    with reads.Reads() as recorded:
+        code = run(words)
+    if place and code == 0 and recorded.is_complete:
+        with suppress(BaseException):  # the output is written; that the next one takes longer is no error
+            _store(place, recorded, began)
+    return code
+
+
+def _place(words: list[str]) -> str:
+    """The path of the output of a command line, without the digest of an event; empty if none may be stored."""
+    base = reads.cache_base(os.environ)
+    if not base or not reads.is_replay_allowed(os.environ) or "_CTXASM_COMPLETE" in os.environ:
+        return ""
+    try:
+        process = (sys.version, contextasm.__version__, contextasm.__file__, os.getcwd(), os.isatty(1), os.isatty(2))
+    except OSError:  # the current folder is gone
+        return ""
+    key = "\0".join([*map(str, process), *reads.relevant_variables(os.environ), "", *words])
+    return f"{base}/ctxasm/outputs/{_digest(key)}"
+
+
+def _digest(value: object) -> str:
+    from hashlib import sha256  # here: it loads OpenSSL
+
+    return sha256(value if isinstance(value, bytes | memoryview) else repr(value).encode()).hexdigest()
+
+
+def _event_digest(event: bytes) -> str:
+    """The digest of a hook's event without what names the session, on which no answer depends."""
+    import re
+
+    # In a text of the event, a quote has a backslash before it: this is always a whole member.
+    return _digest(re.sub(rb'"(session_id|transcript_path)"\s*:\s*"[\w./ ~-]*"', b"", event)) if event else ""
+
+
+def _unchanged_output(place: str, command: str) -> tuple[bool, memoryview, memoryview] | None:
+    """A stored output whose reads are all the same: whether a time follows, messages, and text; None for none."""
+    folder, _, name = place.rpartition("/")
+    try:
+        if not _is_private(os.lstat(folder), stat.S_IFDIR):
+            return None
+        # Standard input is read only for a line that had an answer before: a wrong one would not read it.
+        if command == "hook" and any(each.startswith(name) for each in os.listdir(folder)):
+            place += _event_digest(_read_event())
+        status, data = reads.regular_bytes(place, reads.MOST_BYTES)
+        view, end = memoryview(data), data.index(b"\0\0")  # no copies: an output may have megabytes
+        if not _is_private(status, stat.S_IFREG) or _digest(view[_DIGITS:]).encode() != view[:_DIGITS]:
+            return None
+        stored, is_timed, size, *answers = os.fsdecode(data[_DIGITS:end]).split("\0")
+        written = view[end + 2 :]
+        is_young = 0 <= time.time() - int(stored) < _MOST_AGE
+        is_same = is_young and all(map(_is_same, answers[::2], answers[1::2]))
+        return (is_timed == "1", written[: int(size)], written[int(size) :]) if is_same else None
+    except (OSError, ValueError, LookupError):
+        return None
+
+
+def _is_private(status: os.stat_result, kind: int) -> bool:
+    """Whether something is of this kind, is the person's own, and can't be opened by anybody else."""
+    return stat.S_IFMT(status.st_mode) == kind and not status.st_mode & 0o077 and status.st_uid == os.geteuid()
+
+
+def _read_event() -> bytes:
+    """The event on standard input, which the command can read again; empty for a terminal. Raises `OSError`."""
+    from io import BytesIO, TextIOWrapper
+
+    if not sys.stdin or sys.stdin.isatty():
+        return b""
+    event = sys.stdin.buffer.read(reads.MOST_READ + 1)
+    sys.stdin = TextIOWrapper(BytesIO(event))
+    return event
+
+
+def _is_same(question: str, digest: str) -> bool:
+    name, _, about = question.partition(" ")
+    return _digest(reads.current_answer(reads.QUESTIONS[name], about)) == digest
+
+
+def _write_again(words: list[str], began: float, is_timed: bool, messages: memoryview, text: memoryview) -> int:
+    """Write a stored output; returns the exit code."""
+    try:
+        reads.emit(2, messages)
+        reads.emit(1, text)
+    except OSError as error:
+        from contextasm.cli.app import failed
+
+        return failed(error, words)
+    if is_timed:
+        reads.emit(2, b"%.0f ms, written again: no input has changed\n" % ((time.time() - began) * 1000))
+    return 0
+
+
+def _store(place: str, recorded: reads.Reads, began: float) -> None:
+    """Store an output with its reads, if it may be. Raises `OSError` if that can't be done."""
+    modules = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
+    files = [file for name, file in modules.items() if file and name.partition(".")[0] not in sys.stdlib_module_names]
+    # Of a module that was changed just now, this process may have loaded the one before.
+    if recorded.output is None or any(os.lstat(file).st_mtime > began for file in files):
+        return
+    event, is_timed, messages, text = recorded.output
+    paths = "\n".join(files)
+    recorded.answers[reads.file_stamps, paths] = reads.file_stamps(paths)
+    head = [str(int(began)), str(int(is_timed)), str(len(messages))]
+    for (question, about), answer in recorded.answers.items():
+        head += [f"{question.__name__} {about}", _digest(answer)]
+    data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text
+    if len(data) <= reads.MOST_BYTES:
+        _write_private(place + _event_digest(event), _digest(data).encode() + data)
+        _remove_old(os.path.dirname(place))
+
+
+def _write_private(path: str, data: bytes) -> None:
+    """Write a file whole or not at all, for its owner only. Raises `OSError`."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}"
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+def _remove_old(folder: str) -> None:
+    """Remove outputs that are too old, and the oldest of too many or too large ones. Raises `OSError`."""
+    files = [(each.stat().st_mtime, each.stat().st_size, each.path) for each in os.scandir(folder)]
+    total = 0
+    for number, (changed, size, path) in enumerate(sorted(files, reverse=True)):
+        total += size
+        if number >= reads.MOST_RESULTS or total > reads.MOST_BYTES or changed < time.time() - _MOST_AGE:
+            os.unlink(path)
