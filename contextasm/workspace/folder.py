@@ -103,10 +103,11 @@ class Folder:
     def __init__(self, root: str | os.PathLike[str], overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` if it is not a folder."""
         if not reads.is_folder(str(root)):
-            what = "is not a folder" if os.path.exists(root) else "does not exist"
             from pathlib import Path
 
-            raise ContextasmError(str(Path(root)), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
+            path = Path(root)
+            what = "is not a folder" if path.exists() else "does not exist"  # or an OSError, as for a name too long
+            raise ContextasmError(str(path), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = reads.real_path(str(root))
         self.overlay = overlay
         """What has the memories of some owners in another place; it is set before any of them is read."""

@@ -18,6 +18,8 @@ from contextasm.cli.stored_output import run_or_replay
 from contextasm.model import ContextasmError
 from tests.command import clean, fill, inside
 
+REPLAYED = partial(run_or_replay, run=run)
+
 FILES = {
     "ctxasm.yaml": ("", "date: 2025-03-14\n", "tz: Pacific/Kiritimati\nbudget: 300\n", "profile: own.yaml\n", "x: 1\n"),
     "own.yaml": ("extends: default\nbudget: 200\n", "extends: repo\n", "budget: no\n"),
