@@ -137,7 +137,7 @@ def on_terminal(
 
 
 def inside(
-    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | None = None
+    *words: str | Path, cwd: Path | str = "/", env: Mapping[str, str] | None = None, stdin: str | bytes | None = None
 ) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
     with time_limit(TIMEOUT), _restored_sigterm(), _redirected(1) as out, _redirected(2) as err, _input(stdin):
@@ -175,9 +175,10 @@ def _restored_sigterm() -> Iterator[None]:
 
 
 @contextmanager
-def _input(text: str | None) -> Iterator[None]:
-    """Let standard input hold a text."""
-    with patch("sys.stdin", sys.stdin if text is None else TextIOWrapper(BytesIO(text.encode()))):
+def _input(content: str | bytes | None) -> Iterator[None]:
+    """Let standard input hold a text, or bytes."""
+    data = content.encode() if isinstance(content, str) else content
+    with patch("sys.stdin", sys.stdin if data is None else TextIOWrapper(BytesIO(data))):
         yield
 
 
