@@ -141,7 +141,7 @@ def inside(
     *words: str | Path,
     cwd: Path | str = "/",
     env: Mapping[str, str] | None = None,
-    stdin: str | None = None,
+    stdin: str | bytes | None = None,
     run: Callable[[list[str]], int] = run,
 ) -> Result:
     """Run the command in this process: quicker, and the same but for what a process itself brings along."""
@@ -180,9 +180,10 @@ def _restored_sigterm() -> Iterator[None]:
 
 
 @contextmanager
-def _input(text: str | None) -> Iterator[None]:
-    """Let standard input hold a text."""
-    with patch("sys.stdin", sys.stdin if text is None else TextIOWrapper(BytesIO(text.encode()))):
+def _input(content: str | bytes | None) -> Iterator[None]:
+    """Let standard input hold a text, or bytes."""
+    data = content.encode() if isinstance(content, str) else content
+    with patch("sys.stdin", sys.stdin if data is None else TextIOWrapper(BytesIO(data))):
         yield
 
 

@@ -39,59 +39,6 @@ def test_workspace_that_is_a_file_is_refused(tmp_path: Path) -> None:
     refused(inside("build", "-w", tmp_path / "ctxasm.yaml"), "ctxasm.yaml", "is not a folder")
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        pytest.param(("bild",), ("unknown command bild", "did you mean build?"), id="command"),
-        pytest.param(("build", "--agnt", "luna"), ("unknown option --agnt", "did you mean --agent?"), id="option"),
-        pytest.param(("build", "-a"), ("-a", "requires an argument"), id="option without its value"),
-        pytest.param(("build", "luna"), ("unexpected luna", "ctxasm build --help"), id="argument too many"),
-        pytest.param(("build", "-a", "lnua"), ("--agent", "unknown agent lnua", "mean luna?", "kenji"), id="agent"),
-        pytest.param(("build", "-t", "platfrom"), ("--team", "platfrom", "did you mean platform?", "q1"), id="team"),
-        pytest.param(("build", "-p", "defalt"), ("--profile", "defalt", "did you mean default?"), id="profile"),
-        pytest.param(("build", "-p", "./no.yaml"), ("--profile", "no.yaml", "No such file"), id="profile's file"),
-        pytest.param(("build", "--tokenizer", "o200k"), ("--tokenizer", "mean o200k_base?"), id="tokenizer"),
-        pytest.param(("build", "-f", "markdwn"), ("--format", "did you mean markdown?", "xml, json"), id="format"),
-        pytest.param(("build", "--layer", "L9=5"), ("--layer", "unknown layer L9", "L1, L2, L3"), id="layer"),
-        pytest.param(("build", "--layer", "L1=5"), ("--layer", "L1 is required and never cut"), id="required layer"),
-        pytest.param(("build", "--layer", "L6=5"), ("--layer", "L6 is reserved"), id="reserved layer"),
-        pytest.param(("build", "--layer", "L3"), ("--layer", "L3 has no =", "L3=1500"), id="layer without limit"),
-        pytest.param(("build", "--layer", "L3=x"), ("--layer L3", "x is not a number of tokens"), id="limit in words"),
-        pytest.param(("build", "-b", "-1"), ("--budget", "-1", "4000 or 4k"), id="negative budget"),
-        pytest.param(("build", "-b", "abc"), ("--budget", "abc", "4000 or 4k"), id="budget in words"),
-        pytest.param(("build", "-b", "4.5"), ("--budget", "4.5 is not a number"), id="half a token"),
-        pytest.param(("build", "-b", "4.0005k"), ("--budget", "4.0005k"), id="half a token in thousands"),
-        pytest.param(("build", "-b", "99999999999"), ("--budget", "99999999999"), id="budget beyond reason"),
-        pytest.param(("build", "-b", "9" * 400), ("--budget", "is too large"), id="budget beyond any number"),
-        pytest.param(("build", "-b", ""), ("--budget", "is empty"), id="empty budget"),
-        pytest.param(("build", "-b", "٣"), ("--budget", "not a number"), id="budget in other digits"),
-        pytest.param(
-            ("build", "--date", "2025-02-30"), ("--date", "2025-02-30", "February 2025 has 28"), id="date of no day"
-        ),
-        pytest.param(
-            ("build", "--date", "14.3.2025"), ("--date", "14.3.2025", "YYYY-MM-DD"), id="date of another form"
-        ),
-        pytest.param(("build", "--date", "today", "--tz", "Mars"), ("--tz", "Mars", "Europe/Berlin"), id="time zone"),
-        pytest.param(("build", "--date", "today", "--tz", "../x"), ("--tz", "../x", "or UTC"), id="zone that climbs"),
-        pytest.param(("build", "--check"), ("--check", "no file to check", "-o FILE"), id="check of nothing"),
-        pytest.param(("explain", "--line", "x"), ("--line", "x names no line", "FILE:LINE"), id="place without line"),
-        pytest.param(("explain", "--line", "no.md:1"), ("no.md", "no such file"), id="line of no file"),
-        pytest.param(("explain", "--line", "ctxasm.yaml:999"), ("ctxasm.yaml:999", "lines"), id="line beyond the end"),
-        pytest.param(
-            ("plan", "--budgets", "4k,,8k"), ("--budgets", "not a number of tokens"), id="empty budget of a plan"
-        ),
-        pytest.param(("profiles", "defalt"), ("profiles", "did you mean default?"), id="profile to show"),
-    ],
-)
-def test_slip_on_the_command_line_is_refused_with_the_nearest_right_word(
-    words: tuple[str, ...], parts: tuple[str, ...]
-) -> None:
-    """P29: one line, exit code 2, nothing on standard output."""
-    own = () if words[-2:-1] in {("-a",), ("--agnt",)} or words == ("build", "-a") else ("-a", "luna")
-    requests = words[0] in {"build", "explain", "plan"}
-    refused(inside(words[0], *(own if requests else ()), *words[1:], cwd=SAMPLE), *parts)
-
-
 @pytest.mark.parametrize("flag", ["--agent", "--team"])
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "..", "a b", "a\n", "a\0b", "*", "~"])
 def test_name_that_is_no_single_folder_is_refused(flag: str, name: str) -> None:

@@ -79,8 +79,14 @@ def held_against_its_schema(document: Any) -> str:
     Draft202012Validator.check_schema(schema)
     assert schema["properties"]["schema"]["const"] == schema["title"] == name
     errors = [f"{error.json_path}: {error.message}" for error in Draft202012Validator(schema).iter_errors(document)]
-    assert errors == []
+    assert errors == [], name
     return str(name)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[Any]]:
+    """What the lines of each command print, in a copy of the sample of its own."""
+    return {command: documents_of(command, tmp_path_factory.mktemp(command)) for command in DOCUMENTS}
 
 
 def documents_of(command: str, folder: Path) -> list[Any]:
@@ -101,17 +107,9 @@ def test_the_list_of_documents_has_every_command() -> None:
     assert {*DOCUMENTS} == {*COMMANDS} - {*OTHERWISE} - {"watch", "store"}
 
 
-@pytest.mark.parametrize("command", DOCUMENTS)
-def test_every_document_names_its_schema_and_fits_it(tmp_path: Path, command: str) -> None:
-    for document in documents_of(command, tmp_path):
-        held_against_its_schema(document)
-
-
-def test_every_schema_is_that_of_an_output(tmp_path: Path) -> None:
+def test_every_document_names_its_schema_and_fits_it(documents: Mapping[str, Sequence[Any]]) -> None:
     """A schema of nothing would promise what no command prints."""
-    found = set()
-    for number, command in enumerate(DOCUMENTS):
-        found |= {document["schema"] for document in documents_of(command, tmp_path / str(number))}
+    found = {held_against_its_schema(document) for own in documents.values() for document in own}
     files = {f"ctxasm.{path.stem[:-2]}/{path.stem[-1]}" for path in SCHEMAS.glob("*.json")}
     assert files - found == {"ctxasm.manifest/1", "ctxasm.record/1", "ctxasm.store/1", "ctxasm.watch/1"}
 

@@ -584,7 +584,7 @@ def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
     ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
 )
 def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
-    done = ctxasm("hook", "--for", "codex", cwd=fill(tmp_path, {}), stdin=data)
+    done = inside("hook", "--for", "codex", cwd=fill(tmp_path, {}), stdin=data)
     assert list(answer(done)) == ["systemMessage"]
     assert done.err.startswith("ctxasm: error: ")
     assert done.err.count("\n") == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contextasm.config.input import yaml_loader
 from contextasm.config.input.yaml_loader import YamlMapping, YamlSequence, load_mapping, load_yaml
 from contextasm.model import ContextasmError
-from tests.command import SMALL_TEXT, ctxasm, fill, python, refused
+from tests.command import SMALL_TEXT, fill, inside, python, refused
 from tests.tables import rows
 
 PARSERS = [yaml.CSafeLoader, yaml.SafeLoader] if yaml.__with_libyaml__ else [yaml.SafeLoader]
@@ -220,9 +220,9 @@ def test_deep_nesting_does_not_kill_the_process(tmp_path: Path, text: str) -> No
 def test_trap_in_a_file_that_a_build_needs_is_refused(
     tmp_path: Path, path: str, words: tuple[str, ...], text: str
 ) -> None:
-    """P17: in a process of its own, with the file and its line."""
+    """P17: with the file and its line."""
     root = fill(tmp_path, {path: text})
-    refused(ctxasm("build", "-a", "a", *words, cwd=root), f"{path}:1: ")
+    refused(inside("build", "-a", "a", *words, cwd=root), f"{path}:1: ")
 
 
 @pytest.mark.parametrize("text", ["[" * 25_000, MERGE_BOMB, f"- {'9' * 5000}", "- !!bool x"], ids=range(4))
@@ -230,7 +230,7 @@ def test_trap_in_a_file_of_data_is_a_problem_and_the_build_goes_on(tmp_path: Pat
     """P17: such as a list of entities."""
     profile = "extends: default\nlayers:\n  - {id: E, heading: Things, source: entities, path: things.yaml}\n"
     root = fill(tmp_path, {"p.yaml": profile, "things.yaml": text})
-    done = ctxasm("build", "-p", "./p.yaml", cwd=root)
+    done = inside("build", "-p", "./p.yaml", cwd=root)
     assert (done.code, done.out) == (0, SMALL_TEXT)
     assert "ctxasm: warning: things.yaml:1: " in done.err
 

@@ -210,11 +210,11 @@ def test_a_memory_is_found_in_the_one_file_that_has_it(large: Path, monkeypatch:
 @pytest.mark.parametrize("with_texts", [True, False])
 def test_of_a_large_folder_its_texts_alone_are_held(tmp_path: Path, *, with_texts: bool) -> None:
     (tmp_path / FOLDER).mkdir(parents=True)
+    remember(tmp_path, "the quay is green", with_texts=False)  # loads modules
     for number in range(12):
         lines = "".join(f"- {'harbor lantern ' * 20}{line}\n" for line in range(2000))
         (tmp_path / FOLDER / f"{number:02}.md").write_text(lines)
     size = 12 * len(lines)
-    remember(tmp_path, "the quay is green", with_texts=False)  # loads modules
     tracemalloc.start()
     try:
         assert remember(tmp_path, "a bell rings at noon", with_texts=with_texts).what == "stored"
