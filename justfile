@@ -23,7 +23,7 @@ generate:
     {{bin}}/python tools/man_options.py
     {{bin}}/python tools/json_schemas.py
 
-# Run the random tests with 1,500 examples each, which takes half an hour.
+# Run the random tests with 2,000 examples each, which takes an hour.
 laws *words:
     {{bin}}/pytest -m hypothesis --hypothesis-profile=full {{words}}
 
