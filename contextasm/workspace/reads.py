@@ -53,11 +53,11 @@ def _marked_names(entries: list[os.DirEntry[str]]) -> object:
     return sorted((each.name, file_type(each.path) if each.is_symlink() else each.is_dir()) for each in shown)
 
 
-def file_content(path: str) -> bytes:
-    """The bytes of a regular file, in as few steps as possible; empty for anything else. Raises `OSError`."""
+def file_content(path: str) -> bytes | None:
+    """The bytes of a regular file, in as few steps as possible; None for anything else. Raises `OSError`."""
     status = os.lstat(path)
     if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_READ:
-        return b""
+        return None
     handle = os.open(path, _OPEN_FLAGS)
     try:
         return os.read(handle, status.st_size + 1)

@@ -92,6 +92,17 @@ def test_link_that_leads_elsewhere_is_seen(root: Path) -> None:
         assert [is_again(root), is_again(root)] == [False, True]
 
 
+def test_empty_file_that_becomes_no_file_or_a_large_one_is_seen(root: Path) -> None:
+    path = root / "w/agents/a/KNOWLEDGE.md"
+    path.write_text("", encoding="utf-8")
+    assert [is_again(root), is_again(root)] == [False, True]
+    os.truncate(path, MAX_FILE + 1)
+    assert not is_again(root)
+    path.unlink()
+    os.mkfifo(path)
+    assert not is_again(root)
+
+
 @pytest.mark.parametrize("settings", ["", "tz: Pacific/Kiritimati\n"])
 def test_output_of_another_day_is_not_written_again(root: Path, settings: str) -> None:
     fill(root / "w", {"ctxasm.yaml": settings})
