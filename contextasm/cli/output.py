@@ -51,11 +51,16 @@ def write_stdout(text: str) -> None:
     """
     try:
         emit(1, as_bytes(text))
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
-        raise ContextasmError("standard output", f"can't be written: {error.strerror}", hint) from error
+        raise stdout_error(error) from error
+
+
+def stdout_error(error: OSError) -> Exception:
+    """The error of standard output that can't be written: `BrokenPipeError` if the reader has gone."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
+    return ContextasmError("standard output", f"can't be written: {error.strerror}", hint)
 
 
 def require_stdout() -> None:

@@ -66,7 +66,7 @@ def _event_digest(event: bytes) -> str:
     import re
 
     # In a text of the event, a quote has a backslash before it: this is always a whole member.
-    return _digest(re.sub(rb'"(session_id|transcript_path)"\s*:\s*"[\w./ ~-]*"', b"", event)) if event else ""
+    return _digest(re.sub(rb'("(?:session_id|transcript_path)"\s*:\s*)"[\w./ ~-]*"', rb"\1", event)) if event else ""
 
 
 def _unchanged_output(place: str, command: str) -> tuple[bool, memoryview, memoryview] | None:
@@ -119,8 +119,9 @@ def _write_again(words: list[str], began: float, is_timed: bool, messages: memor
         reads.emit(1, text)
     except OSError as error:
         from contextasm.cli.app import failed
+        from contextasm.cli.output import stdout_error
 
-        return failed(error, words)
+        return failed(stdout_error(error), words)
     if is_timed:
         reads.emit(2, b"%.0f ms, written again: no input has changed\n" % ((time.time() - began) * 1000))
     return 0
@@ -149,9 +150,13 @@ def _write_private(path: str, data: bytes) -> None:
     """Write a file whole or not at all, for its owner only. Raises `OSError`."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}"
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def _remove_old(folder: str) -> None:

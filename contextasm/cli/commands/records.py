@@ -37,7 +37,7 @@ def list_records(options: Options, *, json: JsonOption = False) -> int:
         try:
             contexts[path.stem] = load_record(path).context
         except ContextasmError as error:
-            show_problems([Problem("record", error.where, 0, error.what, "delete it, or restore it")])
+            show_problems([Problem("record", error.where, 0, error.what, error.hint)])
     if json:
         requests = {name: context_data(context)["request"] for name, context in contexts.items()}
         write_json(RecordsDocument, {"records": requests})
