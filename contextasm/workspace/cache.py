@@ -15,14 +15,9 @@ from contextasm.selection.tokens import ENCODINGS
 from contextasm.workspace.reads import cache_base
 
 
-def is_cache_allowed(environment: Mapping[str, str]) -> bool:
-    """Whether a build may store anything for the next one."""
-    return environment.get("CTXASM_NO_CACHE", "0") in {"", "0"}
-
-
 def cache_folder(environment: Mapping[str, str]) -> str | None:
     """The folder for counts, vectors and memory indexes (XDG base directories); None if storing is not allowed."""
-    if not is_cache_allowed(environment):
+    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
         return None
     base = cache_base(environment)
     return f"{base}/ctxasm" if base else None

@@ -55,14 +55,8 @@ def _marked_names(entries: list[os.DirEntry[str]]) -> object:
 
 def file_content(path: str) -> bytes:
     """The bytes of a regular file, in as few steps as possible; empty for anything else. Raises `OSError`."""
-    status = os.lstat(path)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_READ:
-        return b""
-    handle = os.open(path, _OPEN_FLAGS)
-    try:
-        return os.read(handle, status.st_size + 1)
-    finally:
-        os.close(handle)
+    is_file = stat.S_ISREG(os.lstat(path).st_mode)
+    return regular_bytes(path, MOST_READ)[1] if is_file else b""
 
 
 def file_stamp(path: str) -> tuple[int, ...]:

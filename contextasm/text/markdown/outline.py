@@ -49,9 +49,7 @@ def _nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ..
     return "\n".join(lines), removed
 
 
-@lru_cache(maxsize=1024)
-def _cached_nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ...]]:
-    return _nested(text, level, only_above)
+_cached_nested = lru_cache(maxsize=1024)(_nested)
 
 
 def _with_level(line: str, level: int) -> str:
