@@ -122,8 +122,7 @@ class TokenCountCache:
     def _append(self) -> None:
         handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            header = b"" if os.fstat(handle).st_size else self._header
-            os.write(handle, header + _pack(self._added))
+            os.write(handle, (b"" if os.fstat(handle).st_size else self._header) + _pack(self._added))
         finally:
             os.close(handle)
 

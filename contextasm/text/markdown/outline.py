@@ -117,8 +117,7 @@ class _Outline:
         if not above or _SURE_ITEM.match(above[-1]):
             return rule
         if all(map(_is_plain, above)) and not any("|" in line for line in above):
-            level = 1 if "=" in lines[at] else 2
-            self.headings.append((run, level, True))
+            self.headings.append((run, 1 if "=" in lines[at] else 2, True))
             if len(above) == 1:
                 self.underlines[at] = None
             else:  # the further lines stay a paragraph, and what follows is not part of it
