@@ -12,7 +12,7 @@ from typing import Any, Generic
 
 from contextasm.model import Document, FactsT, FileIds, FileTexts, FolderFacts, Problem, StampedWorkspace
 from contextasm.retrieval.memory_index.database import IndexConnection, from_json, to_json, use_database
-from contextasm.retrieval.memory_index.index import IndexingSteps
+from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.pool import EntryKind
 from contextasm.text.cleaning.clean import hidden_problems
 
