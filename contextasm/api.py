@@ -31,7 +31,7 @@ from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.reads import MOST_BYTES, MOST_RESULTS, Reads, is_replay_allowed, relevant_variables
-from contextasm.workspace.storage import DEFAULT_TYPE, RememberOutcome
+from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
 
 
 class LogOutcome(NamedTuple):
@@ -156,15 +156,7 @@ def remember(
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
-    given = {
-        "type": parameters.parse_text(type, "type"),
-        "importance": None if importance is None else parameters.parse_number(importance, "importance"),
-        "tags": parameters.parse_texts(tags, "tags"),
-        "key": parameters.parse_text(key, "key") or None,
-        "supersedes": parameters.parse_texts(supersedes, "supersedes"),
-        "writer": parameters.parse_text(writer, "writer") or None,
-    }
-    reader = NewMemoryReader(shared_fields({name: (name, value) for name, value in given.items()}))
+    reader = NewMemoryReader(_fields(type, importance, tags, key, supersedes, writer))
     memory = reader.from_text(parameters.parse_text(text, "text"), "text")
     is_forced = parameters.parse_flag(force, "force")
     if audience is not None:
@@ -177,6 +169,19 @@ def remember(
     storage = storage_of(owner.workspace, place.path)
     (outcome,) = storage.remember(place._replace(private_lines=hidden), [memory], owner.day, force=is_forced)
     return outcome._replace(problems=tuple(reader.problems))
+
+
+def _fields(kind: str, importance: object, tags: object, key: str, supersedes: object, writer: str) -> NewMemory:
+    """A memory without its text, of parameters of `remember`."""
+    given = {
+        "type": parameters.parse_text(kind, "type"),
+        "importance": None if importance is None else parameters.parse_number(importance, "importance"),
+        "tags": parameters.parse_texts(tags, "tags"),
+        "key": parameters.parse_text(key, "key") or None,
+        "supersedes": parameters.parse_texts(supersedes, "supersedes"),
+        "writer": parameters.parse_text(writer, "writer") or None,
+    }
+    return shared_fields({name: (name, value) for name, value in given.items()})
 
 
 @_mendable_errors()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 
 from contextasm.model import (
     PERSONAL,
@@ -71,7 +72,10 @@ def _assemble(build: Build) -> Context:
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
     context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
-    problems = (*_source_problems(results), *unmatched, *rule_problems, *context.problems)
+    problems: list[Problem] = []
+    for result in results.values():
+        problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
+    problems += [*unmatched, *rule_problems, *context.problems]
     context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
@@ -141,10 +145,3 @@ def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[s
             etag = sha256(text.encode()).hexdigest()
             return Context(text, tokens, etag, profile.name, request, sections, decisions, allowances, problems)
         spare += tokens - request.budget
-
-
-def _source_problems(results: Mapping[str, RetrievalResult]) -> Iterator[Problem]:
-    for result in results.values():
-        yield from result.problems
-        for document in result.documents:
-            yield from hidden_problems(document)

@@ -95,8 +95,7 @@ def check_truncated(inspection: Inspection) -> Iterator[Finding]:
     for case, builds in _worst_cases(cases):
         # Logs give way to newer ones day by day: at their own limit that is what the limit is for.
         has_logs = any(source.is_log and source.is_running_text for source in case.layer.query.traits)
-        is_rolling = has_logs and _is_own_limit(case)
-        make_finding = note_finding if is_rolling else warning_finding
+        make_finding = note_finding if has_logs and _is_own_limit(case) else warning_finding
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
         yield make_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
 

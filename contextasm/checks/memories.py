@@ -66,13 +66,10 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
                 message = f"supersedes {old_id}, and no memory next to it has that id"
                 yield warning_finding(new.path, new.line, message, "correct the id, or take `supersedes` out")
             elif old_id != new_id and old.status in ACTIVE_STATUSES:
-                message = f"memory {old_id} is superseded by {_memory_name(new)} and still active"
+                # An id that is made of the text tells the user nothing.
+                name = f"one in {new.path}" if new.id == memory_id(new.path, new.text) else new.id
+                message = f"memory {old_id} is superseded by {name} and still active"
                 yield warning_finding(old.path, old.line, message, "set its `status` to superseded, or delete it")
-
-
-def _memory_name(memory: Memory) -> str:
-    # An id that is made of the text tells the user nothing.
-    return f"one in {memory.path}" if memory.id == memory_id(memory.path, memory.text) else memory.id
 
 
 def check_expired(inspection: Inspection) -> Iterator[Finding]:

@@ -133,9 +133,7 @@ def _file_row(file: LoadedFile) -> Sequence[str]:
 
 
 def _outcome(file: LoadedFile) -> str:
-    if not file.kept:
-        return "dropped"
-    return "cut" if file.lost_parts else "whole"
+    return "dropped" if not file.kept else "cut" if file.lost_parts else "whole"
 
 
 class LostSectionData(TypedDict):

@@ -100,7 +100,7 @@ def prepare_build(
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
-    options = _request_options(options, request)
+    options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
     return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detected)
 
 
@@ -142,11 +142,6 @@ def _missing_files(paths: Sequence[str], workspace: Folder) -> Iterator[Problem]
         if not workspace.is_file(path):
             near = nearest(path, workspace.list(f"{path.rpartition('/')[0]}/*".lstrip("/")), 0.8)
             yield Problem("no-effect", f"--open {path}", 0, "no such file", f"did you mean {near}?" if near else "")
-
-
-def _request_options(options: Options, request: Request) -> Options:
-    """The options without the workspace, and with paths that are relative to it."""
-    return options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
 
 
 def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Options:

@@ -53,8 +53,7 @@ class ServedWorkspace(NamedTuple):
     @property
     def pinned_owners(self) -> set[str]:
         """Parameters that clients do not have if they write: a server that names an owner writes for that one."""
-        has_owner = bool(self.agent or self.team)
-        return {"agent", "team"} if has_owner else self.pinned
+        return {"agent", "team"} if self.agent or self.team else self.pinned
 
     def owner(self, agent: str, team: str) -> tuple[str | None, str | None]:
         """Agent and team to write for, as `api` takes them; the agent if the server names both."""

@@ -322,8 +322,7 @@ def _shift_list(difference: Difference) -> Iterator[str]:
 
 
 def _shift_item(shift: Shift, before: html.FragmentTexts, after: html.FragmentTexts) -> str:
-    text = after.text(shift.after) if shift.after else before.text(shift.before) if shift.before else ""
-    text = text or (before.text(shift.before) if shift.before else "")
+    text = (after.text(shift.after) if shift.after else "") or (before.text(shift.before) if shift.before else "")
     about = html.element("p", html.words(shift_place(shift)), class_="place")
     if text := html.words(beginning(text, html.MAX_BEGINNING)):
         about += html.element("p", text, class_="text")

@@ -64,11 +64,6 @@ def with_more_detail(demand: Demand, selected: Selected, room: int) -> Selected:
     return _expanded(demand, selected, room, _at_fuller_level)
 
 
-def with_longer_parts(demand: Demand, selected: Selected, room: int) -> Selected:
-    """The sections with more of each fragment that a step shortened, best first: a fuller level, else a longer part."""
-    return _expanded(demand, with_more_detail(demand, selected, room), room, _as_longer_part)
-
-
 def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
     """The sections with the beginning of the best fragment that is left out, if that is worth its place."""
     shown = {excerpt.fragment.id for section in selected.values() for excerpt in section.excerpts}
@@ -281,7 +276,8 @@ def _truncate(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     if selected is None and any(excerpt.form for excerpt in attempt.excerpts):
         selected = _greedy(demand, room, attempt.excerpts, _unchanged)
     if selected:
-        selected = with_longer_parts(demand, selected, room)
+        # More of each fragment that a step shortened, best first: a fuller level, else a longer part.
+        selected = _expanded(demand, with_more_detail(demand, selected, room), room, _as_longer_part)
         if not {"detail", "summarize"}.isdisjoint(demand.layer.overflow.steps):
             selected = with_one_cut(demand, selected, room)
         return attempt._replace(selected=selected)

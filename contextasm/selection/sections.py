@@ -116,15 +116,10 @@ def _sentence(block: TextBlock, lines: Sequence[str]) -> Iterator[tuple[int, str
         if not line:
             return
         mark = list_mark(line) if number == block.body else 0
-        end = _sentence_end(line, mark)
+        end = next(sentence_ends(line, mark), 0)  # 0 if the first sentence goes on in the next line
         yield number, line[:end] if end and not is_structural(line[:end]) else line
         if end:
             return
-
-
-def _sentence_end(line: str, start: int) -> int:
-    """Where the first sentence of a line ends; 0 if it goes on in the next line."""
-    return next(sentence_ends(line, start), 0)
 
 
 def sentence_ends(line: str, start: int) -> Iterator[int]:

@@ -66,8 +66,7 @@ def _weighted(text: str) -> int:
     if text.isascii():
         return _LATIN * len(text)
     # The first byte of a UTF-16 unit is the block of its character, or half a pair of surrogates.
-    weights = text.encode("utf-16-be", "surrogatepass")[::2].translate(_WEIGHTS)
-    return sum(weights)
+    return sum(text.encode("utf-16-be", "surrogatepass")[::2].translate(_WEIGHTS))
 
 
 ESTIMATE = TokenCounter("estimate", _UNITS, _weighted)

@@ -57,8 +57,7 @@ class Action(NamedTuple):
 
 def change_action(verb: str, memories: Iterable[Memory], reason: str, *, needs_approval: bool) -> Action:
     """An action that concerns memories at their places, with nothing to do yet."""
-    targets = tuple(memory_place(memory) for memory in memories)
-    return Action(verb, targets, reason, needs_approval)
+    return Action(verb, tuple(map(memory_place, memories)), reason, needs_approval)
 
 
 def memory_place(memory: Memory) -> str:

@@ -106,6 +106,4 @@ def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> I
 
 
 def _approval(action: Action) -> str:
-    if action.for_you:
-        return "for-a-person"
-    return "needed" if action.needs_approval else "none"
+    return "for-a-person" if action.for_you else "needed" if action.needs_approval else "none"

@@ -15,14 +15,9 @@ from contextasm.selection.tokens import ENCODINGS
 from contextasm.workspace.reads import cache_base
 
 
-def is_cache_allowed(environment: Mapping[str, str]) -> bool:
-    """Whether a build may store anything for the next one."""
-    return environment.get("CTXASM_NO_CACHE", "0") in {"", "0"}
-
-
 def cache_folder(environment: Mapping[str, str]) -> str | None:
     """The folder for counts, vectors and memory indexes (XDG base directories); None if storing is not allowed."""
-    if not is_cache_allowed(environment):
+    if environment.get("CTXASM_NO_CACHE", "0") not in {"", "0"}:
         return None
     base = cache_base(environment)
     return f"{base}/ctxasm" if base else None
@@ -127,8 +122,7 @@ class TokenCountCache:
     def _append(self) -> None:
         handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            header = b"" if os.fstat(handle).st_size else self._header
-            os.write(handle, header + _pack(self._added))
+            os.write(handle, (b"" if os.fstat(handle).st_size else self._header) + _pack(self._added))
         finally:
             os.close(handle)
 

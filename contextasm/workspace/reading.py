@@ -71,9 +71,8 @@ def file_stamp(path: str | os.PathLike[str]) -> FileStamp | None:
 
 
 def _regular_bytes(path: str, status: os.stat_result, limit: int) -> bytes | ReadFailure:
-    if stat.S_ISLNK(status.st_mode):  # what `realpath` leaves of links that lead to themselves
-        return failure_of_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
-    if not stat.S_ISREG(status.st_mode):
+    # To open a link fails; one is what `realpath` leaves of links that lead to themselves.
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
         return _failure_of_type(status.st_mode)
     status, data = reads.regular_bytes(path, limit)  # something else may have been at the path before
     if not stat.S_ISREG(status.st_mode):

@@ -54,15 +54,10 @@ def _marked_names(entries: list[os.DirEntry[str]]) -> object:
 
 
 def file_content(path: str) -> bytes | None:
-    """The bytes of a regular file, in as few steps as possible; None for anything else. Raises `OSError`."""
+    """The bytes of a regular file of up to `MOST_READ` bytes; None for anything else. Raises `OSError`."""
     status = os.lstat(path)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_READ:
-        return None
-    handle = os.open(path, _OPEN_FLAGS)
-    try:
-        return os.read(handle, status.st_size + 1)
-    finally:
-        os.close(handle)
+    is_read = stat.S_ISREG(status.st_mode) and status.st_size <= MOST_READ
+    return regular_bytes(path, MOST_READ)[1] if is_read else None
 
 
 def file_stamp(path: str) -> tuple[int, ...]:

@@ -342,8 +342,8 @@ def _scope(rule: LoadRule, text: str) -> str:
     if not rule.scoped:
         return ""
     value = front_matter(text.removeprefix("\ufeff").split("\n")).values.get(rule.scoped, ())
-    patterns = [part.strip() for part in ([value] if isinstance(value, str) else value)]
-    patterns = [pattern for pattern in patterns if pattern]
+    written = [value] if isinstance(value, str) else value
+    patterns = [pattern for part in written if (pattern := part.strip())]
     if all(pattern == "**" for pattern in patterns):  # none, or all files
         return ""
     return f"it is loaded on demand, with files that match {', '.join(patterns)}"

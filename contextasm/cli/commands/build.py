@@ -14,7 +14,6 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
 from contextasm.rendering.formats import format_context
-from contextasm.workspace.folder import Folder
 from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
@@ -123,7 +122,6 @@ def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
     """Take back an interrupted application of upkeep before anything is read, not only when something is written."""
     from contextasm.cli.owner import recover_first
 
-    assert isinstance(job.workspace, Folder)
     with output.progress_line(
         lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet
     ):
@@ -144,7 +142,6 @@ def _write(
 ) -> int:
     """Write the record, the files and standard output, and touch the memories; returns the exit code, 0."""
     workspace, text = job.workspace, format_context(context)
-    assert isinstance(workspace, Folder)
     if flags.touch:
         from contextasm.memories.storage import touch_shown
 

@@ -58,11 +58,9 @@ def diff(
     records = {name: _find_record(name, options, process) for name in (a, b) if name}
     opened = [record for record in records.values() if record]
     base = with_options_of(options, opened)
-    file = None
     if html is not None or options.audience == SHARED:
         refuse_personal(opened, options)
-    if html is not None:
-        file = page_file(html)
+    file = None if html is None else page_file(html)
     base = base._replace(targets=(file,) if file else ())
     sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]
     for words in dict.fromkeys(job.taken for _, job in sides if job):
@@ -134,11 +132,9 @@ def _with_names_of_then(options: Options, label: str, revision: GitFolder, proce
     """The options with the names that agent and team had in a revision, if git saw their folders renamed since."""
     for kind in ("agent", "team"):
         name = getattr(options, kind) or process.environment.get(f"CTXASM_{kind.upper()}", "")
-        if name and not revision.exists(f"{kind}s/{name}"):
-            old = revision.name_of_then(f"{kind}s", name)
-            if old:
-                write_stderr(f"ctxasm: note: {label}: {kind} {name} was {old} then")
-                options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
+        if name and not revision.exists(f"{kind}s/{name}") and (old := revision.name_of_then(f"{kind}s", name)):
+            write_stderr(f"ctxasm: note: {label}: {kind} {name} was {old} then")
+            options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
     return options
 
 
@@ -151,8 +147,7 @@ def _built_side(
         context = job.run()
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
-    side = Side(label, context, {document.path: document.digest for document in context.documents})
-    return side, job
+    return Side(label, context, {document.path: document.digest for document in context.documents}), job
 
 
 def _text_diff(difference: Difference) -> str:

@@ -174,8 +174,7 @@ def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_j
     if fragment is not None:
         context = _only_fragment(context, fragment)
     if as_json and fragment is not None:
-        decisions = [*map(decision_data, context.decisions)]
-        output.write_json(DecisionsDocument, {"decisions": decisions})
+        output.write_json(DecisionsDocument, {"decisions": [*map(decision_data, context.decisions)]})
         return
     if as_json:
         output.write_json(ContextDocument, context_data(context))

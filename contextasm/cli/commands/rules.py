@@ -11,7 +11,7 @@ from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import open_rules, process_environment
-from contextasm.model import Rule, RuleTrace, Target
+from contextasm.model import Effect, Rule, RuleTrace, grouped
 from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
 from contextasm.rendering.json_codec import Positive
 from contextasm.rendering.tables import rule_trace_table
@@ -107,15 +107,12 @@ def _rule_row(rule: Rule) -> Sequence[str]:
 
 def _effects(rule: Rule) -> Mapping[str, Sequence[str]]:
     """The effects of a rule by action, as a rule file has them."""
-    by_action: dict[str, list[str]] = {}
-    for effect in rule.effects:
-        words = EFFECTS[effect.action].words.format(target=_target_text(effect.target), value=effect.value)
-        by_action.setdefault(effect.action, []).append(words)
-    return by_action
+    return grouped((effect.action, _effect_words(effect)) for effect in rule.effects)
 
 
-def _target_text(target: Target) -> str:
-    return target.value if target.kind == "layer" else str(target).removeprefix("path ")
+def _effect_words(effect: Effect) -> str:
+    target = effect.target.value if effect.target.kind == "layer" else str(effect.target).removeprefix("path ")
+    return EFFECTS[effect.action].words.format(target=target, value=effect.value)
 
 
 def _value_text(value: str | tuple[str, ...]) -> str:

@@ -129,8 +129,7 @@ def _columns(value: int, most: int, width: int) -> int:
 
 def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, top: int) -> str:
     """All tables, each under its title; of contributors and duplicates, `top` at most."""
-    bars = _bars()
-    tables = _tables(stats, growth, context, top, bars)
+    tables = _tables(stats, growth, context, top, _bars())
     return "\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in tables)
 
 

@@ -105,8 +105,7 @@ def _show_plan(
     actions = named_actions(actions, [*names]) if names else actions
     actions = [action for action in actions if not (flags.safe and action.needs_approval)]
     if receipt.json:
-        document = {"date": str(upkeep.today), "actions": actions}
-        output.write_json(TidyPlan, document)
+        output.write_json(TidyPlan, {"date": str(upkeep.today), "actions": actions})
     elif actions:
         header = ("id", "do", "what", "why", "tokens", "bytes", "approval")
         output.write_table(header, [*map(_row, actions)], (4, 5))

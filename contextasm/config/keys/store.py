@@ -117,8 +117,7 @@ def parse_store(file: YamlMapping) -> StoreConfig:
     hint = "write `store:` and `owners:` under it"
     if not isinstance(file["memories"], dict):  # it may be the address, which no message shows
         raise ContextasmError(where, "is not a mapping", hint)
-    table = parse_mapping(file["memories"], where, hint)
-    checked = table.parsed(_KEYS)
+    checked = parse_mapping(file["memories"], where, hint).parsed(_KEYS)
     for key, hint in (("store", _EXAMPLE), ("owners", "name the owners in the store, such as [teams/q1]")):
         if key not in checked:
             raise ContextasmError(where, f"`{key}` is missing", hint)

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Final
 
-from contextasm.model import CONTRAST, MIN_MATCH, Score
+from contextasm.model import CONTRAST, MIN_MATCH, Score, grouped
 from contextasm.retrieval.search.inverted_index import (
     BASES,
     COUNTED,
@@ -141,11 +141,8 @@ def _named_authors(query: str, words: frozenset[str], index: Index) -> frozenset
 
     A verb or a label begins entries, too: a name has a capital in the query, or a colon after it in the entries.
     """
-    places_of: dict[str, list[int]] = {}
-    for place, author in enumerate(index.authors):
-        name = author.removesuffix(SPEAKER_MARK)
-        if name in words:
-            places_of.setdefault(name, []).append(place)
+    names = ((author.removesuffix(SPEAKER_MARK), place) for place, author in enumerate(index.authors))
+    places_of = grouped(named for named in names if named[0] in words)
     capitalized = capitalized_words(query) if places_of else frozenset()
     least = max(_AUTHOR_ENTRIES, _AUTHOR_SHARE * index.size)
     named: set[int] = set()

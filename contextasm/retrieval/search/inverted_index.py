@@ -330,11 +330,6 @@ def build_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     return _cached_index(tuple(entries)) if len(entries) <= MOST_CACHED else _new_index(entries)
 
 
-@lru_cache(maxsize=8)
-def _cached_index(entries: tuple[IndexEntry, ...]) -> MemoryIndex:
-    return _new_index(entries)
-
-
 def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
     postings_of: dict[str, tuple[list[int], list[int]]] = {}
     lengths: list[int] = []
@@ -361,6 +356,9 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
         [round(100 * entry.kernel) for entry in entries],
     )
     return MemoryIndex(len(entries), average, columns, authors, postings_of, sorted(postings_of))
+
+
+_cached_index = lru_cache(maxsize=8)(_new_index)
 
 
 def entry_words(entry: IndexEntry) -> tuple[int, int, list[str]]:

@@ -33,12 +33,9 @@ def knowledge(query: SourceQuery) -> RetrievalResult:
     fragments = []
     for row, (_, fragment) in enumerate(sections):
         if row in similarity_of:
-            folded = fragment.text.casefold()
-            score = boosted(
-                similarity_of[row],
-                sum(word in folded for word in words),
-                _age_in_hours(fragment.labels.day, query.build.request.date),
-            )
+            folded, day = fragment.text.casefold(), fragment.labels.day
+            hours = (query.build.request.date - date.fromisoformat(day)).days * 24.0 if day else inf
+            score = boosted(similarity_of[row], sum(word in folded for word in words), hours)
             fragments.append(fragment._replace(score=(("similarity", score),)))
         else:
             fragments.append(fragment.exclude(Reason("no-match")))
@@ -51,10 +48,6 @@ def _similarities(query: SourceQuery, sections: Sequence[tuple[Trail, Fragment]]
 
     entries = [IndexEntry("\n".join((*trail, fragment.text)), "", fragment.labels.day) for trail, fragment in sections]
     return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
-
-
-def _age_in_hours(day: str, today: date) -> float:
-    return (today - date.fromisoformat(day)).days * 24.0 if day else inf
 
 
 def split_sections(document: Document, layer: Layer) -> Iterator[tuple[Trail, Fragment]]:

@@ -137,10 +137,8 @@ def clean_value(value: object, cleaning: Cleaning, line: int, hidden: list[Hidde
     return value
 
 
-@lru_cache(maxsize=1024)
-def _clean_short_text(text: str, cleaning: Cleaning) -> CleanText:
-    # Keys, types and days come again in each row of a file.
-    return clean_text(text, cleaning)
+# Keys, types and days come again in each row of a file.
+_clean_short_text = lru_cache(maxsize=1024)(clean_text)
 
 
 def _clean_item(key: object, item: object, cleaning: Cleaning, line: int, hidden: list[Hidden]) -> object:
@@ -247,9 +245,7 @@ def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
 
 
-@lru_cache(maxsize=256)
-def _cached_document(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
-    return _decoded(path, data, cleaning)
+_cached_document = lru_cache(maxsize=256)(_decoded)
 
 
 def _decompressed(path: str, data: bytes) -> bytes | Problem:

@@ -127,7 +127,7 @@ _SIGNS_OF_TWO_FORMS = (
     r"\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2934\u2935"
     r"\u3030\u303D\u3297\u3299"
 )
-"""The signs that Unicode lists with a form of text and one of an emoji, but for those of `_EMOJI`."""
+"""The signs that Unicode lists with a form of text and one of an emoji, but for the signs of `_EMOJI`."""
 
 _USEFUL_SELECTOR = "|".join(
     (

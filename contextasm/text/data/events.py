@@ -256,14 +256,13 @@ def _merged(earlier: Feedback, later: Feedback) -> Feedback:
 def _feedback_of_event(event: Event) -> Feedback | Problem:
     record, shown = event.content.get("record"), event.content.get("shown", 0)
     coherence = event.content.get("coherence")
-    lists = [_distinct_texts(event.content.get(key, [])) for key in ("useful", "wrong", "missing")]
+    useful, wrong, missing = (_distinct_texts(event.content.get(key, [])) for key in ("useful", "wrong", "missing"))
     if event.type != FEEDBACK_TYPE:
         return _problem(event, f"is of the type {event.type}, not {FEEDBACK_TYPE}")
     if not isinstance(record, str) or not record:
         return _problem(event, "has no `record`")
     if not is_count(shown) or not (coherence is None or is_share(coherence)):
         return _problem(event, "has a `shown` that is not a count, or a `coherence` that is not from 0 to 1")
-    useful, wrong, missing = lists
     if useful is None or wrong is None or missing is None:
         return _problem(event, "has a `useful`, `wrong` or `missing` that is not a list of texts")
     if both := {*useful} & {*wrong}:

@@ -44,8 +44,7 @@ def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[Sour
     """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
     for file in files:
         front, body = _parts(file, parse)
-        items = _fact(file, front, body) if front else _notes(file)
-        yield from with_front_fields(file, items)
+        yield from with_front_fields(file, _fact(file, front, body) if front else _notes(file))
 
 
 def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str]:

@@ -62,14 +62,10 @@ def _concept(memory: Memory) -> str:
     if status := _status(memory):
         lines.append(f"status: {status}")
     if day := parse_date(memory.expires):
-        lines.append(f"stale_after: {_day_after(day)}T00:00:00Z")
+        # `expires` is the last day on which a memory holds.
+        lines.append(f"stale_after: {day if day == date.max else day + timedelta(days=1)}T00:00:00Z")
     lines.append(f"sources: [{{resource: {_quoted(memory.path)}}}]")
     return "\n".join([*lines, "---", "", memory.text, ""])
-
-
-def _day_after(day: date) -> date:
-    # `expires` is the last day on which a memory holds.
-    return day if day == date.max else day + timedelta(days=1)
 
 
 def _status(memory: Memory) -> str:

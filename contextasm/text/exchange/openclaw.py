@@ -69,7 +69,7 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     above = front_matter(lines).lines
     yield from unread_front(file)
     observed: tuple[str, dict[str, object]] | None = None
-    for line_of_text, text, title, left_out in text_parts(_separated("\n".join(lines[above:])), _kind):
+    for line_of_text, text, title, left_out in text_parts(_separated(lines[above:]), _kind):
         line = above + line_of_text
         where = f"{file.name}:{line}"
         if left_out not in ("", _BOOKKEEPING):
@@ -103,12 +103,11 @@ def _unused(observed: tuple[str, object] | None) -> Iterable[LeftOutPart]:
     return () if observed is None else (LeftOutPart(observed[0], "comment without an entry after it"),)
 
 
-def _separated(text: str) -> str:
-    """The text with the comments of observation as paragraphs of their own; lines keep their numbers.
+def _separated(lines: Sequence[str]) -> str:
+    """The text of the lines, with the comments of observation as paragraphs of their own; lines keep their numbers.
 
     A bullet that directly follows a comment, or that a comment directly follows, would else take it for its own text.
     """
-    lines = text.split("\n")
     return "\n".join(f"- {line.strip()}" if _OBSERVED.fullmatch(line) else line for line in lines)
 
 

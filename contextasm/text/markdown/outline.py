@@ -49,9 +49,7 @@ def _nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ..
     return "\n".join(lines), removed
 
 
-@lru_cache(maxsize=1024)
-def _cached_nested(text: str, level: int, only_above: bool) -> tuple[str, tuple[int, ...]]:
-    return _nested(text, level, only_above)
+_cached_nested = lru_cache(maxsize=1024)(_nested)
 
 
 def _with_level(line: str, level: int) -> str:
@@ -119,8 +117,7 @@ class _Outline:
         if not above or _SURE_ITEM.match(above[-1]):
             return rule
         if all(map(_is_plain, above)) and not any("|" in line for line in above):
-            level = 1 if "=" in lines[at] else 2
-            self.headings.append((run, level, True))
+            self.headings.append((run, 1 if "=" in lines[at] else 2, True))
             if len(above) == 1:
                 self.underlines[at] = None
             else:  # the further lines stay a paragraph, and what follows is not part of it

@@ -76,10 +76,8 @@ class FolderIds:
             if self._stored and sum(len(file.ids) for path, file in files.items() if path not in stored) > MANY:
                 self._stored.store(files)
             self._files = files
-            self._places = {}
-            for path, file in files.items():
-                for place, name in enumerate(file.ids):
-                    self._places.setdefault(id_root(name), []).append((path, place, name))
+            places = ((path, *numbered) for path, file in files.items() for numbered in enumerate(file.ids))
+            self._places = grouped((id_root(each[-1]), each) for each in places)
         return self._files
 
 

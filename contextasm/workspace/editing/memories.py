@@ -129,7 +129,8 @@ class MemoryEditor:
             for memory in self.memories(path)
             if (share := similarity(text, memory.text)) >= SAME
             and memory.id not in excluded_ids
-            and self._is_active(memory)
+            and memory.status in ACTIVE_STATUSES
+            and memory.id not in self._superseded
         ]
         return max(same, key=lambda pair: pair[1], default=None)
 
@@ -162,10 +163,6 @@ class MemoryEditor:
         if self._stored and read > MANY:
             self._stored.texts.store(texts)
         return texts
-
-    def _is_active(self, memory: Memory) -> bool:
-        """Whether a memory has an active status, and no other memory supersedes it."""
-        return memory.status in ACTIVE_STATUSES and memory.id not in self._superseded
 
     @cached_property
     def _superseded(self) -> Mapping[str, str]:

@@ -93,7 +93,7 @@ def reinforce_or_add(
 _Fields = TypeVar("_Fields", Memory, NewMemory)
 
 _OF_ONE = {"id", "superseded_by", "writer"}
-"""Words that are of one memory and are never those of two."""
+"""Words that belong to one memory and never to two."""
 
 _WORDS = {name: DEFAULTS[name] for name in sorted({*WORDS, "type"} - _OF_ONE)}
 """Fields of which two memories that become one have one word, with the word that states nothing."""

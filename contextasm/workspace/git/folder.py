@@ -178,8 +178,7 @@ class GitFolder(Folder):
         try:
             requests.write(f"{object_hash}\n".encode())
             requests.flush()
-            header = answers.readline().split()
-            size = int(header[2])
+            size = int(answers.readline().split()[2])
             data = answers.read(size + 1)
         except (OSError, IndexError, ValueError):
             data, size = b"", 0

@@ -163,7 +163,8 @@ def _spans(text: str) -> list[SecretSpan]:
 
         spans += block_spans(text)
     if shapes:
-        folded_text = _fold(text)
+        # Of all letters, only this one becomes longer.
+        folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
         spans += [span for shape in shapes for span in _shape_spans(text, folded_text, shape)]
     if not spans:
         return []
@@ -172,11 +173,6 @@ def _spans(text: str) -> list[SecretSpan]:
 
 def _may_hold_block(text: str) -> bool:
     return ("-" in text and ("-----BEGIN" in text or "Private-Lines:" in text)) or _has(":", r"kind:\s*Secret", text)
-
-
-def _fold(text: str) -> str:
-    # Of all letters, only this one becomes longer.
-    return text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
 
 
 def _merge(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
