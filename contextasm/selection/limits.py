@@ -169,9 +169,9 @@ def with_unclaimed_room(demands: Sequence[Demand], total: int, required: int) ->
     (docs/architecture.md): claims depend on demands and the budget only. Shares are 100 per cent together at most, so
     all claims grow no faster than the budget, and what they leave never shrinks. If they leave anything, every layer
     gets its claim and what it grows by; else none gets more than its claim, and nothing grows. A layer under a ceiling
-    may get less than its claim, so nothing grows in a profile that has one.
+    may get less than its claim, so nothing grows if one has anything to show.
     """
-    if any(demand.layer.limits.ceiling is not None for demand in demands):
+    if any(demand.units and demand.layer.limits.ceiling is not None for demand in demands):
         return [*demands]
     claims = {demand.layer.id: _claim(demand, demands, total) for demand in demands}
     left = total - required - sum(claim for claim, _ in claims.values())

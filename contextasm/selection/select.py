@@ -258,7 +258,7 @@ def _expansion_limits(results: Mapping[str, LayerResult], total: int) -> dict[st
     A ceiling counts every layer before it, so under one nothing may grow any more.
     """
     sharing = _sharing_layers([result.demand for result in results.values()])
-    capped = any(result.demand.layer.limits.ceiling is not None for result in results.values())
+    capped = any(each.demand.units and each.demand.layer.limits.ceiling is not None for each in results.values())
     limits = {}
     for name, result in results.items():
         fixed = [limit.units for limit in fixed_limits(result.demand, total, growing=True)]
