@@ -183,7 +183,11 @@ ROWS = (
         Row("files of 2 KB, all shown", BUILD, 0, small_documents, size, size // 100, environment=ASSEMBLED)
         for size in (100, 1_000, 10_000)
     ),
-    Row("files of 4 KB, o200k_base", (*BUILD, "--tokenizer", "o200k_base"), 15, many_documents, 500, 6),
+    Row(
+        "files of 4 KB, o200k_base",
+        *((*BUILD, "--tokenizer", "o200k_base"), 15, many_documents, 500, 6),
+        environment=ASSEMBLED,
+    ),
     Row("memories of 4 KB", BUILD, 13, many_memories, 500, 6, environment=ASSEMBLED),
     Row("logs, a week of them opened", BUILD, 13, many_logs, 3650, 12, environment=ASSEMBLED),
     Row("12 logs, a topic", (*BUILD, "--topic", TOPIC), 0, many_logs, 12, 3, environment=ASSEMBLED),
@@ -194,7 +198,11 @@ ROWS = (
         environment=ASSEMBLED,
     ),
     *(
-        Row(f"profile {name}", ("build", "-q", "-p", name, "--topic", TOPIC, *more), 45, systems, 2000, 40)
+        Row(
+            f"profile {name}",
+            *(("build", "-q", "-p", name, "--topic", TOPIC, *more), 45, systems, 2000, 40),
+            environment=ASSEMBLED,
+        )
         for name, more in (("query", ()), ("librarian", OPEN), ("memory", ()), ("brain", ()))
     ),
     *(
