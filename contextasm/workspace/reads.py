@@ -193,7 +193,9 @@ def regular_bytes(path: str, limit: int) -> tuple[os.stat_result, bytes]:
 def _read_up_to(handle: int, limit: int, expected: int) -> bytes:
     chunks = [os.read(handle, min(limit, expected))]
     size = len(chunks[0])
-    if size == expected - 1 > 0:  # all that the file has, as its size says
+    if (
+        size == expected - 1 > 0
+    ):  # `expected` is one more than the size: all was read, and nothing has to be asked again
         return chunks[0]
     while size < limit and (chunk := os.read(handle, min(limit - size, max(expected - size, _LEAST_CHUNK)))):
         chunks.append(chunk)

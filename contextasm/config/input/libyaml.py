@@ -11,17 +11,8 @@ import sys
 from importlib.util import find_spec, module_from_spec
 from types import SimpleNamespace
 
-_ERRORS = {
-    "reader": "ReaderError",
-    "scanner": "ScannerError",
-    "parser": "ParserError",
-    "composer": "ComposerError",
-    "constructor": "ConstructorError",
-    "emitter": "EmitterError",
-    "serializer": "SerializerError",
-    "representer": "RepresenterError",
-}
-"""The errors that the C module takes, by module; those of a reader have no mark."""
+_MODULES = ("reader", "scanner", "parser", "composer", "constructor", "emitter", "serializer", "representer")
+"""The large modules, of each of which the C module takes one error: `ReaderError` and so on."""
 
 
 def import_libyaml() -> None:
@@ -36,15 +27,15 @@ def import_libyaml() -> None:
     try:
         from yaml import error, events, nodes, tokens  # noqa: F401 - the C module takes them
 
-        for module, name in _ERRORS.items():
+        for module in _MODULES:  # the error of a reader has no mark
             base = error.YAMLError if module == "reader" else error.MarkedYAMLError
-            setattr(package, module, SimpleNamespace(**{name: base}))
+            setattr(package, module, SimpleNamespace(**{f"{module.title()}Error": base}))
         import yaml._yaml  # noqa: F401 - it stays in `sys.modules`
     except (ImportError, AttributeError):
         for name in [name for name in sys.modules if name.partition(".")[0] == "yaml"]:
             del sys.modules[name]
     else:
-        for module in _ERRORS:
+        for module in _MODULES:
             delattr(package, module)
         vars(package)["__getattr__"] = _execute_and_get
 
@@ -56,6 +47,7 @@ def _execute_and_get(name: str) -> object:
     assert package.__spec__
     assert package.__spec__.loader
     package.__spec__.loader.exec_module(package)
-    for module, error in _ERRORS.items():
+    for module in _MODULES:
+        error = f"{module.title()}Error"
         setattr(sys.modules["yaml._yaml"], error, getattr(getattr(package, module), error))
     return getattr(package, name)
