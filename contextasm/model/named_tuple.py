@@ -29,9 +29,7 @@ else:
             defaults = {field: body[field] for field in fields if field in body}
             example = _example(len(fields))
             shared = {method: vars(example)[method] for method in ("_make", "_asdict", "__getnewargs__")}
-            getters = {
-                field: vars(example)[name_there] for field, name_there in zip(fields, example._fields, strict=True)
-            }
+            getters = {field: vars(example)[slot] for field, slot in zip(fields, example._fields, strict=True)}
             row = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields, "__slots__": ()}
             new = _new(example, fields, tuple(defaults.values()), f"{name}.__new__")
             own = {"__new__": new, "_replace": _replace(example, fields), "__repr__": _repr}
