@@ -69,8 +69,7 @@ def require_stdout() -> None:
     A command that changes files calls it first: who gets an error runs the command again, and would store twice.
     """
     if sys.stdout is None:  # its number may be that of another open file by now
-        hint = "leave it open, or use --quiet; nothing has been written"
-        raise ContextasmError("standard output", "is closed", hint)
+        raise ContextasmError("standard output", "is closed", "leave it open, or use --quiet; nothing has been written")
 
 
 def write_receipt(text: str) -> None:
