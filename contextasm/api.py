@@ -231,5 +231,4 @@ def _context(given: RequestOptions, *, in_full: bool) -> Context:
 
 def _copied(context: Context) -> Context:
     """A context of its own for each caller, who could change the mappings in it."""
-    documents = (document._replace(front={**document.front}) for document in context.documents)
-    return context._replace(documents=tuple(documents))
+    return context._replace(documents=tuple(each._replace(front={**each.front}) for each in context.documents))

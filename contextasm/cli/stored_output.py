@@ -11,13 +11,14 @@ import os
 import stat
 import sys
 import time
+from hashlib import sha256
 
 import contextasm
 from contextasm.workspace import reads
 
 TYPE_CHECKING = False  # as in `reads`
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _MOST_AGE = 7 * 24 * 3600
 """Seconds after which an output is not used any more."""
@@ -56,8 +57,6 @@ def _place(words: list[str]) -> str:
 
 
 def _digest(value: object) -> str:
-    from hashlib import sha256  # here: it loads OpenSSL
-
     return sha256(value if isinstance(value, bytes | memoryview) else repr(value).encode()).hexdigest()
 
 
@@ -82,10 +81,11 @@ def _unchanged_output(place: str, command: str) -> tuple[bool, memoryview, memor
         view, end = memoryview(data), data.index(b"\0\0")  # no copies: an output may have megabytes
         if not _is_private(status, stat.S_IFREG) or _digest(view[_DIGITS:]).encode() != view[:_DIGITS]:
             return None
-        stored, is_timed, size, *answers = os.fsdecode(data[_DIGITS:end]).split("\0")
+        stored, is_timed, size, digest, *asked = os.fsdecode(data[_DIGITS:end]).split("\0")
         written = view[end + 2 :]
-        is_young = 0 <= time.time() - int(stored) < _MOST_AGE
-        is_same = is_young and all(map(_is_same, answers[::2], answers[1::2]))
+        questions = (question.partition(" ") for question in asked)
+        answers = (reads.current_answer(reads.QUESTIONS[name], about) for name, _, about in questions)
+        is_same = 0 <= time.time() - int(stored) < _MOST_AGE and _digest_of_answers(answers) == digest
         return (is_timed == "1", written[: int(size)], written[int(size) :]) if is_same else None
     except (OSError, ValueError, LookupError):
         return None
@@ -107,9 +107,12 @@ def _read_event() -> bytes:
     return event
 
 
-def _is_same(question: str, digest: str) -> bool:
-    name, _, about = question.partition(" ")
-    return _digest(reads.current_answer(reads.QUESTIONS[name], about)) == digest
+def _digest_of_answers(answers: Iterable[object]) -> str:
+    """One digest of all answers in their order, which takes less time than one of each."""
+    digest = sha256()
+    for each in answers:
+        digest.update(b"file %d " % len(each) + each if isinstance(each, bytes) else repr(each).encode())
+    return digest.hexdigest()
 
 
 def _write_again(words: list[str], began: float, is_timed: bool, messages: memoryview, text: memoryview) -> int:
@@ -137,9 +140,8 @@ def _store(place: str, recorded: reads.Reads, began: float) -> None:
     event, is_timed, messages, text = recorded.output
     paths = "\n".join(files)
     recorded.answers[reads.file_stamps, paths] = reads.file_stamps(paths)
-    head = [str(int(began)), str(int(is_timed)), str(len(messages))]
-    for (question, about), answer in recorded.answers.items():
-        head += [f"{question.__name__} {about}", _digest(answer)]
+    head = [str(int(began)), str(int(is_timed)), str(len(messages)), _digest_of_answers(recorded.answers.values())]
+    head += [f"{question.__name__} {about}" for question, about in recorded.answers]
     data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text
     if len(data) <= reads.MOST_BYTES:
         _write_private(place + _event_digest(event), _digest(data).encode() + data)

@@ -92,9 +92,10 @@ def test_link_that_leads_elsewhere_is_seen(root: Path) -> None:
         assert [is_again(root), is_again(root)] == [False, True]
 
 
-def test_empty_file_that_becomes_no_file_or_a_large_one_is_seen(root: Path) -> None:
+@pytest.mark.parametrize("content", ["", "None"])
+def test_file_that_becomes_no_file_or_a_large_one_is_seen(root: Path, content: str) -> None:
     path = root / "w/agents/a/KNOWLEDGE.md"
-    path.write_text("", encoding="utf-8")
+    path.write_text(content, encoding="utf-8")
     assert [is_again(root), is_again(root)] == [False, True]
     os.truncate(path, MAX_FILE + 1)
     assert not is_again(root)

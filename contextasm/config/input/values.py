@@ -215,13 +215,13 @@ def load_table(path: str) -> Any:
     return load_json(data.decode(), path)
 
 
-_OTHER_WORDS = __file__.replace("values.py", "other_words.json")
-"""For each kind of names: patterns of what people type for them, with blanks between, and the name or advice."""
-
-
 def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.5) -> str:
-    """Advice on an unknown name: what people mean by it (`other_words.json`), else the nearest; empty for neither."""
-    for patterns, meant in load_table(_OTHER_WORDS).get(kind, {}).items():
+    """Advice on an unknown name: what people mean by it, else the nearest; empty for neither.
+
+    `other_words.json` has, for each kind of names, patterns of what people type, with blanks between, and the name or
+    advice.
+    """
+    for patterns, meant in load_table(__file__.replace("values.py", "other_words.json")).get(kind, {}).items():
         is_name = " " not in meant or meant.startswith("-")
         is_meant = any(wildcard_matches(pattern, name.casefold()) for pattern in patterns.split())
         if is_meant and (not is_name or meant.split()[0] in known):
