@@ -56,9 +56,12 @@ in_private_parts = partial(private_lines, parse=None)
 
 
 def storable(memories: list[Memory]) -> list[Memory]:
-    """Those that the store takes, each id once; they supersede memories of other roles, or of none."""
+    """The memories that the store takes, each id once; they supersede memories of other roles, or of none."""
     stored: dict[str, Memory] = {}
+    ids = {memory.id for memory in memories}
     for memory in memories:
+        if ids & {*memory.supersedes, memory.superseded_by}:
+            continue  # without the number of its role, the name would be the id of one of them
         try:
             named = with_references(memory, lambda name: name if name in NAMED else f"1-{name}")
             stored.setdefault(memory.id, storable_memory(named, ""))
