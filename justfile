@@ -30,3 +30,7 @@ laws *words:
 # Compare whole commands with the bare interpreter.
 bench *words:
     {{bin}}/python benchmarks/run.py {{words}}
+
+# Run the real hosts, installed from npm and PyPI, against their data; with --write, note the versions that agree.
+hosts *words:
+    {{bin}}/pytest -n 0 -m hosts tests/hosts {{words}}

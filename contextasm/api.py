@@ -6,11 +6,12 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date as day
 from typing import Unpack
 
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
 from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
 from contextasm.config.input.parameters import options_of_parameters
@@ -23,7 +24,7 @@ from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.memories.storage import storage_of
-from contextasm.model import AUDIENCES, SHARED, Context, Memory, NamedTuple, Problem, failure_words
+from contextasm.model import AUDIENCES, SHARED, Build, Context, Memory, NamedTuple, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.rendering.formats import format_context
 from contextasm.text.cleaning.clean import message_line
@@ -68,7 +69,6 @@ def _printed_error(error: ContextasmError | OSError) -> ContextasmError:
     return printed
 
 
-@_mendable_errors()
 def build(**options: Unpack[RequestOptions]) -> Context:
     """The context that `ctxasm build` would write: text, tokens, decisions, problems.
 
@@ -78,13 +78,12 @@ def build(**options: Unpack[RequestOptions]) -> Context:
 
     Logs, lines and memories that are counted and not shown have no decision of their own; `explain` gives all.
     """
-    return _context(options, in_full=False)
+    return changed_context(options, in_full=False)
 
 
-@_mendable_errors()
 def explain(**options: Unpack[RequestOptions]) -> Context:
     """The same context as `build`, with a decision for each fragment, shown or not."""
-    return _context(options, in_full=True)
+    return changed_context(options, in_full=True)
 
 
 @_mendable_errors()
@@ -210,17 +209,28 @@ _recent: dict[Hashable, tuple[Reads, Context]] = {}
 """The last contexts of this process with what they were made of, by their requests; the one used last is at the end."""
 
 
-def _context(given: RequestOptions, *, in_full: bool) -> Context:
-    """The context of a request; the last one of an equal request if nothing that it was made of has changed."""
+@_mendable_errors()
+def changed_context(
+    given: RequestOptions,
+    *,
+    in_full: bool,
+    change: Callable[[PreparedBuild, Build], Build] | None = None,
+    about: Hashable = None,
+) -> Context:
+    """The context of a request, of a build that an adapter of this package may change; equal `about`, equal change.
+
+    It is the last one of an equal request if nothing that it was made of has changed.
+    """
     options, process = options_of_parameters(given), process_environment()
-    request = (options, in_full, process.folder, *relevant_variables(process.environment))
+    request = (options, in_full, about, process.folder, *relevant_variables(process.environment))
     recent = _recent.pop(request, None)
     if recent and recent[0].are_same():
         _recent[request] = recent
         return _copied(recent[1])
     with Reads() as reads:
         prepared = prepare_build(options, process).with_lock(process.environment, locked=False)
-        context = prepared.run(None if in_full else prepared.build)
+        build = prepared.in_full if in_full else prepared.build
+        context = prepared.run(change(prepared, build) if change else build)
     size = sum(len(answer) for answer in reads.answers.values() if isinstance(answer, bytes))
     if reads.is_complete and size <= MOST_BYTES and is_replay_allowed(process.environment):
         _recent[request] = reads, _copied(context)

@@ -80,12 +80,24 @@ def _assemble(build: Build) -> Context:
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
         rule_traces=traces,
+        newest=tuple(_newest_days(profile, ranked, context)),
     )
     if profile.min_coherence or build.request.format == "json":
         context = _with_shown_documents(context, build.workspace)
     if not profile.min_coherence:
         return context
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+
+
+def _newest_days(
+    profile: Profile, candidates: Mapping[str, Sequence[Fragment]], context: Context
+) -> Iterator[tuple[str, str]]:
+    shown = {(decision.layer, decision.fragment) for decision in context.decisions if decision.kept}
+    for name, trait in (("memory", "holds_memories"), ("log", "is_log")):
+        layers = (layer.id for layer in profile.layers if any(getattr(each, trait) for each in layer.query.traits))
+        fragments = ((layer, fragment) for layer in layers for fragment in candidates[layer])
+        if day := max((each.labels.day for layer, each in fragments if (layer, each.id) in shown), default=""):
+            yield name, day
 
 
 def _with_shown_documents(context: Context, workspace: Workspace) -> Context:

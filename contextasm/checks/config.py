@@ -10,6 +10,7 @@ from contextasm.checks.inspection import Inspection, layer_patterns
 from contextasm.config.input import values
 from contextasm.config.input.settings import FILE, FILE_KEYS, SETTINGS
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, load_mapping, load_yaml
+from contextasm.config.keys.hook import parse_agents
 from contextasm.config.keys.outputs import parse_outputs
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.model import ContextasmError, Document, Problem, grouped
@@ -71,6 +72,8 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
         parse_outputs(table)
     elif key == "upkeep":
         parse_upkeep(table)
+    elif key == "hook":
+        parse_agents(table)
     elif key == "memories" and table[key] is not None:
         from contextasm.config.keys.store import parse_store  # here: most workspaces have no store
 

@@ -11,7 +11,7 @@ from contextasm.checks.inspection import Inspection
 from contextasm.model import Document
 from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
 from contextasm.text.markdown.blocks import heading, parts
-from contextasm.text.memories.parser import DAYS
+from contextasm.text.memories.parser import DAYS, VALIDITY
 from contextasm.text.names.dates import dated_name, leading_date_form, parse_date
 
 
@@ -57,7 +57,7 @@ def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
             yield warning_finding(path, 0, message, _future_hint(inspection, "rename it"))
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
-            days = ((name, getattr(memory, name)) for name in DAYS if name != "expires")
+            days = ((name, getattr(memory, name)) for name in DAYS if name not in VALIDITY)
             for name, day in days:
                 if day and date.fromisoformat(day) > inspection.day:
                     message = f"{name} is {day}, after {_build_day_words(inspection)}"

@@ -34,6 +34,7 @@ from contextasm.text.names.places import (
     MEMORY_FILES,
     WORKSPACE_PATTERNS,
     any_owner_pattern,
+    has_other_form,
     list_with_archived,
 )
 from contextasm.text.names.templates import fill_template
@@ -116,7 +117,7 @@ def inspect(
         folder=folder,
         workspace=workspace,
         documents=documents,
-        problems=tuple(result for result in results if isinstance(result, Problem)),
+        problems=_problems(results, documents),
         memories=_memories(workspace, layers, documents),
         logs=_log_forms(workspace, layers),
         agents=agents,
@@ -129,6 +130,10 @@ def inspect(
         options=options,
         process=process,
     )
+
+
+def _problems(results: Iterable[Document | Problem | None], found: Mapping[str, Document]) -> tuple[Problem, ...]:
+    return tuple(each for each in results if isinstance(each, Problem) and not has_other_form(each.path, found))
 
 
 def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[str]:

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
-from contextasm.checks.text import LINE_MARKS
+from contextasm.checks.text import sentences
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory
-from contextasm.text.markdown.blocks import blocks
-from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by, unknown_status
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
@@ -35,6 +33,9 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
         for memory in memories:
             if unknown := unknown_status(memory.status):
                 yield warning_finding(path, memory.line, *unknown)
+            if memory.valid_from > memory.expires > "":
+                message = f"holds from {memory.valid_from}, after its last day, {memory.expires}, so it is never shown"
+                yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
 
 
 def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:
@@ -52,7 +53,7 @@ def _memories_by_folder(inspection: Inspection) -> dict[str, list[Memory]]:
 
 
 def check_superseded(inspection: Inspection) -> Iterator[Finding]:
-    """Report superseded memories that are still active, and memories that supersede an unknown id."""
+    """Report superseded memories that are still active, and memories that name an unknown id or a missing file."""
     for folder, memories in _memories_by_folder(inspection).items():
         by_id = {memory.id: memory for memory in memories}
         superseded = superseded_by(memories)
@@ -70,6 +71,12 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
                 name = f"one in {new.path}" if new.id == memory_id(new.path, new.text) else new.id
                 message = f"memory {old_id} is superseded by {name} and still active"
                 yield warning_finding(old.path, old.line, message, "set its `status` to superseded, or delete it")
+        for memory in memories:
+            name = memory.superseded_by
+            is_path = name not in by_id and ("/" in name or name.endswith(".md"))
+            if is_path and not isinstance(inspection.workspace.read(name), Document):
+                message = f"is superseded by {name}, which is not a file of the workspace"
+                yield warning_finding(memory.path, memory.line, message, path_hint(name, inspection))
 
 
 def check_expired(inspection: Inspection) -> Iterator[Finding]:
@@ -111,22 +118,13 @@ def _shown_files(inspection: Inspection, context: Context) -> Iterable[str]:
 
 
 def _long_sentences(document: Document) -> Iterator[tuple[int, str]]:
-    # Words are folded; headings, tables and code are left out.
-    lines = document.text.split("\n")
-    for block in blocks(lines):
-        if block.kind != "text":
-            continue
-        first = max(block.body, block.first)
-        text = "\n".join(LINE_MARKS.sub("", attributes(line)[0]) for line in lines[first : block.stop])
-        line, at = document.line + first, 0
-        for sentence in _SENTENCE.finditer(text):
-            line, at = line + text.count("\n", at, sentence.start()), sentence.start()
-            words = " ".join(_NO_WORD.sub(" ", sentence[0]).casefold().split())
-            if len(words) >= MIN_DUPLICATE_LENGTH:
-                yield line, words
+    # Words are folded.
+    for line, sentence in sentences(document.text):
+        words = " ".join(_NO_WORD.sub(" ", sentence).casefold().split())
+        if len(words) >= MIN_DUPLICATE_LENGTH:
+            yield document.line + line, words
 
 
-_SENTENCE = re.compile(r"[^\s.!?](?:[^.!?]|[.!?](?!\s))*")
 _NO_WORD = re.compile(r"[\W_]+")
 
 

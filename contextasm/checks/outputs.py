@@ -84,6 +84,8 @@ def _build_output(inspection: Inspection, output: Output) -> str:
     process = inspection.process._replace(folder=root)
     target = OutputFile.named("text", f"{root}/{output.file}")
     prepared = prepare_build(options, process, inspection.folder, targets=(target,))
+    if prepared.build.profile.fits:
+        raise ContextasmError(FILE, "its profile writes a block", "take it out: `ctxasm build --check` compares it")
     return format_context(prepared.run())
 
 

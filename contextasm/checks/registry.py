@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from contextasm.checks import budget, config, dates, memories, names, outputs, rules, text
+from contextasm.checks import budget, config, dates, memories, names, outputs, rules, skills, text
 from contextasm.checks.finding import Finding
 from contextasm.checks.inspection import Inspection
 
@@ -39,6 +39,7 @@ CHECKS: Mapping[str, Check] = {
     "comment": text.check_comments,
     "orders": text.check_orders,
     "reference": text.check_references,
+    "skill": skills.check_skills,
     "retention": memories.check_retention,
     "lock-drift": outputs.check_lock,
     "rule-target": rules.check_rule_targets,

@@ -22,7 +22,7 @@ from contextasm.model import Document
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import folded_hidden
-from contextasm.text.markdown.blocks import DIRECTIVES, code_lines, headings, without_comments
+from contextasm.text.markdown.blocks import DIRECTIVES, blocks, code_lines, headings, without_comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
@@ -157,7 +157,7 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
             words = lines[comment.line][comment.start : comment.end if comment.last == comment.line else None]
             if not words.startswith(DIRECTIVES):
                 what = "an HTML comment" if words.startswith("<!--") else "hidden markup"
-                message = f"holds {what}, which the model is shown: {_quoted(words)}"
+                message = f"holds {what}, which the model is shown: {quoted(words)}"
                 yield note_finding(path, document.line + comment.line, message, hint)
 
 
@@ -227,7 +227,7 @@ def check_orders(inspection: Inspection) -> Iterator[Finding]:
         line_ends = [match.start() for match in re.finditer("\n", text)]
         lines = {bisect(line_ends, match.start()) + 1: match[0] for match in matches}
         for line, words in sorted(lines.items()):
-            yield note_finding(path, line, f"reads like an order to the model: {_quoted(words)}", hint)
+            yield note_finding(path, line, f"reads like an order to the model: {quoted(words)}", hint)
 
 
 def _normalized(text: str) -> str:
@@ -241,7 +241,8 @@ def _normalized(text: str) -> str:
     return normalize("NFC", composed).replace("\u2028", " ").replace("\u2029", " ")
 
 
-def _quoted(words: str) -> str:
+def quoted(words: str) -> str:
+    """Words in quotes and one line; of long ones, the beginning."""
     words = " ".join(words.split())
     return f'"{words}"' if len(words) <= MAX_QUOTED_LENGTH else f'"{words[:MAX_QUOTED_LENGTH]}..."'
 
@@ -250,6 +251,22 @@ MIN_PRIVATE_LENGTH = 16
 """Least number of characters of a line that counts; shorter ones may be anywhere."""
 
 LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])?\s*(?:\[[^\]]*\]\s)?")
+
+
+_SENTENCE = re.compile(r"[^\s.!?](?:[^.!?]|[.!?](?!\s))*")
+
+
+def sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a text with their lines, counted from 0, without headings, tables, code and marks of lists."""
+    lines = text.split("\n")
+    for block in blocks(lines):
+        if block.kind != "text":
+            continue
+        line, at = max(block.body, block.first), 0
+        part = "\n".join(LINE_MARKS.sub("", attributes(each)[0]) for each in lines[line : block.stop])
+        for sentence in _SENTENCE.finditer(part):
+            line, at = line + part.count("\n", at, sentence.start()), sentence.start()
+            yield line, sentence[0]
 
 
 def check_private_blocks(inspection: Inspection) -> Iterator[Finding]:

@@ -77,15 +77,15 @@ def _exit_code(error: BaseException) -> int:
 def _fail_open(error: BaseException, code: int, words: Sequence[str]) -> int:
     """Answer a host with the error's message; returns the exit code, 0: after a 2, a host refuses the person's prompt.
 
-    A person who asks for `--print-config`, and a process that was ended, get the code as it is.
+    A person who asks for the settings of a host, and a process that was ended, get the code as it is.
     """
-    if any(word.partition("=")[0] == "--print-config" for word in words) or code > BUG:
+    if {word.partition("=")[0] for word in words} & {"--print-config", "--install", "--uninstall"} or code > BUG:
         return code
     from contextasm.cli.output import write_stdout
     from contextasm.integrations.hook import failure_text
 
     with suppress(ContextasmError, OSError):
-        write_stdout(failure_text(str(error) or type(error).__name__))
+        write_stdout(failure_text(str(error) or type(error).__name__, words))
     return 0
 
 

@@ -74,7 +74,7 @@ class RequestedFiles(NamedTuple):
         code = 0
         for target, data in files:
             if (old := outputs.current_bytes(target.path)) != data:
-                _write_file_diff(target.path, old or b"", data)
+                write_file_diff(target.path, old or b"", data, "expected")
                 write_stderr(f"ctxasm: error: {target.path}: stale: run the same command without --check")
                 code = 1
         return code
@@ -129,14 +129,15 @@ def write_files(files: Sequence[outputs.PendingWrite], *, quiet: bool) -> None:
             write_stderr(f"{target.path}: {'written' if changed else 'unchanged'}")
 
 
-def _write_file_diff(path: Path, old: bytes, new: bytes) -> None:
+def write_file_diff(path: Path, old: bytes, new: bytes, label: str) -> None:
+    """Write the difference of two contents of a file to standard error, the second of which has this label."""
     from difflib import unified_diff
 
     from contextasm.text.cleaning.clean import shown_name
 
     before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, new))
     name = shown_name(str(path))
-    for line in unified_diff(before, after, f"{name} (current)", f"{name} (expected)"):
+    for line in unified_diff(before, after, f"{name} (current)", f"{name} ({label})"):
         write_stderr_lines(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
 
 

@@ -181,7 +181,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "records": "List the records of builds.",
     },
     "With your agent": {
-        "hook": "Answer an event of Claude Code, Codex or Gemini CLI with a context.",
+        "hook": "Answer an event of a host, such as Claude Code, with a context.",
         "mcp": "Serve contexts and memories over MCP.",
     },
     "Setting up": {
@@ -204,7 +204,7 @@ MODULES: Mapping[str, str] = {"import": "import_memories", "export": "export_mem
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 """Every command with its line in `--help`."""
 
-VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "NO_REPLAY", "TRUST", "DEBUG")}
+VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "NO_REPLAY", "TRUST", "DEBUG", "HOOK")}
 """Variables of the environment that are read, without those of settings."""
 
 

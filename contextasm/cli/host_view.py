@@ -4,66 +4,102 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.checks.hosts.cuts import LostSection
-from contextasm.checks.hosts.files import HostReading, LoadedFile, read_host_files
-from contextasm.checks.hosts.report import lost_tokens
+from contextasm.checks.hosts.directives import reading_directives
+from contextasm.checks.hosts.files import HostReading, LoadedFile, is_in_use, read_host_files
+from contextasm.checks.hosts.report import list_words, lost_tokens
+from contextasm.checks.hosts.skills import Skill
 from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_table, write_json, write_stderr, write_stdout, write_table
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import load_host, shipped_hosts
 from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.values import parse_tokens
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import named_workspace
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.workspace.folder import is_below, repository_top
+from contextasm.workspace.folder import Folder, is_below, repository_top
 from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import REPORTS, OutputFile
 
+_NAMES = ", ".join(shipped_hosts())
 HostOption = Annotated[
-    str | None, Flag("", "NAME", f"Apply the loading rules of this host: {', '.join(shipped_hosts())}.")
+    str | None,
+    Flag("", "NAME", f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here."),
 ]
+ALL = "all"
+"""Word for every host that is in use in a folder."""
+
 HostFileOption = Annotated[
     tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
 ]
+HostHomeOption = Annotated[
+    bool, Flag("", "", "With --host, read your own files and skills of this host, too, below your home folder.")
+]
+WindowOption = Annotated[
+    str | None, Flag("", "N", "With --host, apply limits for a context window of N tokens, such as 200k or 1m.")
+]
 
 
-def read_host(host: str, outside: Sequence[str], options: Options, *, staged: bool = False) -> HostReading:
-    """The reading of a host whose session starts in the named folder, else in the current one.
+def read_hosts(
+    host: str | None, outside: Sequence[str], options: Options, window: str | None, *, own: bool, staged: bool
+) -> Sequence[HostReading] | None:
+    """The reading of a host whose session starts in the named folder, else in the current one; of all in use for `all`.
 
-    With `staged`, it is of the files in git's index. Raises `ContextasmError`, also for options of a request: no build
-    is made.
+    None without a host.
+
+    With `staged`, it is of the files in git's index; with `own`, the person's home is read, too. Raises
+    `ContextasmError`, also for options of a request: no build is made.
     """
-    refuse_given(typed_flags(options), "--host", "leave it out: nothing is built")
+    if host is None:
+        given = {"--host-file": outside, "--host-home": own, "--window": window}
+        for name in (name for name, value in given.items() if value not in {None, False, ()}):
+            raise ContextasmError(name, "goes with --host only", "name the host with --host")
+        return None
+    others = {flag: value for flag, value in typed_flags(options).items() if flag not in {"--date", "--open"}}
+    refuse_given(others, "--host", "leave it out: nothing is built")
     process = process_environment()
     folder = str(Path(process.folder, named_workspace(options, process)))
     if not os.path.isdir(folder):
         raise ContextasmError(folder, "is not a folder", "name one with -w DIR")
-    rules = load_host(host, "--host")
-    if not staged:
-        return read_host_files(rules, folder, outside)
+    hosts = [load_host(name, "--host") for name in (shipped_hosts() if host == ALL else [host])]
+    tokens = parse_tokens(window, "--window") if window is not None else 0
+    hosts = [each.with_window(tokens) for each in hosts] if tokens else hosts
+    home = Folder(Path.home()) if own else None
     root = repository_top(os.path.realpath(folder)) or folder
-    with open_index(root, process.environment, process.folder) as index:
-        return read_host_files(rules, folder, outside, index)
+    index = open_index(root, process.environment, process.folder) if staged else nullcontext(Folder(root))
+    with index as files:
+        if host == ALL:
+            refuse_given({"--host-file": outside}, "--host all", "name one host")
+            session = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+            hosts = [each for each in hosts if is_in_use(each, files, session)]
+        paths = [os.path.join(process.folder, path) for path in options.open]
+        return [read_host_files(each, folder, outside, files, paths, home, tokens) for each in hosts]
 
 
-def refuse_host_files(host: str | None, outside: Sequence[str]) -> None:
-    """Raise `ContextasmError` for files outside the folder without a host that loads them."""
-    if outside and host is None:
-        raise ContextasmError("--host-file", "goes with --host only", "name the host with --host")
-
-
-def write_scope(reading: HostReading) -> None:
-    """Write to standard error what was looked at, and what was not."""
+def write_scope(reading: HostReading, *, is_one_of_many: bool = False) -> None:
+    """Write to standard error what was looked at, and for a host that is alone also what was not."""
     place = f"{reading.root}/{reading.folder}".rstrip("/") or "/"
-    count = len(reading.files)
-    write_stderr(f"{reading.host.summary} in {place}: {count} file{'s' * (count != 1)} that it loads by itself")
-    for text in reading.not_looked_at:
-        write_stderr(f"not looked at: {text}")
+    count, name = len(reading.files), reading.host.summary
+    write_stderr(f"{name} in {place}: {count} file{'s' * (count != 1)} that it loads by itself")
+    verified = " on ".join(dict(reading.host.verified).values())
+    write_stderr(f"verified against {name} {verified}" if verified else f"{name}: not verified against the host")
+    if unknown := [file.path for file in reading.files if not file.rule.limit_known]:
+        write_stderr(f"no limit is documented: {', '.join(unknown)}")
+    if reading.host.note:
+        write_stderr(f"{name}: {reading.host.note}")
+    if reading.skills and (rule := reading.host.skills):
+        write_stderr(f"it finds {list_words(reading, rule)}")
+    if count := sum(1 for _ in reading_directives(reading)):
+        write_stderr(f"directives: {count}")
+    if reading.not_looked_at and not is_one_of_many:
+        write_stderr(f"not looked at: {'; '.join(reading.not_looked_at)}")
 
 
 def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: bool) -> PreparedBuild:
@@ -79,13 +115,14 @@ def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: b
     paths, own = frozenset([texts[0].real]), os.path.relpath(texts[0].real, root)
     host = load_host(job.build.profile.host, "host") if job.build.profile.host else None
     if host and any(own in rule.files for rule in host.loads if rule.folders != "outside"):
-        paths |= load_host_texts([host], root)[0]
+        loaded, _, _, cut = load_host_texts([host], root)
+        paths |= loaded.union(cut)
         if not quiet:
             names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
             write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
     elif not isinstance(read := job.workspace.read(own), Document) or not read.text.strip():
         return job  # only our block is in it, or nothing: no build has to say what the file says
-    build = without_host_texts(job.build, (paths, frozenset(), frozenset()), job.run(), root, only_named=False)
+    build = without_host_texts(job.build, (paths, frozenset(), frozenset(), {}), job.run(), root, only_named=False)
     return job._replace(build=build)
 
 
@@ -110,6 +147,12 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
     rows += [[f"{each.path}:{each.line}", "not loaded", "", "", each.message] for each in reading.problems if each.line]
     rows += [[each.path, "unreadable", "", "", each.message] for each in reading.problems if not each.line]
     write_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3))
+    if reading.skills:
+        listed = [
+            [skill.path, skill.outcome, f"{len(skill.description):,}", f"{skill.kept:,}", skill.why]
+            for skill in reading.skills
+        ]
+        write_stdout("\n" + format_table(("skill", "outcome", "characters", "listed", "why"), listed, (2, 3)))
     lost = [
         [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]
         for file in reading.files
@@ -127,6 +170,7 @@ def _lost(file: LoadedFile) -> Sequence[LostSection]:
 def _file_row(file: LoadedFile) -> Sequence[str]:
     lost = lost_tokens(_lost(file))
     reasons = [f"cut at {file.limit}" if lost else "", f"imported by {file.imported_by}" if file.imported_by else ""]
+    reasons += ["on demand" if file.on_demand else "", "" if file.rule.limit_known else "no limit is documented"]
     reasons += ["less " + " and ".join(file.rule.taken_out).replace("_", " ") if file.taken else ""]
     why = ", ".join(filter(None, reasons))
     return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
@@ -160,6 +204,10 @@ class LoadedFileData(TypedDict):
     """The limit that cuts it, in words; empty for none."""
     imported_by: str
     """Path and line of the import that brings it; empty for none."""
+    on_demand: bool
+    """Whether the host loads it only with a file that is open."""
+    limit_known: bool
+    """Whether it is known how much of it the host keeps."""
     source: str
     """Where the host says so."""
     date: str
@@ -168,6 +216,8 @@ class LoadedFileData(TypedDict):
     """The tokens that are lost."""
     lost: list[LostSectionData]
     """The sections that are lost."""
+    taken_out: list[Positive]
+    """The lines that the host takes out, at least in part, such as those of comments."""
 
 
 class UnreadFileData(TypedDict):
@@ -189,6 +239,8 @@ class HostDocument(TypedDict):
     schema: Literal["ctxasm.host/1"]
     host: str
     """The name of the host."""
+    verified: dict[str, str]
+    """Version and date of the last run of the host itself that agreed; empty for none."""
     root: str
     """The top of what it reads."""
     folder: str
@@ -199,6 +251,12 @@ class HostDocument(TypedDict):
     """Files that are there and not loaded."""
     problems: list[Problem]
     """What was wrong with files."""
+    skills: list[Skill]
+    """The skills that it finds."""
+    window: Count
+    """The tokens of the context window that the list of skills is for; 0 for the host's own."""
+    directives: Count
+    """The number of directives in all files that it loads."""
     not_looked_at: list[str]
     """What the host also reads, and this command does not look at."""
 
@@ -207,11 +265,15 @@ def _reading_data(reading: HostReading) -> dict[str, object]:
     """The reading, with what `HostDocument` has of it."""
     unread = [file._asdict() | {"retired": file.is_retired, "on_demand": file.is_on_demand} for file in reading.unread]
     files = [*map(_file_data, reading.files)]
-    return reading._asdict() | {"host": reading.host.name, "files": files, "unread": unread}
+    host = {"host": reading.host.name, "verified": reading.host.verified}
+    counted = {"directives": sum(1 for _ in reading_directives(reading))}
+    return reading._asdict() | host | {"files": files, "unread": unread} | counted
 
 
 def _file_data(file: LoadedFile) -> dict[str, object]:
     sections = _lost(file)
     lost = [section._asdict() | {"tokens": lost_tokens([section])} for section in sections]
-    rule = {"source": file.rule.source, "date": file.rule.date}
+    rule: dict[str, object] = {"source": file.rule.source, "date": file.rule.date, "limit_known": file.rule.limit_known}
+    starts = ((file.text.count("\n", 0, start), file.text[start:stop].rstrip("\n")) for start, stop in file.taken)
+    rule["taken_out"] = [line + 1 for first, words in starts for line in range(first, first + words.count("\n") + 1)]
     return file._asdict() | rule | {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost}

@@ -203,7 +203,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
 _COLOURS = {
     **dict.fromkeys(("included", "active", "approved"), 32),
-    **dict.fromkeys(("shortened", "truncated", "draft", "warning"), 33),
+    **dict.fromkeys(("shortened", "truncated", "named", "draft", "warning"), 33),
     **dict.fromkeys(("dropped", "merged", "error"), 31),
     **dict.fromkeys(("excluded", "note"), 90),
 }

@@ -20,9 +20,6 @@ TYPE_CHECKING = False  # as in `reads`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MOST_AGE = 7 * 24 * 3600
-"""Seconds after which an output is not used any more."""
-
 _DIGITS = 64
 """Length of a digest."""
 
@@ -61,39 +58,30 @@ def _digest(value: object) -> str:
 
 
 def _event_digest(event: bytes) -> str:
-    """The digest of a hook's event without what names the session, on which no answer depends."""
-    import re
-
-    # In a text of the event, a quote has a backslash before it: this is always a whole member.
-    return _digest(re.sub(rb'("(?:session_id|transcript_path)"\s*:\s*)"[\w./ ~-]*"', rb"\1", event)) if event else ""
+    return _digest(event) if event else ""
 
 
 def _unchanged_output(place: str, command: str) -> tuple[bool, memoryview, memoryview] | None:
     """A stored output whose reads are all the same: whether a time follows, messages, and text; None for none."""
     folder, _, name = place.rpartition("/")
     try:
-        if not _is_private(os.lstat(folder), stat.S_IFDIR):
+        if not reads.is_private(os.lstat(folder), stat.S_IFDIR):
             return None
         # Standard input is read only for a line that had an answer before: a wrong one would not read it.
         if command == "hook" and any(each.startswith(name) for each in os.listdir(folder)):
             place += _event_digest(_read_event())
         status, data = reads.regular_bytes(place, reads.MOST_BYTES)
         view, end = memoryview(data), data.index(b"\0\0")  # no copies: an output may have megabytes
-        if not _is_private(status, stat.S_IFREG) or _digest(view[_DIGITS:]).encode() != view[:_DIGITS]:
+        if not reads.is_private(status, stat.S_IFREG) or _digest(view[_DIGITS:]).encode() != view[:_DIGITS]:
             return None
         stored, is_timed, size, digest, *asked = os.fsdecode(data[_DIGITS:end]).split("\0")
         written = view[end + 2 :]
         questions = (question.partition(" ") for question in asked)
         answers = (reads.current_answer(reads.QUESTIONS[name], about) for name, _, about in questions)
-        is_same = 0 <= time.time() - int(stored) < _MOST_AGE and _digest_of_answers(answers) == digest
+        is_same = 0 <= time.time() - int(stored) < reads.WEEK and _digest_of_answers(answers) == digest
         return (is_timed == "1", written[: int(size)], written[int(size) :]) if is_same else None
     except (OSError, ValueError, LookupError):
         return None
-
-
-def _is_private(status: os.stat_result, kind: int) -> bool:
-    """Whether something is of this kind, is the person's own, and can't be opened by anybody else."""
-    return stat.S_IFMT(status.st_mode) == kind and not status.st_mode & 0o077 and status.st_uid == os.geteuid()
 
 
 def _read_event() -> bytes:
@@ -145,7 +133,7 @@ def _store(place: str, recorded: reads.Reads, began: float) -> None:
     data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text
     if len(data) <= reads.MOST_BYTES:
         _write_private(place + _event_digest(event), _digest(data).encode() + data)
-        _remove_old(os.path.dirname(place))
+        reads.remove_old(os.path.dirname(place), reads.MOST_RESULTS)
 
 
 def _write_private(path: str, data: bytes) -> None:
@@ -159,13 +147,3 @@ def _write_private(path: str, data: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def _remove_old(folder: str) -> None:
-    """Remove outputs that are too old, and the oldest of too many or too large ones. Raises `OSError`."""
-    files = [(each.stat().st_mtime, each.stat().st_size, each.path) for each in os.scandir(folder)]
-    total = 0
-    for number, (changed, size, path) in enumerate(sorted(files, reverse=True)):
-        total += size
-        if number >= reads.MOST_RESULTS or total > reads.MOST_BYTES or changed < time.time() - _MOST_AGE:
-            os.unlink(path)

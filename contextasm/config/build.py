@@ -27,7 +27,7 @@ from contextasm.model import (
     Workspace,
 )
 from contextasm.retrieval.retrieve import SOURCE_SHARE
-from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, exact_counter
+from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, ROOMS, exact_counter
 from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
@@ -118,8 +118,8 @@ def load_counter(
     """
     if counters and name in counters:
         return counters[name]
-    if name == ESTIMATE.name or name in LENGTHS:
-        return LENGTHS.get(name, ESTIMATE), None
+    if name == ESTIMATE.name or name in LENGTHS or name in ROOMS:
+        return {**LENGTHS, **ROOMS}.get(name, ESTIMATE), None
     counts = TokenCountCache(cache_folder(environment), name)
     counter = exact_counter(name, lambda: load_token_table(name), counts)
     if counters is not None:

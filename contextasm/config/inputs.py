@@ -85,7 +85,8 @@ def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[Input
         what = f"a context is made of this file, too: layer {layer.id} reads it"
         for template in layer.query.paths:
             for path in _paths(template, request):
-                yield InputPattern(path, what, is_text, is_text and not is_pattern(template))
+                excepted = layer.query.except_paths
+                yield InputPattern(path, what, is_text, is_text and not is_pattern(template), excepted)
             if "{agent}" in template:
                 agent_files = (path for owner_file in AGENT_FILES for path in _paths(owner_file, request))
                 yield from (_text_file(path, "each agent has one") for path in agent_files)

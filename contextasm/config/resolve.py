@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
+from types import MappingProxyType
 
 from contextasm.config.build import (
     Counters,
@@ -69,43 +70,42 @@ def prepare_build(
     restrict_profile: Callable[[Profile], Profile] = lambda profile: profile,
     stored_profile: Profile | None = None,
     targets: Sequence[OutputFile] = (),
+    overrides: Mapping[str, Setting] = MappingProxyType({}),
 ) -> PreparedBuild:
     """The build for the options. Raises `ContextasmError` for options, settings and files that can't be used.
 
-    `workspace` is one that is open already. `counters` are those loaded before; a new one is added. `restrict_profile`
-    changes the profile before anything else is resolved. `stored_profile` takes the place of the one that the settings
-    name. `targets` are the files that the text goes to: if no audience is named, they decide it.
+    `workspace` is open already. `counters` are those loaded before; a new one is added. `restrict_profile` changes the
+    profile before the rest is resolved; `stored_profile` and `overrides` take the place of it and of other settings.
+    `targets` are the files that the text goes to: if no audience is named, they decide it.
     """
     seconds, workspace = parse_deadline(options.deadline), workspace or open_workspace(options, process)
-    config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)
-    settings_file = load_settings_file(config)
-    reader = ProfileReader(settings_file, workspace, process)
-    settings, detected = _typed_settings(options, reader, targets)
+    config, recording = RecordingWorkspace(workspace), RecordingWorkspace(workspace)  # no file is opened twice
+    reader = ProfileReader(load_settings_file(config), workspace, process)
+    settings, detected = _typed_settings(options, reader, targets, overrides)
     whole = stored_profile or reader.resolve(settings)
-    store = attach_store(workspace, settings_file, process, offline=options.offline)
+    store = attach_store(workspace, reader.settings_file, process, offline=options.offline)
     store_problems = store.refresh() if store else ()
     options = _cleaned_options(options, settings)
     profile = restrict_profile(limit_layers(whole, options))
-    settings |= layer_settings(profile, settings_file, options)
-    # The build reads through `recording`: no file is opened twice. The memory index compares the disk as it is now.
+    settings |= layer_settings(profile, reader.settings_file, options)
     _settle(settings, profile, whole, recording, reader)
     counter, counts = load_counter(str(settings["tokenizer"].value), process.environment, counters)
     request = _resolve_request(options, settings, profile, recording, reader)
     rules = evaluate_rules(config, reader, options, request, whole)
     build = Build(recording, profile, request, counter, rules)._replace(
         semantics=semantic_similarity(reader, settings, options.topic or ""),
-        summarizer=make_summarizer(settings_file, workspace, process, seconds),
+        summarizer=make_summarizer(reader.settings_file, workspace, process, seconds),
         memory_index=_memory_indexes(recording, reader),
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
-    return PreparedBuild(build, workspace, settings, settings_file, counts, seconds, options, digests, detected)
+    return PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests, detected)
 
 
 def _typed_settings(
-    options: Options, reader: ProfileReader, targets: Sequence[OutputFile]
+    options: Options, reader: ProfileReader, targets: Sequence[OutputFile], overrides: Mapping[str, Setting]
 ) -> tuple[dict[str, Setting], str]:
     """The settings, and words for a receipt: the profile of a folder without settings, or what lies unread in one."""
     shared_by, workspace = "", reader.workspace
@@ -117,7 +117,7 @@ def _typed_settings(
     settings, detected = reader.with_detected(typed)
     if not detected and settings["profile"].origin.startswith(("default", FILE)):
         detected = unread_words(workspace, partial(reader.resolve, settings), (target.full for target in targets))
-    return settings, detected
+    return {**settings, **overrides}, detected
 
 
 def _settle(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
 
 from contextasm.checks.hosts.cuts import prefix_length
-from contextasm.checks.hosts.files import read_host_files
+from contextasm.checks.hosts.files import LoadedFile, read_host_files
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
-from contextasm.model import Build, Context, Layer
+from contextasm.model import Build, Context, Document, Layer, Problem, Workspace
 from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.truncate import LONG_WORD
+from contextasm.text.cleaning.private_parts import blank_lines
 from contextasm.text.graphemes import grapheme_ends
 from contextasm.text.markdown.blocks import blocks
 from contextasm.text.markdown.literals import open_literal
@@ -138,27 +139,58 @@ def _letter_end(text: str, most: int) -> int:
 _FOR_ALL = "AGENTS.md"
 """File of instructions that is for every program by its convention (agents.md)."""
 
-HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str]]
-"""What every one of some hosts loads, as real paths and as whole texts; and real paths of what any of them names."""
+HostTexts = tuple[frozenset[str], frozenset[str], frozenset[str], Mapping[str, frozenset[int]]]
+"""What every one of some hosts loads whole, as real paths and as texts; real paths of what any of them names; and by
+real path the lines that one of them cuts from a file that all of them load."""
 
 
-def load_host_texts(hosts: Sequence[Host], folder: str) -> HostTexts:
+def load_host_texts(hosts: Sequence[Host], folder: str, opened: Sequence[str] = ()) -> HostTexts:
     """The files that the hosts load when a session starts in a folder, and all that these import for a build.
 
-    Files that a host imports are among the first. What one of the hosts does not load is sent to all. A host
-    that loads nothing names AGENTS.md all the same, since that file is for every program.
+    Files that a host imports are among the first, and so are files that it loads once it works on those in `opened`.
+    What one of the hosts does not load is sent to all. A host that loads nothing names AGENTS.md all the same, since
+    that file is for every program.
     """
-    paths, texts = [], []
+    loads: list[dict[str, frozenset[int]]] = []
+    texts = []
     named: set[str] = set()
     for host in hosts:
-        reading = read_host_files(host, folder)
-        files = {file.path: file.text for file in reading.files if file.kept}
+        reading = read_host_files(host, folder, opened=opened)
+        files = [file for file in reading.files if file.kept]
         others = [file.path for file in reading.unread if os.path.basename(file.path) == _FOR_ALL]
-        imported, _, _ = read_with_imports(Folder(Path(reading.root)), files or others)
+        imported, _, _ = read_with_imports(Folder(Path(reading.root)), [file.path for file in files] or others)
         named |= {real_path(f"{reading.root}/{file.document.path}") for file in imported}
-        paths.append(frozenset(real_path(f"{reading.root}/{path}") for path in files))
-        texts.append(frozenset(map(_compared, files.values())))
-    return frozenset.intersection(*paths), frozenset.intersection(*texts), frozenset(named)
+        loads.append({real_path(f"{reading.root}/{file.path}"): _lost_lines(file) for file in files})
+        texts.append(frozenset(_compared(file.text) for file in files if not _lost_lines(file)))
+    common = frozenset.intersection(*map(frozenset, loads))
+    cut = {path: lines for path in common if (lines := frozenset().union(*(load[path] for load in loads)))}
+    return common.difference(cut), frozenset.intersection(*texts), frozenset(named), cut
+
+
+def _lost_lines(file: LoadedFile) -> frozenset[int]:
+    """The lines of a file that the host cuts, at least in part."""
+    sections = (section for part in file.lost_parts for section in part)
+    return frozenset(line for section in sections for line in range(section.first, section.last + 1))
+
+
+class _CutFiles:
+    """A workspace in which files have only the lines that hosts cut from them (`model.Workspace`)."""
+
+    def __init__(self, workspace: Workspace, lines: Mapping[str, frozenset[int]]) -> None:
+        self._workspace = workspace
+        self._lines = lines
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """The paths that match."""
+        return self._workspace.list(pattern)
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The document at a path; of a cut file, with the other lines as gaps."""
+        read = self._workspace.read(path)
+        if path not in self._lines or not isinstance(read, Document):
+            return read
+        numbers = range(read.line, read.line + read.text.count("\n") + 1)
+        return blank_lines(read, frozenset(numbers) - self._lines[path], "host")
 
 
 def _compared(text: str) -> str:
@@ -169,11 +201,13 @@ def _compared(text: str) -> str:
 def without_host_texts(build: Build, texts: HostTexts, context: Context, root: str, *, only_named: bool) -> Build:
     """The build without the documents that the hosts load by themselves, and without copies of them.
 
+    Of a file that a host cuts, the lines stay that it cuts.
+
     `context` is that of the build, in the workspace at `root`. With `only_named`, the instructions of other programs
     that no file of the hosts names go, too. If nothing is left out, it is the build itself: one that filters nothing
     may use the memory index.
     """
-    loaded_paths, loaded_texts, named = texts
+    loaded_paths, loaded_texts, named, cut = texts
     instructing = {layer.id for layer in build.profile.layers if any(each.uses_open for each in layer.query.traits)}
     instructions = {each.path for each in context.decisions if each.layer in instructing} if only_named else set()
     paths, reals = set(), {each.path: real_path(os.path.join(root, each.path)) for each in context.documents}
@@ -182,10 +216,17 @@ def without_host_texts(build: Build, texts: HostTexts, context: Context, root: s
         is_loaded = document.text in shown or _compared(document.data.decode("utf-8", "replace")) in loaded_texts
         if is_loaded or (document.path in instructions and reals[document.path] not in named):
             paths.add(document.path)
+    if lines := {path: cut[real] for path, real in reals.items() if real in cut}:
+        build = build._replace(workspace=_CutFiles(build.workspace, lines), memory_index=None)
     if not paths:
         return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]
-    profile = build.profile._replace(layers=with_freed_rooms(build.profile.layers, layers))
+    # What the others leave is free for a layer with a share, up to what no other layer claims.
+    freed = [
+        each._replace(limits=each.limits._replace(grow=each.limits.grow or each.limits.share is not None))
+        for each in with_freed_rooms(build.profile.layers, layers)
+    ]
+    profile = build.profile._replace(layers=tuple(freed))
     names = {layer.id: layer.query.paths for layer in build.profile.layers if layer.id not in instructing}
     others = {each.path for each in context.decisions if each.path in paths.difference(names.get(each.layer, ()))}
     return excluding(build._replace(profile=profile), sorted(map(escape, others)))

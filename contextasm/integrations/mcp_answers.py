@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
+from mcp.types import ErrorData, JSONRPCError
 from pydantic import ValidationError
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from contextasm.api import RequestOptions
 from contextasm.config.input.values import describe_value, require_known
 from contextasm.model import ContextasmError, NamedTuple, Problem, failure_words
 from contextasm.rendering.wording import problem_line
 from contextasm.text.cleaning.clean import LONGEST_WORD, message_line, shown_name
+from contextasm.text.json_reader import load_json
 from contextasm.text.names.templates import one_line
 
 
@@ -32,7 +36,9 @@ class ServedWorkspace(NamedTuple):
     writes: bool = False
     """Whether tools that write are offered."""
 
-    def request(self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "") -> RequestOptions:
+    def request(
+        self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "", date: str = ""
+    ) -> RequestOptions:
         """The options of a request; the names of the server win, and an empty text is as good as none."""
         return {
             "agent": self.agent or agent or None,
@@ -41,7 +47,7 @@ class ServedWorkspace(NamedTuple):
             "budget": budget or None,
             "profile": self.profile,
             "audience": self.audience,
-            "date": self.date,
+            "date": self.date or date or None,
             "workspace": self.workspace,
         }
 
@@ -55,64 +61,31 @@ class ServedWorkspace(NamedTuple):
         """Parameters that clients do not have if they write: a server that names an owner writes for that one."""
         return {"agent", "team"} if self.agent or self.team else self.pinned
 
-    def owner(self, agent: str, team: str) -> tuple[str | None, str | None]:
-        """Agent and team to write for, as `api` takes them; the agent if the server names both."""
-        if self.agent:
-            return self.agent, None
-        if self.team:
-            return None, self.team
-        return agent or None, team or None
+    def owner(self, agent: str, team: str) -> dict[str, str | None]:
+        """Owner, workspace and day of a write, as `api` takes them; the agent if the server names both."""
+        named = (self.agent, None) if self.agent else (None, self.team) if self.team else (agent or None, team or None)
+        return {"agent": named[0], "team": named[1], "workspace": self.workspace, "date": self.date}
 
 
-class Explanation(TypedDict):
-    """Decisions on the fragments of a context."""
+LEAST_BYTES = 13_000
+"""Bytes of JSON that any host takes whole (OpenClaw with a small window), without the receipt and its problems."""
 
-    receipt: str
-    decisions: list[dict[str, object]]
-    left_out: int
-    """Number of further decisions, which this answer does not hold."""
-    problems: list[str]
+MOST_WORDS = 1000
+"""Bytes of JSON that problems may have."""
 
 
-class Hit(TypedDict):
-    """A memory that matches."""
-
-    id: str
-    path: str
-    line: int
-    type: str
-    text: str
-    score: float
-    parts: dict[str, float]
+def json_bytes(text: str) -> int:
+    """Bytes that a text takes in JSON."""
+    return len(json.dumps(text, ensure_ascii=False).encode()) - 2
 
 
-class Hits(TypedDict):
-    """Memories that match, best first."""
-
-    hits: list[Hit]
-    searched: int
-    problems: list[str]
+def fitting(items: Sequence[Any], most: int) -> Sequence[Any]:
+    """As many of the first items as `most` bytes hold, where the JSON of each is a text in JSON."""
+    sizes = accumulate(json_bytes(json.dumps(each, ensure_ascii=False)) for each in items)
+    return items[: bisect_right([*sizes], most)]
 
 
-class Remembered(TypedDict):
-    """The memory that was stored, or the one that says the same."""
-
-    outcome: str
-    """`stored` or `reinforced`."""
-    id: str
-    path: str
-    line: int
-    problems: list[str]
-
-
-class Logged(TypedDict):
-    """The log that holds the entry, and the problems of its text."""
-
-    path: str
-    problems: list[str]
-
-
-FIXED_NAMES = ("agent", "team", "profile", "audience", "workspace")
+FIXED_NAMES = ("agent", "team", "profile", "audience", "date", "workspace")
 """Names that clients may try to give, and that the command line of the server can fix."""
 
 
@@ -144,9 +117,41 @@ def refusal_line(error: BaseException, schema: Mapping[str, Any] | None = None, 
     return one_line(message_line(in_words_of_clients(failure_words(cause))))
 
 
+def refused_message(error: Exception) -> JSONRPCError | None:
+    """The answer to a line of a client that is not a message, with its id if that is known; None for a blank line."""
+    if not isinstance(error, ValidationError) or not str(error.errors()[0]["input"]).strip():
+        return None
+    inputs = [each["input"] for each in error.errors()]
+    ids = [each.get("id") for each in inputs if isinstance(each, dict)][:1]
+    code, what = -32600, "is not a message of JSON-RPC 2.0"
+    if error.errors()[0]["type"] == "json_invalid":
+        code, what = -32700, "is not JSON that can be read"
+        ids = [load_json(each, "id") for each in _ID.findall(inputs[0])]
+    known = ids[0] if len(ids) == 1 and type(ids[0]) in {int, str} else None
+    line = f"request: {what}: send one object in a line, and no list of them"
+    return JSONRPCError(jsonrpc="2.0", id=known, error=ErrorData(code=code, message=line))
+
+
+_ID = re.compile(r'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,99}")(?=\s*[,}])')
+"""The id of a request in JSON that can't be parsed."""
+
+
+def short_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of arguments as clients read it: without titles, defaults and limits, which refusals name."""
+    named = {name: _short_schema(each) for name, each in schema["properties"].items()}
+    return {key: value for key, value in schema.items() if key != "title"} | {"properties": named}
+
+
+def _short_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: schema[key] for key in ("type", "items", "description") if key in schema}
+    return {"type": [each["type"] for each in schema["anyOf"]], **kept} if "anyOf" in schema else kept
+
+
 def problem_words(problems: Iterable[Problem], *, lacks_private: bool = False) -> list[str]:
-    """The line of each problem, for a client, and a line if private parts are left out."""
-    return [*(in_words_of_clients(problem_line(problem)) for problem in problems), *[PRIVATE_WORDS][:lacks_private]]
+    """The lines of the first problems, for a client, and a line if private parts are left out."""
+    lines = [*[PRIVATE_WORDS][:lacks_private], *(in_words_of_clients(problem_line(problem)) for problem in problems)]
+    shown = fitting(lines, MOST_WORDS)
+    return [*shown, *[f"{len(lines) - len(shown):,} more problems"][: len(lines) - len(shown)]]
 
 
 PRIVATE_WORDS = (

@@ -6,20 +6,23 @@ import asyncio
 import os
 import select
 import signal
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from mcp import MCPError, types
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
 from contextasm import __version__, api
-from contextasm.integrations.mcp_answers import ServedWorkspace, refusal_line, refuse_arguments, refuse_unnamed
-from contextasm.integrations.mcp_tools import Agent, ServedTools, Team, Topic, without
+from contextasm.config.hosts.loader import client_host
+from contextasm.integrations import mcp_answers
+from contextasm.integrations.mcp_tools import Agent, ServedTools, Team, Topic
 from contextasm.model import ContextasmError
 
 MARKDOWN = "text/markdown"
@@ -29,7 +32,7 @@ MOST_NAMES = 100
 """Names that one completion may have, by the protocol."""
 
 
-def add_resources(server: MCPServer[Any], served: ServedWorkspace, tools: ServedTools) -> None:
+def add_resources(server: MCPServer[Any], served: mcp_answers.ServedWorkspace, tools: ServedTools) -> None:
     """Add resources, the prompt `start`, and completion of names, made by the functions of `tools`."""
 
     def context() -> str:
@@ -54,12 +57,14 @@ def add_resources(server: MCPServer[Any], served: ServedWorkspace, tools: Served
     _add_prompt(server, served, tools)
 
 
-def _add_prompt(server: MCPServer[Any], served: ServedWorkspace, tools: ServedTools) -> None:
+def _add_prompt(server: MCPServer[Any], served: mcp_answers.ServedWorkspace, tools: ServedTools) -> None:
     def start(agent: Agent = "", team: Team = "", topic: Topic = "") -> str:
         """Begin with the document that an agent starts from, as the first message."""
         return tools.build(agent, team, topic).text
 
-    server.prompt(name="start")(without(start, served.pinned))
+    prompt = Prompt.from_function(start)
+    prompt.arguments = [each for each in prompt.arguments or () if each.name not in served.pinned]
+    server.add_prompt(prompt)
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(_reference: Any, argument: Any, _context: Any) -> types.Completion:
@@ -85,7 +90,7 @@ def make_server(tools: ServedTools) -> MCPServer[Any]:
     return server
 
 
-def serve(served: ServedWorkspace) -> None:
+def serve(served: mcp_answers.ServedWorkspace) -> None:
     """Serve a workspace on standard input and output until the client ends. Raises what ended it otherwise.
 
     If the client does not read any more, and at SIGINT and SIGTERM, the process ends here.
@@ -110,6 +115,50 @@ def _first_of(group: BaseException) -> BaseException:
     return group
 
 
+class _Answers:
+    """The SDK's stream of answers, with the ids of the requests that wait for one."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.awaited: set[object] = set()
+        self.sent = asyncio.Event()
+
+    async def send(self, answer: SessionMessage) -> None:
+        """Send an answer, or another message."""
+        await self._stream.send(answer)
+        self.awaited.discard(getattr(answer.message, "id", None))
+        self.sent.set()
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+
+async def _messages(lines: Any, answers: _Answers) -> AsyncIterator[SessionMessage]:
+    """The messages of a client, which end when all its requests are answered.
+
+    Other lines, which the SDK drops, are answered here: the client would wait.
+    """
+    async for line in lines:
+        if isinstance(line, SessionMessage):
+            if isinstance(line.message, types.JSONRPCRequest):
+                answers.awaited.add(line.message.id)
+            elif getattr(line.message, "method", "") == "notifications/cancelled":
+                answers.awaited.discard((getattr(line.message, "params", None) or {}).get("requestId"))
+            yield line
+        elif answer := mcp_answers.refused_message(line):
+            await answers.send(SessionMessage(answer))
+    while answers.awaited:
+        answers.sent.clear()
+        await answers.sent.wait()
+
+
 def _has_no_reader(pipe: int) -> bool:
     """Whether the other end of a pipe or a socket, given as its file descriptor, is closed."""
     state = select.poll()
@@ -126,9 +175,11 @@ class _ContextServer(MCPServer[Any]):
     def __init__(self, tools: ServedTools) -> None:
         instructions = INSTRUCTIONS.format(workspace=tools.served.workspace)
         offered = [*tools.offered()]
+        self._schemas = {tool.name: tool.parameters for tool in offered}
+        for tool in offered:
+            tool.parameters = mcp_answers.short_schema(tool.parameters)
         super().__init__("ctxasm", version=__version__, instructions=instructions, tools=offered, log_level="ERROR")
         self._tools = tools
-        self._schemas = {tool.name: tool.parameters for tool in offered}
 
     async def run_stdio_async(self) -> None:
         """Serve standard input and output; the process ends with 141 if its client does not read any more."""
@@ -136,7 +187,9 @@ class _ContextServer(MCPServer[Any]):
         async with stdio_server() as (read_stream, write_stream):
             try:
                 options = self._lowlevel_server.create_initialization_options()
-                await self._lowlevel_server.run(read_stream, write_stream, options)
+                stream: Any = _Answers(write_stream)  # as the messages, it has what the SDK uses of a stream
+                requests: Any = _messages(read_stream, stream)
+                await self._lowlevel_server.run(requests, stream, options)
             except asyncio.CancelledError:
                 if _has_no_reader(answers):
                     self._tools.end_process(141)
@@ -147,18 +200,20 @@ class _ContextServer(MCPServer[Any]):
     ) -> types.CallToolResult | types.InputRequiredResult:
         """The result of a tool; a refusal is a result, which models read, and no error of the protocol."""
         schema = self._schemas.get(name, {})
+        client = context.session.client_params if context else None
+        self._tools.host = client_host(client.client_info.name if client else "")
         try:
             self._refuse_unnamed_tool(name)
-            refuse_arguments(arguments, schema["properties"], name)
+            mcp_answers.refuse_arguments(arguments, schema["properties"], name)
             return await super().call_tool(name, arguments, context)
         except (ContextasmError, ToolError) as error:
-            line = refusal_line(error, schema, name)
+            line = mcp_answers.refusal_line(error, schema, name)
             return types.CallToolResult(content=[types.TextContent(type="text", text=line)], is_error=True)
 
     def _refuse_unnamed_tool(self, name: str) -> None:
         if name in {"remember", "log"} and not self._tools.served.writes:
             raise ContextasmError(name, "this server only reads", "start it with `ctxasm mcp --write`")
-        refuse_unnamed(name, self._schemas, "tool")
+        mcp_answers.refuse_unnamed(name, self._schemas, "tool")
 
     async def read_resource(
         self, uri: Any, context: Context[Any, Any] | None = None
@@ -168,9 +223,9 @@ class _ContextServer(MCPServer[Any]):
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:
             unknown = ContextasmError(str(uri), "is not a resource of this server", "see resources/templates/list")
-            raise MCPError(types.INVALID_PARAMS, refusal_line(unknown)) from error
+            raise MCPError(types.INVALID_PARAMS, mcp_answers.refusal_line(unknown)) from error
         except ResourceError as error:
-            raise MCPError(types.INTERNAL_ERROR, refusal_line(error)) from error
+            raise MCPError(types.INTERNAL_ERROR, mcp_answers.refusal_line(error)) from error
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -178,8 +233,8 @@ class _ContextServer(MCPServer[Any]):
         """The messages of a prompt. Raises `MCPError` with one line."""
         taken = {prompt.name: [each.name for each in prompt.arguments or ()] for prompt in await self.list_prompts()}
         try:
-            refuse_unnamed(name, taken, "prompt")
-            refuse_arguments(arguments or {}, taken[name], name)
+            mcp_answers.refuse_unnamed(name, taken, "prompt")
+            mcp_answers.refuse_arguments(arguments or {}, taken[name], name)
             return await super().get_prompt(name, arguments, context)
         except (ContextasmError, ValueError) as error:
-            raise MCPError(types.INVALID_PARAMS, refusal_line(error)) from error
+            raise MCPError(types.INVALID_PARAMS, mcp_answers.refusal_line(error)) from error

@@ -5,48 +5,47 @@ A document goes out only as text: clients that get structured content with a tex
 
 from __future__ import annotations
 
-import inspect
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
 from threading import Lock, Thread
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, Strict
 
 from contextasm import api
+from contextasm.config.build import PreparedBuild
+from contextasm.config.hosts.loader import Host
 from contextasm.config.input.values import LONGEST_NAME
 from contextasm.integrations import mcp_answers as answers
-from contextasm.model import Context, ContextasmError, Memory
+from contextasm.integrations.hook_parts import HostTexts, cut_text, load_host_texts, split_text, without_host_texts
+from contextasm.model import Build, Context, ContextasmError, Memory
 from contextasm.rendering.documents import decision_data, hit_data
 from contextasm.rendering.wording import private_words, receipt
+from contextasm.selection.tokens import CHARS_ESTIMATE, LENGTHS
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.memories.writer import LONGEST_TEXT, LONGEST_VALUE, MOST_ITEMS
-
-MOST_DECISIONS = 200
-"""Decisions in one answer; the others are counted."""
-
-MOST_HITS = 50
-"""Hits in one answer."""
+from contextasm.workspace.folder import is_below
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+LARGE = {"anthropic/maxResultSizeChars": 100_000, "anthropic/alwaysLoad": True}
+"""Keys by which Claude Code shows a tool at once, and its answers whole."""
+
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
 
-def _limited(description: str, most: int) -> Any:
-    """The field of an argument that has at most so many characters, or values."""
-    return Field(description=description, max_length=most)
+def _limited(most: int, description: str | None = None, least: int | None = None) -> Any:
+    """The field of an argument that has so many characters, or values."""
+    return Field(description=description, min_length=least, max_length=most)
 
 
-Agent = Annotated[str, _limited("Name of the agent; empty for that of the settings, or the only one.", LONGEST_NAME)]
-Team = Annotated[str, _limited("Name of the team; empty for that of the settings.", LONGEST_NAME)]
-Topic = Annotated[str, _limited("What the conversation is about; memories and logs are chosen by it.", LONGEST_TEXT)]
-Budget = Annotated[
-    str | Annotated[int, Strict()],
-    Field(description="Most tokens of the document, such as 4000 or 8k; empty: the profile's."),
-]
+Agent = Annotated[str, _limited(LONGEST_NAME)]
+Team = Agent
+Topic = Annotated[str, _limited(LONGEST_TEXT, "Chooses memories and logs.")]
+Budget = Annotated[str | Annotated[int, Strict()], Field(description="Most tokens, such as 8k.")]
+Day = Annotated[str, _limited(LONGEST_NAME, "Today, YYYY-MM-DD.")]
 
 
 class ServedTools:
@@ -54,6 +53,8 @@ class ServedTools:
 
     def __init__(self, served: answers.ServedWorkspace) -> None:
         self.served = served
+        self.host: Host | None = None
+        """The host that is the client; None for an unknown one."""
         self._lock = Lock()
 
     def offered(self) -> Iterator[Tool]:
@@ -61,11 +62,12 @@ class ServedTools:
         functions: list[Callable[..., Any]] = [self.build_context, self.explain_context, self.search_memories]
         writing: list[Callable[..., Any]] = [self.remember, self.log] if self.served.writes else []
         for function in (*functions, *writing):
-            has_data = function != self.build_context
             hints = ADDS if function in writing else READ_ONLY
-            offer = without(function, self.served.pinned_owners if function in writing else self.served.pinned)
-            words = inspect.getdoc(function)
-            tool = Tool.from_function(offer, description=words, annotations=hints, structured_output=has_data)
+            meta = LARGE if function == self.build_context else None
+            tool = Tool.from_function(function, annotations=hints, meta=meta, structured_output=False)
+            pinned = self.served.pinned_owners if function in writing else self.served.pinned
+            for name in {*pinned, *(["date"] if self.served.date else ())}:
+                tool.parameters["properties"].pop(name, None)
             tool.parameters["additionalProperties"] = False
             yield tool
 
@@ -86,25 +88,68 @@ class ServedTools:
         with self._lock:
             return api.find_memory(name, everywhere=not self.served.pinned, **self.served.request())
 
-    def build(self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "") -> Context:
-        """The context of a request."""
+    def build(self, agent: str = "", team: str = "", topic: str = "") -> Context:
+        """The context of a resource or the prompt."""
         with self._lock:
-            return api.build(**self.served.request(agent, team, topic, budget))
+            return api.build(**self.served.request(agent, team, topic))
+
+    def _context(self, *, in_full: bool = False, **arguments: Any) -> Context:
+        """The context for arguments of tools, without what the client's host loads by itself.
+
+        If they have no budget, it has a size that the host does not cut.
+        """
+        request, host, most = self.served.request(**arguments), self.host, self._most_bytes
+
+        def changed(prepared: PreparedBuild, build: Build) -> Build:
+            if request["budget"] is None:
+                units = most if build.request.tokenizer in LENGTHS else most // CHARS_ESTIMATE.units_per_token
+                build = build._replace(request=build.request._replace(budget=min(build.request.budget, units)))
+            if not any(texts := self._host_texts()):
+                return build
+            root, is_detected = prepared.workspace.root, bool(prepared.taken)
+            return without_host_texts(build, texts, prepared.run(build), root, only_named=is_detected)
+
+        with self._lock:
+            return api.changed_context(request, in_full=in_full, change=changed, about=(host and host.name, most))
+
+    @property
+    def _most_bytes(self) -> int:
+        """Bytes of JSON that an answer may have for the document or the data in it."""
+        return self.host.mcp.bytes if self.host and self.host.mcp else answers.LEAST_BYTES
+
+    def _host_texts(self) -> HostTexts:
+        """The files that the client's host loads: its session began in the current folder, else in the workspace."""
+        folders = (os.getcwd(), self.served.workspace) if self.host else ()
+        texts = (load_host_texts([self.host], folder) for folder in folders if self.host)
+        return next((each for each in texts if any(each)), (frozenset(), frozenset(), frozenset(), {}))
+
+    def _loaded_words(self) -> Sequence[str]:
+        """The line that names what the client's host loads of the workspace, if it loads any."""
+        root, paths = os.path.realpath(self.served.workspace), self._host_texts()[0]
+        names = ", ".join(sorted(os.path.relpath(path, root) for path in paths if is_below(path, root)))
+        line = f"not repeated, since {self.host and self.host.summary} loads it: {names}"
+        return [cut_text(line, answers.MOST_WORDS, answers.json_bytes)] if names else []
 
     def build_context(
-        self, agent: Agent = "", team: Team = "", topic: Topic = "", budget: Budget = ""
+        self,
+        agent: Agent = "",
+        team: Team = "",
+        topic: Topic = "",
+        budget: Budget = "",
+        date: Day = "",
+        part: Annotated[int, Field(description="If the receipt names several.", ge=1)] = 1,
     ) -> CallToolResult:
-        """The document that an agent starts from: identity, instructions, goals, recent logs, memories, under a budget.
-
-        The second text is the receipt: tokens by layer, and how many fragments are shortened or left out.
-        """
-        context = self.build(agent, team, topic, budget)
+        """The document that an agent starts from: identity, instructions, goals, logs, memories; then a receipt."""
+        context = self._context(agent=agent, team=team, topic=topic, budget=budget, date=date)
+        pieces = split_text(context.text, self._most_bytes, answers.json_bytes) or [""]
+        if part > len(pieces):
+            raise ContextasmError("part", f"part {part:,} does not exist", f"give a number from 1 to {len(pieces)}")
+        lead = [f"part {part} of {len(pieces)}; for another, call again with part"] if pieces[1:] else []
         figures = {"tokens": context.tokens, "etag": context.etag, "truncated": context.truncated}
-        problems = _problems_of(context)
-        texts = [context.text, "\n".join([*problems, receipt(context)])]
+        told = "\n".join([*lead, *self._loaded_words(), *_problems_of(context), receipt(context)])
         return CallToolResult(
-            content=[TextContent(type="text", text=text) for text in texts],
-            _meta={"ctxasm": {**figures, "problems": problems}},
+            content=[TextContent(type="text", text=text) for text in (pieces[part - 1], told)],
+            _meta={"ctxasm": {**figures, "parts": len(pieces)}},
         )
 
     def explain_context(
@@ -113,103 +158,73 @@ class ServedTools:
         team: Team = "",
         topic: Topic = "",
         budget: Budget = "",
-        place: Annotated[
-            str, _limited("Only the fragments of this file, FILE:LINE, or id; empty for all of them.", LONGEST_TEXT)
-        ] = "",
-    ) -> answers.Explanation:
-        """The fragments that a context shows and leaves out: a decision with its reason for each."""
-        with self._lock:
-            context = api.explain(**self.served.request(agent, team, topic, budget))
+        date: Day = "",
+        place: Annotated[str, _limited(LONGEST_TEXT, "Only this file, FILE:LINE or id.")] = "",
+    ) -> CallToolResult:
+        """The fragments that a context shows or leaves out, and why."""
+        context = self._context(in_full=True, agent=agent, team=team, topic=topic, budget=budget, date=date)
         decisions = [decision_data(each) for each in context.decisions if _is_at(place, each)]
         if place and not decisions:
             hint = "call explain_context without a place"
             raise ContextasmError("place", f"no fragment of the context is at {shown_name(place)}", hint)
-        return answers.Explanation(
-            receipt=receipt(context),
-            decisions=decisions[:MOST_DECISIONS],
-            left_out=max(0, len(decisions) - MOST_DECISIONS),
-            problems=_problems_of(context),
-        )
+        told = answers.fitting(decisions, self._most_bytes)
+        rest = {"left_out": len(decisions) - len(told), "problems": _problems_of(context)}
+        return _data_result({"receipt": receipt(context), "decisions": told, **rest})
 
     def search_memories(
         self,
-        query: Annotated[str, Field(description="What to look for, in words.", min_length=1, max_length=LONGEST_TEXT)],
+        query: Annotated[str, _limited(LONGEST_TEXT, least=1)],
         agent: Agent = "",
         team: Team = "",
-        top: Annotated[int, Field(description="Most hits.", ge=1, le=MOST_HITS)] = 5,
-    ) -> answers.Hits:
-        """The memories that match a query best, with the parts of their scores."""
+        date: Day = "",
+        top: Annotated[int, Field(description="Most hits.", ge=1, le=50)] = 5,
+    ) -> CallToolResult:
+        """The memories that match a query best."""
         with self._lock:
-            result = api.search(query, top=top, **self.served.request(agent, team))
-        hits = [cast("answers.Hit", hit_data(*hit)) for hit in result.hits]
+            result = api.search(query, top=top, **self.served.request(agent, team, date=date))
+        found = [hit_data(*hit) for hit in result.hits]
+        most = self._most_bytes
+        shown = [each | {"text": cut_text(str(each["text"]), most // 2, answers.json_bytes)} for each in found]
+        hits = answers.fitting(shown, most)
         problems = answers.problem_words(result.problems, lacks_private=result.lacks_private)
-        return answers.Hits(hits=hits, searched=result.searched, problems=problems)
+        rest = {"left_out": len(found) - len(hits), "searched": result.searched, "problems": problems}
+        return _data_result({"hits": hits, **rest})
 
     def remember(
         self,
-        text: Annotated[str, Field(description="One statement, in a sentence.", min_length=1, max_length=LONGEST_TEXT)],
-        type: Annotated[str, Field(description="Such as note, fact, decision, preference.")] = "note",  # noqa: A002
-        importance: Annotated[
-            str | float, Field(description="0 to 1, or low, medium, high, critical; empty for none.")
-        ] = "",
-        tags: Annotated[Sequence[str], _limited("Words to find it by.", MOST_ITEMS)] = (),
-        key: Annotated[
-            str, _limited("The subject; memories with the same key are of one subject.", LONGEST_VALUE)
-        ] = "",
-        supersedes: Annotated[Sequence[str], _limited("Ids of memories that it replaces.", MOST_ITEMS)] = (),
+        text: Annotated[str, _limited(LONGEST_TEXT, "One statement.", 1)],
+        type: Annotated[str, Field(description="note, fact, decision ...")] = "note",  # noqa: A002
+        importance: Annotated[str | float, Field(description="0 to 1, or low, medium, high, critical.")] = "",
+        tags: Annotated[Sequence[str], _limited(MOST_ITEMS, "Words to find it by.")] = (),
+        key: Annotated[str, _limited(LONGEST_VALUE, "Subject.")] = "",
+        supersedes: Annotated[Sequence[str], _limited(MOST_ITEMS, "Ids that it replaces.")] = (),
         agent: Agent = "",
-        team: Annotated[str, _limited("Name of the team, to remember for the team instead.", LONGEST_NAME)] = "",
-    ) -> answers.Remembered:
+        team: Team = "",
+    ) -> CallToolResult:
         """Store a memory, or reinforce the one that says the same."""
-        agent_name, team_name = self.served.owner(agent, team)
+        fields: dict[str, Any] = {"type": type, "tags": tags, "key": key, "supersedes": supersedes}
+        by: dict[str, Any] = {"writer": "mcp", "audience": self.served.audience, **self.served.owner(agent, team)}
         with self._lock:
-            outcome = api.remember(
-                text,
-                type=type,
-                importance=None if importance == "" else importance,
-                tags=tags,
-                key=key,
-                supersedes=supersedes,
-                writer="mcp",
-                audience=self.served.audience,
-                workspace=self.served.workspace,
-                agent=agent_name,
-                team=team_name,
-                date=self.served.date,
-            )
+            outcome = api.remember(text, importance=None if importance == "" else importance, **fields, **by)
         memory, problems = outcome.memory, answers.problem_words(outcome.problems)
-        return answers.Remembered(
-            outcome=outcome.what, id=memory.id, path=memory.path, line=memory.line, problems=problems
-        )
+        place = {"path": memory.path, "line": memory.line, "problems": problems}
+        return _data_result({"outcome": outcome.what, "id": memory.id, **place})
 
     def log(
         self,
-        text: Annotated[str, Field(description="What happened, in Markdown.", min_length=1, max_length=LONGEST_TEXT)],
+        text: Annotated[str, _limited(LONGEST_TEXT, "Markdown.", 1)],
         agent: Agent = "",
-        team: Annotated[str, _limited("Name of the team, to write into the team's log instead.", LONGEST_NAME)] = "",
-    ) -> answers.Logged:
+        team: Team = "",
+    ) -> CallToolResult:
         """Append an entry to the log of the day."""
-        agent_name, team_name = self.served.owner(agent, team)
         with self._lock:
-            outcome = api.log(
-                text, workspace=self.served.workspace, agent=agent_name, team=team_name, date=self.served.date
-            )
-        return answers.Logged(path=outcome.path, problems=answers.problem_words(outcome.problems))
+            outcome = api.log(text, **self.served.owner(agent, team))
+        return _data_result({"path": outcome.path, "problems": answers.problem_words(outcome.problems)})
 
 
-def without(function: Callable[..., Any], names: set[str]) -> Callable[..., Any]:
-    """The function without these parameters, which then have their defaults."""
-
-    @wraps(function)
-    def call(**arguments: Any) -> Any:
-        return function(**arguments)
-
-    signature = inspect.signature(function, eval_str=True)
-    left = [parameter for parameter in signature.parameters.values() if parameter.name not in names]
-    call.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
-    call.__annotations__ = {parameter.name: parameter.annotation for parameter in left}
-    call.__annotations__["return"] = signature.return_annotation
-    return call
+def _data_result(data: dict[str, Any]) -> CallToolResult:
+    """A result with data as JSON; only as a text, because a host counts structured content as well."""
+    return CallToolResult(content=[TextContent(type="text", text=json.dumps(data, ensure_ascii=False))])
 
 
 def _problems_of(context: Context) -> list[str]:

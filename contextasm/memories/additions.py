@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from contextasm.config.input.values import require_known
+from contextasm.config.input.values import parse_day, require_known
 from contextasm.model import ContextasmError, Document, Problem
 from contextasm.text.json_reader import load_json
 from contextasm.text.memories.parser import CONFIDENCE, parse_memories
@@ -39,6 +39,8 @@ _PARSERS: Mapping[str, Callable[[Any, str], object]] = {
     "key": parse_value,
     "supersedes": parse_items,
     "writer": parse_value,
+    "valid_from": lambda day, where: str(parse_day(day, where)),
+    "expires": lambda day, where: str(parse_day(day, where)),
 }
 
 
@@ -50,7 +52,10 @@ def shared_fields(given: Mapping[str, tuple[str, object]]) -> NewMemory:
     fields: Mapping[str, Any] = {
         field: _PARSERS[field](value, where) for field, (where, value) in given.items() if value is not None
     }
-    return NewMemory("", **fields)
+    memory = NewMemory("", **fields)
+    if memory.valid_from > memory.expires > "":
+        raise ContextasmError(given["expires"][0], "is before the first day, so no day shows it", "swap the two days")
+    return memory
 
 
 class NewMemoryReader:

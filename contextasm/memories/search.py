@@ -10,7 +10,16 @@ from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEn
 from contextasm.config.resolve import prepare_build
 from contextasm.model import SHARED, Build, ContextasmError, Layer, Memory, Problem, Profile, Score, SourceQuery
 from contextasm.model.named_tuple import NamedTuple
-from contextasm.retrieval.pool import MEMORIES, ReadPool, TopicHits, read_pool, searched_memories, topic_hits
+from contextasm.retrieval.pool import (
+    MEMORIES,
+    ReadPool,
+    TopicHits,
+    outside_code,
+    read_pool,
+    searched_memories,
+    topic_hits,
+    with_validity,
+)
 from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
 from contextasm.retrieval.reading.files import logs_in_display_order, query_paths
 from contextasm.retrieval.sources.log_search import log_lines
@@ -133,7 +142,12 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
         memories = (memory for layer in layers for memory in searched_memories(SourceQuery(build, layer)))
         build.semantics(build.request.topic, [memory.text for memory in memories])
     results = [(_line_hits if _has_lines(layer) else topic_hits)(SourceQuery(build, layer)) for layer in layers]
-    hits = [hit for found, _, _ in results for hit in found]
+    today = build.request.date
+    hits = [
+        (memory._replace(text=with_validity(memory.text, memory, today)), score)
+        for found, _, _ in results
+        for memory, score in found
+    ]
     hits.sort(key=lambda hit: (hit[0].path, -hit[0].line))
     hits.sort(key=lambda hit: (dict(hit[1])["total"], hit[0].created), reverse=True)
     problems = dict.fromkeys([*build.problems, *(problem for _, _, own in results for problem in own)])
@@ -159,12 +173,13 @@ def _line_hits(query: SourceQuery) -> TopicHits:
     days = {log.path: str(log.day) for log in logs if log.age >= 0}
     own = _own_file(build)
     known = read_pool(build.workspace, MEMORIES, own)
-    inactive = {entry.line for entry, why in zip(known.all_entries, known.exclusions, strict=True) if why}
+    pairs = zip(known.all_entries, known.exclusions, strict=True)
+    inactive = {entry.line for entry, why in pairs if why or outside_code(entry, request)}
     memories = {(memory.path, memory.line): memory for memory in known.active}
     read = read_pool(build.workspace, log_lines(days), [*days, *own])
     lines = [line for line in read.active if line.path not in own or line.line not in inactive]
     pool = ReadPool(log_lines(days), lines, read.documents, read.problems)
-    found = pool.similar(request.topic, layer.query.min_match, request.date)
+    found = pool.similar(request, layer.query.min_match)
     headings = {*pool.marked()}
     best: dict[str, tuple[Memory, Score]] = {}
     for row in sorted(found, key=lambda row: (found[row], days.get(lines[row].path, "")), reverse=True):

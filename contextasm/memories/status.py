@@ -1,8 +1,9 @@
-"""The life of a memory by command: draft, approved, deprecated; and completed. Other ways are refused."""
+"""The life of a memory by command: draft, approved, deprecated; completed; and verified. Other ways are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Annotated
 
 from contextasm.memories.storage import by_storage
@@ -25,10 +26,14 @@ class StatusStep(NamedTuple):
     """The statuses that are as good as the new one."""
 
 
+VERIFIED = "verify"
+"""The step that leaves the status as it is, and sets the day on which the memory was confirmed."""
+
 STEPS: Mapping[str, StatusStep] = {
     "approve": StatusStep("approved", ("draft", "review"), ("approved", "active")),
     "deprecate": StatusStep("deprecated", ("approved", "active"), ("deprecated",)),
     "complete": StatusStep("completed", ("approved", "active"), ("completed",)),
+    VERIFIED: StatusStep("verified", ("approved", "active", "stable"), ()),
 }
 """The steps by the name of their action (digest 5.2, 004-7: `active` counts as approved, `review` as a draft)."""
 
@@ -39,18 +44,19 @@ class StatusChange(NamedTuple):
     memory: Annotated[Memory, INLINE]
     """As it is now."""
     status_before: str
-    """The status that it had; the same if nothing has changed."""
+    """The status that it had; the same if it has not changed."""
 
 
 def change_status(
     workspace: Folder,
     names: Sequence[str],
     action: str,
+    day: date,
     owner: str = "",
     stored_ids: FolderOfIds | None = None,
     files: Sequence[str] = (),
 ) -> list[StatusChange]:
-    """Make the step `action` with each memory that is named by its id; all of them, or none.
+    """Make the step `action` of a day with each memory that is named by its id; all of them, or none.
 
     `owner`, `stored_ids` and `files` are as in `WorkspaceIds`.
 
@@ -64,6 +70,8 @@ def change_status(
 
         def change(memory: Memory) -> Memory:
             _refuse_other_status(memory, step)
+            if action == VERIFIED:
+                return memory._replace(verified=str(day))
             return memory if memory.status in step.same else memory._replace(status=step.status)
 
         for memory in memories:

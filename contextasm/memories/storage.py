@@ -30,14 +30,15 @@ class FileMemories:
         self.touch = partial(touch_memories, workspace)
 
     def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
-        """Change the status of memories in their files."""
+        """Change fields of memories in their files."""
         editors: dict[str, MemoryEditor] = {}
         pairs = [(memory, change(memory)) for memory in memories]
         for memory, changed in pairs:
             if changed != memory:
                 editor = editors.setdefault(memory.path, MemoryEditor(self._workspace, MemoryPlace(path=memory.path)))
                 as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
-                editor.set_fields(as_written, status=changed.status)
+                fields = {name: value for name, value in changed._asdict().items() if value != getattr(memory, name)}
+                editor.set_fields(as_written, **fields)
         for editor in editors.values():
             editor.save()
         return pairs

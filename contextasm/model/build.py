@@ -3,7 +3,7 @@
 Of the services that a build may use, only interfaces and settings are here.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
@@ -92,6 +92,10 @@ class ScoreInputs(NamedTuple):
     """Day of the last use, or of creation if that is later, as YYYY-MM-DD; empty for none."""
     created: str
     """Day of creation, as YYYY-MM-DD; empty for none."""
+    valid_from: str = ""
+    """First day on which it holds, likewise."""
+    expires: str = ""
+    """Last day on which it holds, likewise."""
 
 
 class EntryPool(Protocol[EntryT_co]):
@@ -117,13 +121,13 @@ class EntryPool(Protocol[EntryT_co]):
     def problems(self) -> Sequence[Problem]:
         """Problems of all the files."""
 
-    def later(self, today: date) -> Collection[int]:
-        """Rows of the active entries of days after `today`."""
+    def outside(self, request: "Request") -> Mapping[int, str]:
+        """Rows of the active entries that are outside their days, each with the code of its reason."""
 
-    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
-        """Similarity of rows to a topic, from 0 to 1; rows below the share `min_match` of the best are left out.
+    def similar(self, request: "Request", min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+        """Similarity of rows to the topic, from 0 to 1; rows below the share `min_match` of the best are left out.
 
-        The figures are the ones of a pool without the `later` entries: they are neither hits nor neighbours, and no
+        The figures are the ones of a pool without the `outside` entries: they are neither hits nor neighbours, and no
         statistics of words count them.
         """
 
@@ -264,6 +268,8 @@ class Request(NamedTuple):
     """One of `AUDIENCES`."""
     strategy: str = ""
     """The named variant of the profile; empty for the profile as it is."""
+    show_expired: bool = False
+    """Whether memories are shown, with a label, before their first day and after their last one."""
 
 
 SourceTask = Callable[[], RetrievalResult]
@@ -401,11 +407,13 @@ class Context(NamedTuple):
     """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
     """Trace of each rule, in order of precedence."""
+    newest: tuple[tuple[str, str], ...] = ()
+    """Day, YYYY-MM-DD, of the newest `memory` and `log` that is shown; without either if none with a day is."""
 
     @property
     def truncated(self) -> bool:
-        """Whether any candidate fragment was shortened, truncated or dropped."""
-        return any(decision.outcome in INCOMPLETE for decision in self.decisions)
+        """Whether any candidate fragment was shortened, truncated, only named or dropped."""
+        return any(decision.outcome in INCOMPLETE or decision.reason.code == "named" for decision in self.decisions)
 
 
 class Omission(NamedTuple):

@@ -92,7 +92,10 @@ class Gap(NamedTuple):
     """Counted from 1."""
     last: int
     reason: str
-    """`block` for the managed block, `secret` for the further lines of a secret, `private` for private lines."""
+    """`block` for the managed block, `secret` for the further lines of a secret, `private` for private lines.
+
+    `host` for lines that a host loads by itself, `memory` for a memory that may not be shown.
+    """
 
 
 class Hidden(NamedTuple):
@@ -269,8 +272,12 @@ class Memory(NamedTuple):
     private: bool = False
     pin: bool = False
     supersedes: tuple[str, ...] = ()
+    valid_from: MemoryDay = ""
+    """First day on which it holds, YYYY-MM-DD; empty for none."""
     expires: MemoryDay = ""
-    """Last day on which it holds, YYYY-MM-DD; empty for none. `check` reports it once past; a build ignores it."""
+    """Last day on which it holds, YYYY-MM-DD; empty for none."""
+    verified: MemoryDay = ""
+    """Day on which somebody last confirmed it, YYYY-MM-DD; empty for none."""
     superseded_by: str = ""
     """Id of the memory that it is consolidated in; empty for none."""
     writer: str = ""
@@ -278,5 +285,5 @@ class Memory(NamedTuple):
 
     @property
     def last_use(self) -> str:
-        """Day of the last use, or of creation if that is later, YYYY-MM-DD; empty for none."""
-        return max(self.created, self.accessed)
+        """The last of the days of use, creation and verification, YYYY-MM-DD; empty for none."""
+        return max(self.created, self.accessed, self.verified)

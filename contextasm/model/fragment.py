@@ -97,11 +97,12 @@ _CODES = {
     "included": ("required", "fits", "fallback", "beside", "pinned", "pin"),
     "shortened": ("level", "detail", "summarized"),
     "truncated": ("over-allowance",),
+    "named": ("named", "named-below-top"),
     "dropped": ("no-room", "starved"),
     "excluded": (
         *("not-in-top", "outside-window", "future", "blank", "no-match", "status", "superseded", "rule", "private"),
         *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
-        "front-matter",
+        *("front-matter", "overridden", "expired", "not-yet"),
     ),
     "merged": ("merged", "same-text", "imports", "repeated", "shown-above"),
 }

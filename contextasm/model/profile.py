@@ -40,6 +40,10 @@ class Query(NamedTuple):
     """Least sum of matching words that makes a hit, as a share of the best hit's sum; 0 makes any match a hit."""
     min_cover: float = 0.0
     """Least sum of the best hit, as a share of what the topic's words are worth together; below it nothing is a hit."""
+    keeps_newest: bool = False
+    """Whether hits take half of the `top` places, and the newest memories the others."""
+    open_only: bool = False
+    """Whether only memories that name an open file are found."""
 
     @property
     def traits(self) -> Sequence[SourceTraits]:
@@ -107,6 +111,10 @@ class Limits(NamedTuple):
         return self._replace(max_tokens=tokens, grow=self.grow and self.share is not None)
 
 
+TITLE = "title"
+"""The step of `overflow` that names what is not shown whole."""
+
+
 class Overflow(NamedTuple):
     """Treatment of fragments that do not fit whole."""
 
@@ -154,6 +162,14 @@ class Layer(NamedTuple):
     changed_by_rules: bool = False
     """Whether rules that fired for this request may have changed it."""
 
+    def most_named(self, budget: int) -> int:
+        """Most of its fragments that may be named: one for each 100 tokens of its room; 0 without the step `title`.
+
+        The titles take a tenth of that room, and none has fewer than ten tokens.
+        """
+        limits = (budget, self.limits.max_tokens, self.limits.share and budget * self.limits.share / 100)
+        return int(min(limit for limit in limits if limit is not None)) // 100 if TITLE in self.overflow.steps else 0
+
 
 class Conflicts(NamedTuple):
     """Treatment of fragments that declare the same key and say different things."""
@@ -200,6 +216,8 @@ class Profile(NamedTuple):
     """File that new entries of logs go to, likewise."""
     host: str = ""
     """Name of the host that reads the same files; empty for none."""
+    fits: str = ""
+    """Name of the file of that host that the text is for, and whose limits it keeps; empty for none."""
 
 
 class RuleTrace(NamedTuple):

@@ -69,7 +69,8 @@ def _scores(*parts: str) -> Sequence[str]:
 _KEY = ("key", "name")
 _PAGE = ("title", "path")
 _WEIGHED = ("importance", "recency", "confidence", "credibility", "open")
-_MEMORIES = SourceTraits(("type", "text", "title", "rest", "confidence"), _KEY, holds_memories=True)
+_MEMORY = ("type", "text", "title", "rest", "confidence", "words", "link", "age", "verified")
+_MEMORIES = SourceTraits(_MEMORY, _KEY, holds_memories=True)
 _LOGS = SourceTraits(group_fields=("date",), is_log=True)
 
 SOURCE_TRAITS: Mapping[str, SourceTraits] = {

@@ -14,6 +14,7 @@ from contextasm.config.input.options import Options
 from contextasm.model import (
     OUTCOME,
     SOURCE_TRAITS,
+    TITLE,
     Build,
     Context,
     ContextasmError,
@@ -34,7 +35,7 @@ from contextasm.rendering.documents import DecisionData, Input, decision_data
 from contextasm.rendering.formats import FORMATS, MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
 from contextasm.selection.overflow import STEPS
-from contextasm.selection.tokens import TOKENIZERS
+from contextasm.selection.tokens import ROOMS, TOKENIZERS
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
@@ -165,6 +166,10 @@ class BuildFacts(NamedTuple):
     """The options of the request as typed, without the workspace; their paths are relative to it."""
     config_files: tuple[ConfigFile, ...] = ()
     """Files of the settings, the rules and the profile."""
+    session: str = ""
+    """The host's session that was sent the context by `ctxasm hook`; empty for another command."""
+    event: str = ""
+    """The event of that host."""
 
 
 class Record(NamedTuple):
@@ -248,6 +253,8 @@ class RecordDocument(TypedDict):
     """What was wrong but did not stop the build."""
     rule_traces: list[RuleTrace]
     """Outcome of each rule, in order of precedence."""
+    newest: tuple[tuple[str, str], ...]
+    """The day of the newest `memory` and of the newest `log` that the document shows."""
     answers: RecordedAnswers
     """Answers of the summarizer and the embedder, by the SHA-256 of the texts that they were given."""
 
@@ -311,7 +318,7 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
 
 
 def _record_from_fields(fields: dict[str, Any]) -> Record:
-    making = {key: fields.pop(key) for key in BuildFacts._fields}
+    making = {key: fields.pop(key) for key in BuildFacts._fields if key in fields}
     decisions = tuple(map(_decision_from_data, fields.pop("decisions")))
     result = {key: fields.pop(key) for key in Context._fields if key in fields}
     result |= {"text": "", "profile": making["profile"]["name"], "decisions": []}
@@ -319,10 +326,10 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
     profile, context = record.making.profile, record.context
     for table, names in (
         (FORMATS, [context.request.format]),
-        (TOKENIZERS, [context.request.tokenizer]),
+        ({*TOKENIZERS, *ROOMS}, [context.request.tokenizer]),
         (MARKERS, [profile.marker]),
         (SOURCE_TRAITS, [name for layer in profile.layers for name in layer.query.sources]),
-        (STEPS, [name for layer in profile.layers for name in layer.overflow.steps]),
+        ((*STEPS, TITLE), [name for layer in profile.layers for name in layer.overflow.steps]),
         (OUTCOME, [decision.reason.code for decision in decisions]),
     ):
         if unknown := set(names) - set(table):

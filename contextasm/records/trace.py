@@ -30,6 +30,10 @@ class LineTrace(NamedTuple):
     """
 
 
+TAKEN_OUT = {"private", "same-text", "imports", "status", "superseded", "future", "not-yet", "expired"}
+"""Codes of reasons of parts that a fragment may be shown without."""
+
+
 def trace_line(
     workspace: Workspace, context: Context, path: str, line: int, layers: Callable[[], Sequence[Layer]] = lambda: ()
 ) -> LineTrace:
@@ -50,8 +54,8 @@ def trace_line(
             return LineTrace(True, decision.layer, decision)
     if isinstance(document, Document) and (below := _shown_below(context, document, line, decisions)):
         return LineTrace(True, below.layer, below)
-    # What a fragment is shown without, private lines or copies, may be inside its lines.
-    decisions.sort(key=lambda decision: decision.reason.code not in {"private", "same-text", "imports"})
+    # What a fragment is shown without, such as private lines or copies, may be inside its lines.
+    decisions.sort(key=lambda decision: decision.reason.code not in TAKEN_OUT)
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
             code = "taken-out" if decision.outcome == "included" and decision.kept else ""

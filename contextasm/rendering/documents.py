@@ -32,7 +32,7 @@ class DecisionData(TypedDict):
     """The first line of the fragment in its file, counted from 1; 0 if the file was not opened."""
     last_line: Count
     """The last line of the fragment in its file; 0 if the file was not opened."""
-    outcome: Literal["included", "shortened", "truncated", "dropped", "excluded", "merged"]
+    outcome: Literal["included", "shortened", "truncated", "named", "dropped", "excluded", "merged"]
     """What happened to the fragment."""
     reason: ReasonData
     """Why: a code that does not change between versions, and its figures and words by name."""
@@ -145,6 +145,8 @@ class RequestData(TypedDict):
     """The readers; a shared context lacks everything private."""
     strategy: str
     """The named variant of the profile; empty for the profile as it is."""
+    show_expired: bool
+    """Whether memories are shown, with a label, before their first day and after their last one."""
 
 
 class ContextDocument(TypedDict):

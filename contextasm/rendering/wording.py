@@ -7,6 +7,7 @@ from itertools import groupby
 
 from contextasm.model import Context, Decision, Problem, Reason, RuleTrace
 from contextasm.text.cleaning.secrets.scanner import count_masks
+from contextasm.text.names.dates import age_words
 from contextasm.text.names.templates import one_line
 
 REASONS: Mapping[str, str] = {
@@ -18,11 +19,15 @@ REASONS: Mapping[str, str] = {
     "detail": "only its {level} level of detail fits {allowance} tokens ({limit})",
     "summarized": "only a summary fits {allowance} tokens ({limit})",
     "over-allowance": "only a part fits its {allowance} tokens ({limit})",
+    "named": "only its title fits its {allowance} tokens ({limit})",
+    "named-below-top": "rank {rank}, and {top} are shown whole, so it is named",
     "no-room": "it does not fit its {allowance} tokens ({limit})",
     "starved": "the layers before it left {allowance} tokens",
     "not-in-top": "rank {rank}, and {top} are shown",
     "outside-window": "{age} days old, and {days} are shown",
     "future": "dated after the day of the build",
+    "not-yet": "it holds from {day} on",
+    "expired": "it held until {day}",
     "blank": "the file is blank",
     "no-match": "it does not match the topic, or much less well than the best",
     "status": "its status is {status}",
@@ -45,6 +50,7 @@ REASONS: Mapping[str, str] = {
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only if an agent asks for it",
     "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",
+    "overridden": "{path} takes its place",
 }
 """Wording of each reason."""
 
@@ -56,9 +62,19 @@ NUMBERS: Mapping[str, str] = {
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
     "future": "{count:,} {what} dated after the day of the build",
+    "not-yet": "{count:,} {what} that do not hold yet",
+    "expired": "{count:,} {what} past their last day",
     "outside-window": "{count:,} {what} more than {days} days old",
 }
 """Wording of reasons that many entries share, with their number."""
+
+
+EXCLUDED_BY_DAY = {
+    "outside-window": "older than {days} days",
+    "expired": "past the last day",
+    "not-yet": "before the first day",
+}
+"""Reasons that the receipt counts apart."""
 
 
 def reason_words(reason: Reason) -> str:
@@ -141,7 +157,7 @@ def problem_line(problem: Problem) -> str:
 
 
 def receipt(context: Context, taken: str = "") -> str:
-    """One line with the tokens used, their layers, fallbacks, private parts, and what else is left out by outcome.
+    """One line with tokens by layer, fallbacks, private parts, what else is left out by outcome, and the newest days.
 
     `taken` says which profile was taken for a folder without settings; empty for none.
     """
@@ -152,7 +168,9 @@ def receipt(context: Context, taken: str = "") -> str:
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
     spent = f"{size}, headings included: {parts}" if parts else size
     left_out = (_left_out_words(context), private_words(context))
-    return "; ".join(filter(None, (spent, fell_back, *left_out, _mask_words(context), taken)))
+    ages = ", ".join(f"{name} {age_words(day, request.date)} old" for name, day in context.newest)
+    newest = f"newest {ages}" if ages else ""
+    return "; ".join(filter(None, (spent, fell_back, *left_out, newest, _mask_words(context), taken)))
 
 
 def _mask_words(context: Context) -> str:
@@ -174,7 +192,7 @@ def _left_out_words(context: Context) -> str:
 
     With the files of what the budget leaves out: the first three of each outcome.
     """
-    counts = dict.fromkeys(("merged", "shortened", "truncated", "dropped", "excluded"), 0)
+    counts = dict.fromkeys(("named", "merged", "shortened", "truncated", "dropped", "excluded"), 0)
     files: dict[str, dict[str, None]] = {"truncated": {}, "dropped": {}}
     for decision in context.decisions:
         if decision.outcome in counts:
@@ -189,10 +207,11 @@ def _left_out_words(context: Context) -> str:
     for outcome, paths in files.items():
         if paths:
             words[outcome] += f" ({', '.join([*paths][:3])}{', ...' * (len(paths) > 3)})"
-    if old := [dict(each.reason.facts) for each in context.decisions if each.reason.code == "outside-window"]:
-        number = sum(int(facts.get("count", 1)) for facts in old)
-        which = "all" if number == counts["excluded"] else f"{number:,} of them"
-        words["excluded"] += f", {which} older than {max(facts['days'] for facts in old)} days"
+    for code, why in EXCLUDED_BY_DAY.items():
+        if facts := [dict(each.reason.facts) for each in context.decisions if each.reason.code == code]:
+            number = sum(int(each.get("count", 1)) for each in facts)
+            which = "all" if number == counts["excluded"] else f"{number:,} of them"
+            words["excluded"] += f", {which} {why.format(days=max(each.get('days', '') for each in facts))}"
     hint = "" if context.text or context.request.topic else "`--topic WORDS` looks for more"
     return "; ".join(filter(None, (", ".join(words.values()), hint)))
 

@@ -20,6 +20,7 @@ from contextasm.model import (
     NamedTuple,
     Problem,
     Reason,
+    Request,
     Score,
     ScoreInputs,
     SourceQuery,
@@ -101,20 +102,20 @@ class ReadPool(Generic[EntryT]):
         self.excluded = count_reasons(self.exclusions)
         self.rows, self.size = len(self.active), len(self.all_entries)
 
-    def later(self, today: date) -> Collection[int]:
-        """Rows of the active entries of days after `today`."""
-        created = (inputs.created for inputs in map(self._kind.score_inputs, self.active))
-        return {row for row, day in enumerate(created) if is_later(day, today)}
+    def outside(self, request: Request) -> Mapping[int, str]:
+        """Rows of the active entries that are outside their days, each with the code of its reason."""
+        days = map(self._kind.score_inputs, self.active)
+        return {row: code for row, inputs in enumerate(days) if (code := outside_code(inputs, request))}
 
-    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
+    def similar(self, request: Request, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
 
-        later = self.later(today)
-        rows = [row for row in range(self.rows) if row not in later]
+        outside = self.outside(request)
+        rows = [row for row in range(self.rows) if row not in outside]
         index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
-        return {rows[at]: value for at, value in similarities(topic, index, min_match, min_cover).items()}
+        return {rows[at]: value for at, value in similarities(request.topic, index, min_match, min_cover).items()}
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
@@ -187,9 +188,26 @@ def count_reasons(exclusions: Iterable[Reason | None]) -> tuple[Reason, ...]:
     return tuple(Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items()))
 
 
-def is_later(day: str, today: date) -> bool:
-    """Whether an entry of a day counts for nothing yet, as it is after `today`. An empty day is before every other."""
-    return day > today.isoformat()
+def outside_code(days: ScoreInputs | Memory, request: Request) -> str:
+    """The code of the reason why an entry counts for nothing on the day of a request; empty if it counts."""
+    today = request.date.isoformat()
+    if days.created > today:
+        return "future"
+    return "" if request.show_expired else validity_code(days, today)
+
+
+def validity_code(days: ScoreInputs | Memory, today: str) -> str:
+    """The code of the reason why an entry does not hold on a day, YYYY-MM-DD; empty if it does."""
+    if days.valid_from > today:
+        return "not-yet"
+    return "expired" if "" < days.expires < today else ""
+
+
+def with_validity(text: str, memory: Memory, today: date) -> str:
+    """A text that shows a memory, its first line with a label if the memory does not hold today."""
+    labels = {"not-yet": f" (holds from {memory.valid_from})", "expired": f" (held until {memory.expires})"}
+    first, line_end, rest = text.partition("\n")
+    return first + labels.get(validity_code(memory, str(today)), "") + line_end + rest
 
 
 def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:
@@ -229,16 +247,17 @@ def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | No
     return None if successor == memory_id else Reason.of("superseded", by=successor)
 
 
-def future_reason(created: str, today: date) -> Reason | None:
-    """Reason that excludes a memory that `is_later`; None for any other."""
-    if not is_later(created, today):
-        return None
-    return Reason.of("future", age=(today - date.fromisoformat(created)).days)
+def outside_reason(memory: Memory, request: Request) -> Reason | None:
+    """Reason that excludes a memory because of the day of the request; None if it may be shown."""
+    code = outside_code(memory, request)
+    if code == "future":
+        return Reason.of(code, age=(request.date - date.fromisoformat(memory.created)).days)
+    return Reason.of(code, day=memory.expires if code == "expired" else memory.valid_from) if code else None
 
 
 def score_inputs(memory: Memory) -> ScoreInputs:
     """Score inputs of a memory."""
-    return ScoreInputs(memory.importance, memory.last_use, memory.created)
+    return ScoreInputs(memory.importance, memory.last_use, memory.created, memory.valid_from, memory.expires)
 
 
 def index_entry(memory: Memory) -> IndexEntry:
@@ -270,16 +289,21 @@ MEMORIES = EntryKind(
 """Memories; a memory that pins itself has the mark."""
 
 
-def best_rows(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer) -> list[int]:
-    """Rows in the order in which ranking puts them, up to the layer's `top`; candidates only (`least_similarity`)."""
+def best_rows(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer, more: int = 0) -> list[int]:
+    """Rows in the order in which ranking puts them, up to the layer's `top`: candidates only (`least_similarity`).
+
+    With so many `more`, which come after its `top`.
+    """
+    last = layer.ranking.top and layer.ranking.top + more
     similarity_of = {row: dict(score)["similarity"] for row, score in scores.items()}
     least = least_similarity(similarity_of.values(), layer.ranking.top)
-    rows = [row for row, similarity in similarity_of.items() if similarity >= least]
+    least_listed = least_similarity(similarity_of.values(), last) if more else least
+    rows = [row for row, similarity in similarity_of.items() if similarity >= least_listed]
     keys = {
-        row: (weighted_total(scores[row], layer.ranking.weights), inputs.created)
+        row: (min(similarity_of[row], least), weighted_total(scores[row], layer.ranking.weights), inputs.created)
         for row, inputs in zip(rows, pool.score_inputs(rows), strict=True)
     }
-    return first_rows(pool, keys, layer.ranking.top)
+    return first_rows(pool, keys, last)
 
 
 TopicHits = tuple[tuple[tuple[Memory, Score], ...], int, tuple[Problem, ...]]
@@ -289,14 +313,14 @@ TopicHits = tuple[tuple[tuple[Memory, Score], ...], int, tuple[Problem, ...]]
 def topic_hits(query: SourceQuery) -> TopicHits:
     """The layer's memories that match the request's topic, by meaning, too, if there is an embedder; up to its `top`.
 
-    Active memories up to the day of the request are searched. If none matches, recent ones do not take their place.
+    Active memories that are not outside their days are searched. If none matches, recent ones do not take their place.
     """
 
     def hits(pool: EntryPool[Memory]) -> TopicHits:
         scores, problems = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
-        searched = pool.rows - len(pool.later(query.build.request.date))
+        searched = pool.rows - len(pool.outside(query.build.request))
         hidden = (problem for document in pool.documents for problem in hidden_problems(document))
         return tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *problems, *hidden)
 
@@ -306,24 +330,24 @@ def topic_hits(query: SourceQuery) -> TopicHits:
 
 
 def searched_memories(query: SourceQuery) -> list[Memory]:
-    """The layer's active memories up to the day of the request, as read."""
-    pool, today = read_pool(query.build.workspace, MEMORIES, query_paths(query)), query.build.request.date
-    return [memory for memory in pool.active if not is_later(memory.created, today)]
+    """The layer's active memories as read, without the ones outside their days."""
+    pool, request = read_pool(query.build.workspace, MEMORIES, query_paths(query)), query.build.request
+    return [memory for memory in pool.active if not outside_code(memory, request)]
 
 
 def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> tuple[dict[int, Score], tuple[Problem, ...]]:
-    """Score parts of the rows that match the request's topic; rows of later days count for nothing.
+    """Score parts of the rows that match the request's topic; `outside` rows count for nothing.
 
     An embedder is asked only about memories that were read.
     """
     request = query.build.request
     if isinstance(pool, ReadPool):
-        later = pool.later(request.date)
-        rows = [row for row in range(pool.rows) if row not in later]
+        outside = pool.outside(request)
+        rows = [row for row in range(pool.rows) if row not in outside]
         found, problems = topic_matches(query, pool.entries(rows))
         return {rows[at]: score for at, score in found.items()}, problems
     own = query.layer.query
-    similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
+    similar = pool.similar(request, own.min_match, own.min_cover)
     matches = zip(similar.items(), pool.score_inputs([*similar]), strict=True)
     scores = {
         row: memory_score(similarity, inputs.importance, inputs.last, request.date)
@@ -363,34 +387,45 @@ def best_and_counts(
 
     `scores` has the score parts of each row that matches; None if all rows match and none has a score.
     """
-    later = pool.later(query.build.request.date)
-    pins = [row for row in pool.marked() if row not in later]
-    if scores is None:
-        rows = _newest(pool, later, query.layer.ranking.top)
+    outside, layer = pool.outside(query.build.request), query.layer
+    more = layer.most_named(query.build.request.budget)
+    pins = [row for row in pool.marked() if row not in outside]
+    has_newest = scores is None or layer.query.keeps_newest
+    if scores is None or has_newest:
+        scores = best_half(scores or {}, layer)
+        rows = [*scores, *_newest(pool, outside, layer.ranking.top and layer.ranking.top + more)]
     else:
-        rows = _most_relevant(pool, scores, query.layer, has_pins=bool(pins))
+        rows = _most_relevant(pool, scores, layer, more, has_pins=bool(pins))
     shown = [*dict.fromkeys((*rows, *pins))]
-    scores_shown = [(scores or {}).get(row, ()) for row in shown]
-    unmatched = 0 if scores is None else pool.rows - len(later) - len(scores.keys() | {*shown})
-    unlisted = pool.rows - len(later) - len(shown) - unmatched
+    scores_shown = [scores.get(row, ()) for row in shown]
+    unmatched = 0 if has_newest else pool.rows - len(outside) - len(scores.keys() | {*shown})
+    unlisted = pool.rows - len(outside) - len(shown) - unmatched
     counts = [
         *pool.excluded,
-        Reason.of("future", count=len(later)),
+        *(Reason.of(code, count=count) for code, count in sorted(Counter(outside.values()).items())),
         Reason.of("no-match", count=unmatched),
-        Reason.of("not-in-top", count=unlisted, top=query.layer.ranking.top),
+        Reason.of("not-in-top", count=unlisted, top=layer.ranking.top),
     ]
     best = [*zip(pool.entries(shown), scores_shown, strict=True)]
     return best, [count_fragment(query, reason) for reason in counts if dict(reason.facts)["count"]]
 
 
-def _newest(pool: EntryPool[Memory], later: Collection[int], top: int) -> list[int]:
-    """Rows of the newest memories up to today, up to `top`; all for 0."""
-    rows = pool.newest(top + len(later) if top else 0)
-    return [row for row in rows if row not in later][: top or None]
+def best_half(scores: Mapping[int, Score], layer: Layer) -> dict[int, Score]:
+    """The best matches, for half of the layer's places: the newest have the others."""
+    best = sorted(scores, key=lambda row: (-weighted_total(scores[row], layer.ranking.weights), row))
+    return {row: scores[row] for row in best[: (layer.ranking.top + 1) // 2 or None]}
 
 
-def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer, *, has_pins: bool) -> list[int]:
-    """The rows that ranking may show, best first.
+def _newest(pool: EntryPool[Memory], outside: Collection[int], top: int) -> list[int]:
+    """Rows of the newest memories that are not `outside`, up to `top`; all for 0."""
+    rows = pool.newest(top + len(outside) if top else 0)
+    return [row for row in rows if row not in outside][: top or None]
+
+
+def _most_relevant(
+    pool: EntryPool[Memory], scores: Mapping[int, Score], layer: Layer, more: int, *, has_pins: bool
+) -> list[int]:
+    """The rows that ranking may show or name, best first.
 
     A pin is shown for any topic, so it may raise the similarity that a candidate needs (`least_similarity`). Then only
     the `top` most similar rows may be shown, and these are listed, too.
@@ -399,8 +434,8 @@ def _most_relevant(pool: EntryPool[Memory], scores: Mapping[int, Score], layer: 
     if least := 0.0 if layer.limits.required else layer.ranking.min_score:
         able = {row: score for row, score in scores.items() if weighted_total(score, layer.ranking.weights) >= least}
     # If every row is below the least score, all are listed: the build then says that nothing is good enough.
-    best = best_rows(pool, able or scores, layer)
+    best = best_rows(pool, able or scores, layer, more)
     if not has_pins:
         return best
     similarity_of = {row: dict(score)["similarity"] for row, score in able.items()}
-    return [*best, *first_rows(pool, similarity_of, layer.ranking.top)]
+    return [*best, *first_rows(pool, similarity_of, layer.ranking.top and layer.ranking.top + more)]

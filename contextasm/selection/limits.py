@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from contextasm.model import Layer, NamedTuple, Profile
-from contextasm.selection.sections import Demand, units_of
+from contextasm.selection.sections import TITLES_PART, Demand, units_of
 from contextasm.selection.tokens import LENGTHS
 from contextasm.selection.truncate import block_sizes, first_blocks
 
@@ -202,7 +202,9 @@ def _claim(demand: Demand, demands: Sequence[Demand], total: int) -> tuple[float
     wanted, pinned = sum(each.units for each in pair), sum(each.pinned_units for each in pair)
     share = 100 if layer.limits.share is None else layer.limits.share
     own = (limit.units for limit in fixed_limits(demand, total) if limit.by != "share")
-    claim = max(pinned, min(wanted, total * share / 100, *own))
+    most = min([total * share / 100, *own])
+    titles = most / TITLES_PART if any(each.below_top for each in pair) else 0
+    claim = max(pinned, min(wanted + titles, most))
     return claim, min([wanted, *(limit.units for limit in fixed_limits(demand, total, growing=True))])
 
 

@@ -6,10 +6,11 @@ fits, and `truncate` after it shows more of these fragments if there is room lef
 shortened, and code keeps every detail.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from contextasm.model import Fragment, NamedTuple, Problem
+from contextasm.model import TITLE, Fragment, NamedTuple, Problem
 from contextasm.selection.sections import (
     Demand,
     Excerpt,
@@ -19,6 +20,8 @@ from contextasm.selection.sections import (
     excerpt_at_level,
     shown_text,
     summary_excerpt,
+    title_excerpt,
+    title_list,
     units_of,
     whole_excerpt,
 )
@@ -108,7 +111,7 @@ def _shortened(demand: Demand, selected: Selected) -> Iterator[Excerpt]:
     excerpts = {excerpt.fragment.id: excerpt for section in selected.values() for excerpt in section.excerpts}
     for fragment in demand.candidates:
         excerpt = excerpts.get(fragment.id)
-        if excerpt and excerpt.form and excerpt.form != demand.layer.overflow.detail:
+        if excerpt and excerpt.form not in {"", TITLE, demand.layer.overflow.detail}:
             yield excerpt
 
 
@@ -165,7 +168,7 @@ def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
         for layer, sections in selected.items()
         for section in sections.values()
         for excerpt in section.excerpts
-        if excerpt.form
+        if excerpt.form not in {"", TITLE}
     ]
     return sorted(shortened, key=lambda item: -_total_score(item[1].fragment))
 
@@ -193,15 +196,46 @@ Step = Callable[[Demand, int, Attempt], Attempt]
 def overflow(demand: Demand, room: int) -> tuple[Selected, tuple[Problem, ...]]:
     """All that a layer has, if it fits its room; else the result of its overflow steps, with each pinned fragment.
 
-    With the problems of a summarizer.
+    With the problems of a summarizer. What is not shown whole is named, best first, in a part of the room that the
+    steps leave free. So the best that fit the rest whole, one after the other, and the next whose titles fit that part
+    are always shown or named; and with more room these are more.
     """
-    if demand.units <= room or demand.layer.limits.required:
+    if demand.layer.limits.required:
+        return demand.everything, ()
+    rest = max(demand.pinned_units, room - demand.titles_room(room))
+    if demand.units <= room:
+        named = _with_titles(demand, demand.everything, room)
+        if demand.units <= rest or not demand.unshown(named):
+            return named, ()
+    selected, problems = _without_titles(demand, rest)
+    return _with_titles(demand, selected, room), problems
+
+
+def _with_titles(demand: Demand, selected: Selected, room: int) -> Selected:
+    """The sections, and the titles of as many other fragments, best first, as fit their part of the room."""
+    titles = [*map(title_excerpt, demand.unshown(selected)[: demand.most_named])]
+    if not titles:
+        return selected
+    units, heading = demand.counter.units, demand.layer.heading[0]
+    section, used = selected.get(heading, LaidOutSection((), "", 0)), units_of(selected)
+    most = min(room, used + demand.titles_room(room))
+    fitting = bisect_right(range(1, len(titles) + 1), most - used, key=lambda count: units(title_list(titles[:count])))
+    for count in range(fitting, 0, -1):
+        larger = demand.lay_out(heading, (*section.excerpts, *titles[:count]))
+        if used - section.units + larger.units <= most:
+            sections = {**selected, heading: larger}
+            return {name: sections[name] for name in demand.sections if name in sections}
+    return selected
+
+
+def _without_titles(demand: Demand, room: int) -> tuple[Selected, tuple[Problem, ...]]:
+    if demand.units <= room:
         return demand.everything, ()
     fragments = [fragment for fragment in demand.candidates if fragment.verdict.excluded is None]
     fragments.sort(key=lambda fragment: not fragment.verdict.pinned_by)
     attempt = Attempt(tuple(map(demand.first_excerpt, fragments)))
     adaptive = (_adapt,) if demand.layer.overflow.detail == "adaptive" else ()
-    for step in (*adaptive, *(STEPS[name] for name in demand.layer.overflow.steps)):
+    for step in (*adaptive, *(STEPS[name] for name in demand.layer.overflow.steps if name != TITLE)):
         attempt = step(demand, room, attempt)
         if attempt.fits:
             break
@@ -309,7 +343,7 @@ def _best_fragment(demand: Demand, room: int) -> Selected:
 
 
 STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _summarize, "truncate": _truncate}
-"""The overflow steps by name."""
+"""The overflow steps by name, but for `title`, which has room of its own for what all others leave out."""
 
 
 def _unchanged(excerpt: Excerpt) -> tuple[Excerpt]:

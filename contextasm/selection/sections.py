@@ -14,23 +14,23 @@ from types import MappingProxyType
 from typing import Self
 
 from contextasm.model import (
+    TITLE,
     Fragment,
     Layer,
     Location,
     Marker,
     NamedTuple,
     Omission,
-    Reason,
     SectionForm,
     Span,
     Summarizer,
     TokenCounter,
-    least_similarity,
 )
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.markdown.blocks import TextBlock, blocks, is_structural, is_underline, list_mark, must_stand_apart
 from contextasm.text.markdown.literals import open_literal
 from contextasm.text.markdown.outline import titles_of
+from contextasm.text.names.templates import one_line
 
 LEVELS = ("atomic", "micro", "macro")
 """From the fullest to the shortest."""
@@ -151,6 +151,16 @@ def _opening(lines: Sequence[str], longest: int) -> list[tuple[int, str]]:
 # --- Layout ----------------------------------------------------------------------------------------------------------
 
 
+TITLES_PART = 10
+"""Part of a layer's room for the titles of what is not shown whole: a tenth."""
+
+LEAST_WHOLE = 300
+"""Tokens of a layer's room of which titles get nothing: a tenth of less would not hold one."""
+
+TITLES = "More memories, of which `ctxasm show ID` prints one:"
+"""Line above the titles of a section."""
+
+
 class LineRange(NamedTuple):
     """Lines of a fragment that are shown in one piece."""
 
@@ -225,6 +235,20 @@ def excerpt_at_level(fragment: Fragment, form: DetailForm) -> Excerpt:
     return Excerpt(fragment, tuple(ranges), form.level, form.text)
 
 
+def title_excerpt(fragment: Fragment) -> Excerpt:
+    """A fragment in one line at the end of its section: its first words, its id and its path."""
+    from contextasm.text.graphemes import title_words  # here: most layers name nothing
+
+    display = fragment.display._replace(group=TITLES, place=(1 << 60,), fence="")
+    text = f"- {title_words(fragment.text)} ({one_line(fragment.id)}, {one_line(fragment.location.path)})"
+    return Excerpt(fragment._replace(display=display), (), TITLE, text)
+
+
+def title_list(titles: Sequence[Excerpt]) -> str:
+    """The lines that some titles add to a section; empty without titles."""
+    return "\n".join(["", TITLES, *(title.text for title in titles)]) if titles else ""
+
+
 def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
     """A fragment in other words, which stand for all of its lines."""
     return whole_excerpt(fragment)._replace(form="summary", text=text)
@@ -239,6 +263,11 @@ def source_span(fragment: Fragment) -> Span:
 def shown_text(excerpt: Excerpt) -> str:
     """The text that is shown of a fragment, without the markers."""
     return "".join(piece for piece in _pieces(excerpt) if isinstance(piece, str))
+
+
+def whole_text(fragment: Fragment) -> str:
+    """The text that is shown of a fragment of which nothing is omitted."""
+    return fragment.text if fragment.display.fence else _closed(fragment.text)
 
 
 def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint: str, marker: Marker) -> str:
@@ -262,7 +291,7 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
         parts += pieces
         above = pieces[-1] if isinstance(pieces[-1], str) else ""
     if parts:
-        _end_with_omission(parts, omitted, sum(bool(excerpt.form) for excerpt in excerpts))
+        _end_with_omission(parts, omitted, sum(excerpt.form not in {"", TITLE} for excerpt in excerpts))
     return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
 
 
@@ -320,7 +349,7 @@ def _omission(fragment: Fragment, lines: Sequence[str], first: int, stop: int) -
 def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment], shortened: int) -> None:
     """Have the parts end in an omission if fragments are omitted or shortened."""
     texts = tuple(fragment.text for fragment in omitted)
-    titles = tuple(title for fragment in omitted for _, title in titles_of(fragment.text))
+    titles = tuple(title for fragment in omitted if "#" in fragment.text for _, title in titles_of(fragment.text))
     if isinstance(last := parts[-1], Omission):
         parts[-1] = Omission(last.path, last.line, last.texts + texts, shortened, last.titles + titles, len(omitted))
     elif omitted:
@@ -364,6 +393,8 @@ class Demand(NamedTuple):
     summarizer: Summarizer | None
     stable: bool
     """Whether neither the date nor the topic can change what is shown of the layer."""
+    most_named: int = 0
+    """Most fragments that may be named; 0 for a layer that names nothing."""
     candidates: Sequence[Fragment] = ()
     """Every fragment that was retrieved for the layer, the excluded ones too."""
     sections: Mapping[str, Sequence[Fragment]] = MappingProxyType({})
@@ -381,6 +412,8 @@ class Demand(NamedTuple):
     """Units of what its `max_chars` leaves of it; None for no such limit."""
     grown: int = 0
     """Units that it may take above its share or `max_tokens`, since no layer claims them; 0 for none."""
+    below_top: Sequence[Fragment] = ()
+    """The fragments after the first `top` that may be named, best first."""
 
     def with_candidates(self, candidates: Sequence[Fragment]) -> Self:
         """The same layer with these candidates."""
@@ -395,7 +428,8 @@ class Demand(NamedTuple):
         everything = demand.lay_out_all([*map(self.first_excerpt, shown)])
         pinned = demand.lay_out_all([*map(whole_excerpt, pins)])
         units, pinned_units = units_of(everything), units_of(pinned)
-        return demand._replace(everything=everything, units=units, pinned=pinned, pinned_units=pinned_units)
+        demand = demand._replace(everything=everything, units=units, pinned=pinned, pinned_units=pinned_units)
+        return demand._replace(below_top=self._below_top(candidates)) if self.most_named else demand
 
     def lay_out(self, heading: str, excerpts: Sequence[Excerpt]) -> LaidOutSection:
         """The section under a heading that shows these excerpts, and the markers of what it omits."""
@@ -406,7 +440,8 @@ class Demand(NamedTuple):
         frame, escape = self.form
         before, after = frame(self.layer.id, heading)
         units = self.counter.units(f"{before}{escape(text)}{after}") if text else 0
-        return LaidOutSection(tuple(excerpts), text, units, bool(omitted) or not all(each.whole for each in excerpts))
+        is_whole = not omitted and all(each.whole or each.fragment.verdict.excluded for each in excerpts)
+        return LaidOutSection(tuple(excerpts), text, units, not is_whole)
 
     def lay_out_all(self, excerpts: Sequence[Excerpt]) -> Selected:
         """The sections that show these excerpts, each under the heading of its fragment."""
@@ -423,51 +458,21 @@ class Demand(NamedTuple):
             return whole_excerpt(fragment)
         return excerpt_at_level(fragment, at_detail(fragment.text, level))
 
+    def _below_top(self, candidates: Sequence[Fragment]) -> list[Fragment]:
+        after_top = [
+            (int(dict(reason.facts)["rank"]), number)
+            for number, each in enumerate(candidates)
+            if (reason := each.verdict.excluded) and reason.code == "not-in-top" and not reason.is_count
+        ]
+        return [candidates[number] for _, number in sorted(after_top)[: self.most_named]]
 
-# --- The first of a layer ---------------------------------------------------------------------------------------------
+    def titles_room(self, room: int) -> int:
+        """Units of a room of the layer that are left free for titles; none if all is shown whole."""
+        is_needed = self.most_named and (self.below_top or self.units > room)
+        return min(room // TITLES_PART, max(0, room - LEAST_WHOLE * self.counter.units_per_token)) if is_needed else 0
 
-
-def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
-    """A layer's ranked fragments; those after the first `top` are excluded, unless they are pinned; none for 0.
-
-    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others.
-    """
-    if not top:
-        return tuple(fragments)
-    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
-    ranked: list[Fragment] = []
-    for fragment in fragments:
-        number = rank_of.get(fragment.id, 0) if fragment.verdict.excluded is None else 0
-        if number > top and not fragment.verdict.pinned_by:
-            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
-        else:
-            ranked.append(fragment)
-    return tuple(ranked)
-
-
-def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
-    # By id, from 1. A fragment without a similarity keeps its place.
-    score_of = {fragment.id: dict(fragment.score) for fragment in fragments}
-    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
-    in_order = sorted(score_of, key=lambda name: score_of[name].get("similarity", least) < least)
-    return {name: number for number, name in enumerate(in_order, 1)}
-
-
-def without_shown(demand: Demand, other: Layer, shown: Selected) -> list[Fragment]:
-    """The candidates, without the fragments of which the `other` layer shows all lines: these are excluded."""
-    lines: set[tuple[str, int]] = set()
-    for section in shown.values():
-        for excerpt in section.excerpts:
-            location = excerpt.fragment.location
-            if not (excerpt.form or location.rows):
-                numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
-                lines |= {(location.path, location.file_line(number)) for number in numbers}
-    reason = Reason.of("shown-above", layer=other.id)
-    candidates = []
-    for fragment in demand.candidates:
-        own = range(fragment.text.count("\n") + 1)
-        location = fragment.location
-        is_shown = all((location.path, location.file_line(number)) in lines for number in own)
-        is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
-        candidates.append(fragment.exclude(reason) if is_twice else fragment)
-    return candidates
+    def unshown(self, selected: Selected) -> list[Fragment]:
+        """The fragments that may be named, best first, and that the sections do not show; none if none may be."""
+        shown = {excerpt.fragment.id for section in selected.values() for excerpt in section.excerpts}
+        able = [each for each in self.candidates if each.verdict.excluded is None] if self.most_named else []
+        return [each for each in (*able, *self.below_top) if each.id not in shown]

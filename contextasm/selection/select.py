@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import (
     PIN_FIELD,
+    TITLE,
     Decision,
     Fact,
     Fragment,
@@ -25,6 +26,7 @@ from contextasm.model import (
     Summarizer,
     TokenCounter,
     Verdict,
+    least_similarity,
 )
 from contextasm.selection.limits import (
     Allowance,
@@ -43,12 +45,56 @@ from contextasm.selection.sections import (
     Demand,
     Excerpt,
     Selected,
-    keep_top_k,
     shown_text,
     source_span,
-    whole_excerpt,
-    without_shown,
+    whole_text,
 )
+
+
+def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
+    """A layer's ranked fragments; those after the first `top` are excluded, unless they are pinned; none for 0.
+
+    Matches that are less similar than a candidate has to be (`least_similarity`) come after all others, by similarity.
+    """
+    if not top:
+        return tuple(fragments)
+    rank_of = _candidate_ranks([fragment for fragment in fragments if fragment.verdict.excluded is None], top)
+    ranked: list[Fragment] = []
+    for fragment in fragments:
+        number = rank_of.get(fragment.id, 0) if fragment.verdict.excluded is None else 0
+        if number > top and not fragment.verdict.pinned_by:
+            ranked.append(fragment.exclude(Reason.of("not-in-top", top=top, rank=number)))
+        else:
+            ranked.append(fragment)
+    return tuple(ranked)
+
+
+def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, int]:
+    # By id, from 1. A fragment without a similarity keeps its place.
+    score_of = {fragment.id: dict(fragment.score) for fragment in fragments}
+    least = least_similarity((score["similarity"] for score in score_of.values() if "similarity" in score), top)
+    in_order = sorted(score_of, key=lambda name: -min(score_of[name].get("similarity", least), least))
+    return {name: number for number, name in enumerate(in_order, 1)}
+
+
+def without_shown(demand: Demand, other: Layer, shown: Selected) -> list[Fragment]:
+    """The candidates, without the fragments of which the `other` layer shows all lines: these are excluded."""
+    lines: set[tuple[str, int]] = set()
+    for section in shown.values():
+        for excerpt in section.excerpts:
+            location = excerpt.fragment.location
+            if not (excerpt.form or location.rows):
+                numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
+                lines |= {(location.path, location.file_line(number)) for number in numbers}
+    reason = Reason.of("shown-above", layer=other.id)
+    candidates = []
+    for fragment in demand.candidates:
+        own = range(fragment.text.count("\n") + 1)
+        location = fragment.location
+        is_shown = all((location.path, location.file_line(number)) in lines for number in own)
+        is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
+        candidates.append(fragment.exclude(reason) if is_twice else fragment)
+    return candidates
 
 
 class LayerResult(NamedTuple):
@@ -76,7 +122,7 @@ def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     If a larger budget would let it use more, and a later layer must lose no line, that is its whole allowance. Else the
     later layer would get the unused room now, and lose it at a larger budget (docs/architecture.md, law 7).
     """
-    is_whole = result.demand.units <= result.allowance.units
+    is_whole = result.demand.units <= result.allowance.units and not result.demand.unshown(result.selected)
     is_bound = result.allowance.by in {"max_tokens", "max_chars"} and not result.demand.layer.limits.within
     if is_whole or is_bound or not any(map(loses_no_line, later)):
         return result.used
@@ -108,8 +154,8 @@ OWN_PART = 3
 """Part of its room that a layer keeps if another layer is within it: a third."""
 
 
-def own_part(demand: Demand, follower: Demand, whole: Allowance) -> Allowance:
-    """The part of its allowance that a layer keeps: all that the `follower` within it does not demand, or a third.
+def own_result(demand: Demand, follower: Demand, whole: Allowance) -> LayerResult:
+    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a third.
 
     What the layer shows then is no demand of the follower, so the part is found in rounds. Demands do not depend on the
     budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the allowance
@@ -124,12 +170,12 @@ def own_part(demand: Demand, follower: Demand, whole: Allowance) -> Allowance:
     for _ in range(_ROUNDS):
         if units >= min(demand.units, most) or not loses_no_line(demand.layer):
             break
-        shown = overflow(demand, units)[0]
-        left = follower.with_candidates(without_shown(follower, demand.layer, shown))
-        units, before = max(units, whole.units - min([left.units, *limits])), units
-        if units == before:
-            break
-    return whole._replace(units=units)
+        result = _filled(demand, whole._replace(units=units))
+        left = follower.with_candidates(without_shown(follower, demand.layer, result.selected))
+        units = max(units, whole.units - min([left.units, *limits]))
+        if units == result.allowance.units:
+            return result
+    return _filled(demand, whole._replace(units=units))
 
 
 _ROUNDS = 8
@@ -216,13 +262,17 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
         if host in rooms:
             left = without_shown(given, results[host].demand.layer, results[host].selected)
             demand = given.with_candidates(keep_top_k(left, layer.ranking.top))
-            allowance = other_part(demand, rooms[host], results[host].allowance, fixed_limits(demand, total))
+            result = _filled(
+                demand, other_part(demand, rooms[host], results[host].allowance, fixed_limits(demand, total))
+            )
         else:
             demand, later = given, held_units(given, rest, total - charged)
             allowance = allowance_of(demand, total, charged, later)
             if layer.id in followers:
-                rooms[layer.id], allowance = allowance, own_part(demand, followers[layer.id], allowance)
-        result = _filled(demand, allowance)
+                rooms[layer.id] = allowance
+                result = own_result(demand, followers[layer.id], allowance)
+            else:
+                result = _filled(demand, allowance)
         charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
         results[layer.id] = result
     return results
@@ -242,7 +292,7 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
             loses_no_line(demand.layer)
             or demand.layer.limits.required
             or demand.layer.id in sharing
-            or demand.units <= result.allowance.units
+            or demand.units <= result.allowance.units - demand.titles_room(result.allowance.units)
         ):
             continue
         allowance = growth_allowance(demands, number, grown, total)
@@ -317,14 +367,17 @@ def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None, 
     is_whole = excerpt is not None and excerpt.whole
     lines = source_span(fragment) if fragment.location.line else (0, 0)
     kept = excerpt.spans if excerpt else ()
-    before = None if fragment.verdict.excluded else counter.units(shown_text(whole_excerpt(fragment)))
+    reason = fragment.verdict.excluded or _reason(result, excerpt, room, is_whole=is_whole)
+    if excerpt and fragment.verdict.excluded:
+        reason = reason._replace(code="named-below-top")
+    before = None if fragment.verdict.excluded and not excerpt else counter.units(whole_text(fragment))
     after = 0 if excerpt is None else before if is_whole and before else counter.units(shown_text(excerpt))
     return Decision(
         fragment=fragment.id,
         layer=result.demand.layer.id,
         path=fragment.location.path,
         lines=lines,
-        reason=fragment.verdict.excluded or _reason(result, excerpt, room, is_whole=is_whole),
+        reason=reason,
         tokens_before=None if before is None else counter.tokens(before),
         tokens_after=counter.tokens(after),
         kept=kept,
@@ -346,7 +399,7 @@ def _reason(result: LayerResult, excerpt: Excerpt | None, room: int, *, is_whole
     if excerpt and excerpt.form in LEVELS:
         return Reason.of("detail", level=excerpt.form, **facts)
     if excerpt and excerpt.form:
-        return Reason.of("summarized", **facts)
+        return Reason.of("named" if excerpt.form == TITLE else "summarized", **facts)
     return Reason.of("over-allowance" if excerpt else "starved" if result.is_starved else "no-room", **facts)
 
 
@@ -359,7 +412,7 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
 def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     """The layer's limit and use, in tokens, of a `budget`."""
     layer, counter = result.demand.layer, result.demand.counter
-    wanted, used = counter.tokens(result.demand.units), counter.tokens(result.used)
+    wanted, used = (counter.tokens(units) for units in (max(result.demand.units, result.used), result.used))
     if layer.limits.required:
         return LayerUsage(layer.id, None, wanted, used)
     return LayerUsage(layer.id, _room(result, budget), wanted, min(budget, used))
@@ -399,7 +452,7 @@ def select(
     demands = []
     ids = {layer.id for layer in profile.layers}
     for layer in profile.layers:
-        empty = Demand(layer, counter, form, marker, summarizer, is_stable(layer, profile))
+        empty = Demand(layer, counter, form, marker, summarizer, is_stable(layer, profile), layer.most_named(budget))
         # Of a layer within another, the first are known once it is known what that one shows.
         top = 0 if layer.limits.within in ids else layer.ranking.top
         demands.append(empty.with_candidates(keep_top_k(candidates[layer.id], top)))

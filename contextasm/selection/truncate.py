@@ -134,12 +134,14 @@ def _turn_group(item: tuple[int, Fragment]) -> str | int:
 def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence[_Piece]]:
     titles: dict[int, tuple[int, ...]] = {}
     above: list[tuple[int, int]] = []  # level and line of each heading that the text is under
-    for block in blocks(lines) if keep != "start" else ():
+    # From the start on, only as many blocks are looked for as there is room for.
+    own_blocks = blocks(lines) if keep == "start" else [*blocks(lines)]
+    for block in () if keep == "start" else own_blocks:
         own = (line for line in range(block.first, block.body) if lines[line].strip())
         for level, line in zip(block.levels, own, strict=True):
             above = [*(each for each in above if each[0] < level), (level, line)]
         titles[block.first] = tuple(line for _, line in above)
-    for section in keep_order(lines, keep):
+    for section in keep_order(own_blocks, lines, keep):
         yield [_Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, ())) for each in section]
 
 
@@ -274,7 +276,7 @@ def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[
     for number, part in sorted([*parts, *((piece.number, piece.lines) for piece in pieces)]):
         shown = ranges.setdefault(number, [])
         if shown and shown[-1].stop == part.first and not shown[-1].words and not shown[-1].fence:
-            shown[-1] = part._replace(first=shown[-1].first)
+            shown[-1] = LineRange(shown[-1].first, part.stop, part.words, part.fence)
         else:
             shown.append(part)
     return tuple(Excerpt(fragments[number], tuple(shown)) for number, shown in ranges.items())

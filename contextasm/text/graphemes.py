@@ -5,7 +5,11 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterable
 
+from contextasm.text.markdown.blocks import list_mark
 from contextasm.text.names.templates import one_line
+
+MAX_TITLE = 60
+"""Most characters of a title."""
 
 _LONE_BOUNDS = (
     *(0x20, 0x300),  # Latin
@@ -39,3 +43,9 @@ def beginning(text: str, most: int) -> str:
     """The first characters of a text in one line, with blanks in place of breaks; empty for a blank text."""
     # Of a long text, only what could be shown is looked at: a blank counts as well as a letter.
     return clipped(" ".join(one_line(text[: most * 20]).split()), most)
+
+
+def title_words(text: str) -> str:
+    """The first words of a text, in one line without the marks of a list, a heading or code."""
+    line = text.lstrip().partition("\n")[0]
+    return beginning(line[list_mark(line) :].replace("`", "").lstrip("# "), MAX_TITLE)

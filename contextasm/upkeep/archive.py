@@ -15,9 +15,10 @@ from contextasm.retrieval.pool import read_pool
 from contextasm.retrieval.reading.files import read_files
 from contextasm.retrieval.search.bm25 import similarities
 from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
-from contextasm.retrieval.sources.log_search import line_entry, log_day, log_lines
+from contextasm.retrieval.sources.log_search import line_entry, log_lines
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
+from contextasm.text.names.dates import dated_name
 from contextasm.text.names.places import archived_path
 from contextasm.text.names.templates import ARCHIVE
 
@@ -178,7 +179,7 @@ def _lines(workspace: Workspace, paths: Sequence[str], problems: list[Problem]) 
     pool = read_pool(workspace, log_lines({}), paths)
     problems += pool.problems
     for line in pool.active:
-        entry = line_entry(line, log_day(line.path))
+        entry = line_entry(line, dated_name(line.path)[0])
         yield entry, None if line.is_heading else ArchiveHit(line.path, line.line, entry.day, "", line.text, 0.0)
 
 

@@ -15,7 +15,7 @@ from contextasm.config.keys.upkeep import UpkeepSettings
 from contextasm.model import Document, Memory, Problem, Profile, SemanticSimilarity, Summarizer, grouped
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.retrieval.reading.files import read_files
-from contextasm.text.cleaning.clean import shown_name
+from contextasm.text.cleaning.clean import shown_names
 from contextasm.text.cleaning.private_parts import withheld_lines
 from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
 from contextasm.text.names.places import LOG_FOLDERS, MEMORY_FILES, any_owner_pattern, archived_path
@@ -45,9 +45,10 @@ class TidyFiles:
         A file in a link to another folder of the workspace is listed at its own place, if a pattern fits it.
         """
         paths = [path for path in self._workspace.list(pattern) if not self._is_left_out(path)]
-        names = {path: shown_name(path) for path in paths}
-        self._problems.update({name: name_problem(name) for path, name in names.items() if name != path})
-        return [path for path, name in names.items() if name == path]
+        names = shown_names(paths)
+        pairs = [*zip(paths, names, strict=True)]
+        self._problems.update({name: name_problem(name) for path, name in pairs if name != path})
+        return [path for path, name in pairs if name == path]
 
     def _is_left_out(self, path: str) -> bool:
         owner = self._workspace.kept_elsewhere(path)

@@ -87,14 +87,17 @@ Duplicate = tuple[Memory, Memory, float, int]
 class WorkspaceStats:
     """The statistics of files: of contributors and owners, the largest first, by tokens."""
 
-    def __init__(self, documents: Iterable[Document], counter: TokenCounter) -> None:
-        """Count the tokens of the files and of the memories in them."""
+    def __init__(self, documents: Iterable[Document], counter: TokenCounter, remembered: str = "") -> None:
+        """Count the tokens of the files and of the memories in them.
+
+        `remembered` is the file that memories are added to, outside of the folders of memories.
+        """
         self._documents = {document.path: document for document in documents}
         self._tokens = {path: counter.count(document.text) for path, document in self._documents.items()}
         self._memories = {
             path: [(memory, counter.count(memory.text)) for memory in parse_memories(document)[0]]
             for path, document in self._documents.items()
-            if any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
+            if path == remembered or any(glob_matches(pattern, path) for pattern in MEMORY_FILES)
         }
         """The memories of each file of memories, with the tokens of their texts."""
         self._paths = grouped((_owner(path), path) for path in self._documents)

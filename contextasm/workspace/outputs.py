@@ -207,6 +207,8 @@ class InputPattern(NamedTuple):
     """Whether a file may hold a managed block: it is read as text, and the block is taken out on reading."""
     takes_new_file: bool = False
     """Whether a new file with nothing but a managed block changes no context."""
+    except_paths: tuple[str, ...] = ()
+    """Patterns of files that are not read although they match."""
 
 
 class InputFiles(NamedTuple):
@@ -256,7 +258,8 @@ def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Ite
     for pattern in dict.fromkeys(inputs.patterns):
         for path in list_matching(tree, pattern.pattern):
             match = by_identity.get(file_identity(f"{inputs.folder.root}/{path}"))
-            if match and not _is_allowed_block(match, pattern):
+            is_read = not any(glob_matches(each, path) for each in pattern.except_paths)
+            if match and is_read and not _is_allowed_block(match, pattern):
                 yield match, pattern.what
 
 

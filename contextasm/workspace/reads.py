@@ -23,6 +23,9 @@ MOST_RESULTS = 16
 MOST_BYTES = 8 << 20
 """Bytes of what is kept for one result in a process, and for all together on the disk."""
 
+WEEK = 7 * 24 * 3600
+"""Seconds after which nothing of this is used any more."""
+
 MOST_READ = 1 << 26
 """Bytes of the largest file that is read again (`model.MAX_FILE`)."""
 
@@ -252,6 +255,24 @@ def relevant_variables(environment: Mapping[str, str]) -> Iterator[str]:
     own = {"HOME", "LANG", "NO_COLOR", "SOURCE_DATE_EPOCH", "TERM", "TZ"}
     names = (name for name in environment if name in own or name.startswith(("CTXASM_", "LC_", "PYTHON", "XDG_")))
     return (f"{name}={environment[name]}" for name in sorted(names))
+
+
+def is_private(status: os.stat_result, kind: int) -> bool:
+    """Whether something is of this kind, is the person's own, and can't be opened by anybody else."""
+    return stat.S_IFMT(status.st_mode) == kind and not status.st_mode & 0o077 and status.st_uid == os.geteuid()
+
+
+def remove_old(folder: str, most: int) -> None:
+    """Remove files older than a week, and the oldest of more than `most` or of more bytes than may be kept.
+
+    Raises `OSError`.
+    """
+    files = [(each.stat().st_mtime, each.stat().st_size, each.path) for each in os.scandir(folder)]
+    total = 0
+    for number, (changed, size, path) in enumerate(sorted(files, reverse=True)):
+        total += size
+        if number >= most or total > MOST_BYTES or changed < time.time() - WEEK:
+            os.unlink(path)
 
 
 def cache_base(environment: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem, T, Workspace
-from contextasm.text.cleaning.clean import shown_name
+from contextasm.text.cleaning.clean import shown_names
 
 Read = Document | Problem | None
 """Result of reading a path: its document, the problem with it, or None if no such file exists."""
@@ -50,14 +50,9 @@ class RecordingWorkspace:
 
     def _shown(self, paths: Sequence[str]) -> Sequence[str]:
         """The paths as they may be shown: a name that hides something is escaped, and its file is a problem."""
-        together = "/".join(paths)
-        if shown_name(together) == together:
-            return paths
-        shown = {path: shown_name(path) for path in paths}
-        for path, name in shown.items():
-            if name != path:
-                self.unfit[name] = name_problem(name)
-        return [*shown.values()]
+        shown = shown_names(paths)
+        self.unfit.update({name: name_problem(name) for path, name in zip(paths, shown, strict=True) if name != path})
+        return shown
 
 
 class SnapshotWorkspace:

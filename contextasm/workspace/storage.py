@@ -34,6 +34,10 @@ class NewMemory(NamedTuple):
     tags: tuple[str, ...] = ()
     key: str = ""
     supersedes: tuple[str, ...] = ()
+    valid_from: str = ""
+    """The first day on which it holds, YYYY-MM-DD; empty for none."""
+    expires: str = ""
+    """The last day on which it holds, likewise."""
     accessed: str = ""
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
     writer: str = ""
@@ -108,7 +112,7 @@ class MemoryStorage(Protocol):
         """
 
     def change(self, memories: Sequence[Memory], change: Callable[[Memory], Memory]) -> list[tuple[Memory, Memory]]:
-        """Change the status of memories as `change` says, which may raise; gives each as it was and as it is.
+        """Change fields of memories as `change` says, which may raise; gives each as it was and as it is.
 
         The caller holds the lock of the workspace.
         """

@@ -11,6 +11,7 @@ EXCEPTIONS = {
     "workspace.scaffold": "reads starter files of the package",
     "workspace.editing.files": "opens its own lock file",
     "workspace.cache": "reads and appends its own counts of tokens, which a build does without",
+    "integrations.hook_session": "makes the file of a session in the cache, private to its owner",
     "retrieval.embeddings.vector_cache": "makes its own cache, private to its owner",
     "retrieval.embeddings.http_embedder": "opens a URL, no file",
     "retrieval.embeddings.local_model": "reads a model's folder that the person trusts; steps know no workspace",

@@ -20,14 +20,40 @@ from jsonschema import validate
 from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
-from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, refused, shell
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, shell
 
 HOOKED = host_names(with_hook=True)
-PROMPTS = {name: load_host(name, "test").hook.prompt for name in HOOKED}  # type: ignore[union-attr]
+RULES = {name: rule for name in HOOKED if (rule := load_host(name, "test").hook)}
+FORMS: Mapping[str, tuple[str, str, str, str]] = {
+    # The key of the session's folder, the answer, the settings with one hook, and the event at a prompt, as recorded:
+    # Copilot CLI 1.0.102 took them on 2026-11-23, the others are documented or were run by their users.
+    "copilot": (
+        '"hook_event_name": "SessionStart", "cwd": "ROOT"',
+        '{"additionalContext": "TEXT"}',
+        '{"version": 1, "hooks": {"SessionStart": [HOOK], "UserPromptSubmit": [HOOK], "PreCompact": [HOOK]}}'.replace(
+            "HOOK", '{"type": "command", "bash": "LINE", "timeoutSec": 30}'
+        ),
+        '{"hook_event_name": "UserPromptSubmit", "prompt": "when does the ferry leave?", "session_id": "x"}',
+    ),
+    "cursor": (
+        '"hook_event_name": "sessionStart", "workspace_roots": ["ROOT"]',
+        '{"additional_context": "TEXT"}',
+        '{"version": 1, "hooks": {"sessionStart": [{"command": "LINE", "timeout": 30}]}}',
+        "",
+    ),
+    "antigravity": (
+        '"conversationId": "x", "workspacePaths": ["ROOT"]',
+        '{"injectSteps": [{"ephemeralMessage": "TEXT"}]}',
+        '{"ctxasm": {"SessionStart": [{"type": "command", "command": "LINE", "timeout": 30}]}}',
+        "",
+    ),
+}
+STANDARD = [name for name in HOOKED if name not in FORMS]
 JAPANESE = "".join(
     f"## 規則 {number}\n{'港の霧は深く、灯台の明かりだけが頼りである。' * 12}\n\n" for number in range(80)
 )
 
+STARTS = ("SessionStart", "SubagentStart")
 START: Mapping[str, str] = {"hook_event_name": "SessionStart"}
 FERRY = {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"}
 
@@ -41,7 +67,7 @@ CODEX_SCHEMA: Mapping[str, Any] = {
             "additionalProperties": False,
             "required": ["hookEventName"],
             "properties": {
-                "hookEventName": {"enum": ["SessionStart", "UserPromptSubmit"]},
+                "hookEventName": {"enum": ["SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse"]},
                 "additionalContext": {"type": "string"},
             },
         },
@@ -74,12 +100,17 @@ def settings_schema(events: list[str], timeout: Mapping[str, Any], *, others: bo
     return {"type": "object", "required": ["hooks"], "properties": {"hooks": hooks}, "additionalProperties": False}
 
 
+EVENTS: Mapping[str, list[str]] = {
+    "claude-code": ["SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PreCompact"],
+    "codex": ["SessionStart", "UserPromptSubmit", "SubagentStart", "PreCompact"],
+    "gemini": ["SessionStart", "BeforeAgent", "PreCompress"],
+}
+"""The events of each host that are answered, in the order in which they are printed."""
+
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    "claude-code": settings_schema(
-        ["SessionStart", "UserPromptSubmit"], {"type": "number", "exclusiveMinimum": 0}, others=False
-    ),
-    "codex": settings_schema(["SessionStart", "UserPromptSubmit"], {"type": "integer", "minimum": 0}, others=True),
-    "gemini": settings_schema(["SessionStart", "BeforeAgent"], {"type": "number"}, others=True),
+    "claude-code": settings_schema(EVENTS["claude-code"], {"type": "number", "exclusiveMinimum": 0}, others=False),
+    "codex": settings_schema(EVENTS["codex"], {"type": "integer", "minimum": 0}, others=True),
+    "gemini": settings_schema(EVENTS["gemini"], {"type": "number"}, others=True),
 }
 """The parts of the published schemas that the printed settings use, in our own words.
 
@@ -102,22 +133,39 @@ def answer(done: Result) -> Mapping[str, Any]:
     assert done.code == 0, done.err
     assert done.out.count("\n") == 1
     value: Mapping[str, Any] = json.loads(done.out)
-    if value.get("hookSpecificOutput", {}).get("hookEventName") != "BeforeAgent":
+    if not {"additionalContext", "additional_context", "injectSteps"} & set(value) and "BeforeAgent" not in done.out:
         validate(value, CODEX_SCHEMA)
     return value
 
 
 def start(*words: str | Path, cwd: Path | str = "/") -> str:
     """The context at the start of a session; empty for none."""
-    return context(hook({"hook_event_name": "SessionStart", "source": "startup"}, *words, cwd=cwd))
+    host = str(words[words.index("--for") + 1]) if "--for" in words else "codex"
+    return context(hook({"hook_event_name": RULES[host].start, "source": "startup"}, *words, cwd=cwd))
 
 
 def context(value: Mapping[str, Any]) -> str:
     """The text for the model; empty for none."""
-    return str(value.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    (step,) = value.get("injectSteps", [{}])
+    own = value.get("hookSpecificOutput", value).get("additionalContext", value.get("additional_context", ""))
+    return str(step.get("ephemeralMessage", own))
 
 
-@pytest.mark.parametrize("host", [(), *(("--for", name) for name in HOOKED)], ids=str)
+@pytest.mark.parametrize("host", FORMS)
+def test_host_gets_events_answers_and_settings_in_its_own_form(host: str, tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/m.md": "- [fact] The ferry leaves at nine\n"})
+    keys, form, settings, prompt = FORMS[host]
+    event = f"{{{keys.replace('ROOT', str(root))}}}"
+    value = hook(event, "--for", host)
+    assert context(value).startswith(SMALL_TEXT)
+    assert value == json.loads(form.replace('"TEXT"', json.dumps(context(value))))
+    printed = inside("hook", "--print-config", host)
+    assert json.loads(printed.out) == json.loads(settings.replace("LINE", f"ctxasm hook --for {host}"))
+    assert "no limit of its hooks is documented: at most 10,000 characters are sent" in printed.err
+    assert not prompt or "nine" in context(hook(prompt, "--for", host, cwd=root))
+
+
+@pytest.mark.parametrize("host", [(), *(("--for", name) for name in STANDARD)], ids=str)
 def test_small_context_is_that_of_build(host: tuple[str, ...], tmp_path: Path) -> None:
     fill(tmp_path, {})
     value = hook({"hook_event_name": "SessionStart", "cwd": str(tmp_path)}, *host)
@@ -136,12 +184,8 @@ def test_start_keeps_to_the_limit_of_the_host(host: str, workspace: str, tmp_pat
     assert 8_000 < units <= 10_000
 
 
-def test_without_a_host_the_answer_suits_all(tmp_path: Path) -> None:
-    fill(tmp_path, {"agents/a/KNOWLEDGE.md": JAPANESE})
-    assert 8_000 < len(start(cwd=tmp_path).encode()) <= 10_000
-
-
-def test_own_budget_and_own_limit_are_kept(tmp_path: Path) -> None:
+def test_limits_of_all_hosts_own_budget_and_own_limit_are_kept(tmp_path: Path) -> None:
+    assert 8_000 < len(start(cwd=fill(tmp_path / "all", {"agents/a/KNOWLEDGE.md": JAPANESE})).encode()) <= 10_000
     root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": "Word for word.\n\n" * 2_000, "ctxasm.yaml": "budget: 500\n"})
     assert 1_000 < len(start("--for", "gemini", cwd=root)) <= 2_000
     assert len(start("--for", "gemini", "--limit", "400", cwd=root)) <= 400
@@ -258,12 +302,12 @@ def test_context_may_take_more_than_nine_hooks(tmp_path: Path) -> None:
     assert last.startswith("Part 12 of 12 of the context")
 
 
-@pytest.mark.parametrize("host", HOOKED)
+@pytest.mark.parametrize("host", STANDARD)
 def test_prompt_gets_the_memories_that_match(host: str, tmp_path: Path) -> None:
     memories = "- [fact] The ferry leaves at nine\n- [fact] Always be kind {pin=true}\n- [fact] Cats sleep a lot\n"
     root = fill(tmp_path, {"agents/a/memories/m.md": memories})
     text = context(
-        hook({"hook_event_name": PROMPTS[host], "prompt": "when does the ferry leave?"}, "--for", host, cwd=root)
+        hook({"hook_event_name": RULES[host].prompt, "prompt": "when does the ferry leave?"}, "--for", host, cwd=root)
     )
     assert "The ferry leaves at nine" in text
     assert not [words for words in ("Always be kind", "I am a.", "Cats") if words in text]
@@ -282,10 +326,11 @@ def test_prompt_gets_the_lines_that_match_of_the_file_of_memories(tmp_path: Path
     assert context(hook(event, "--for", "codex", cwd=root)) == "## Memory\n- The ferry leaves at nine\n"
 
 
-@pytest.mark.parametrize(
-    "prompt", ["thanks, go on", "ok, looks good, please continue", "now rename the parser of this good module"]
-)
-def test_prompt_whose_words_match_nothing_well_gets_nothing(prompt: str, tmp_path: Path) -> None:
+NOTHING = ["thanks, go on", "ok, looks good, please continue", "now rename the parser of this good module", "fery", ""]
+
+
+@pytest.mark.parametrize("prompt", [*NOTHING, "zyzzyva", "-", "x" * 9_000, None, 7, {"ferry": 1}, ["ferry"]], ids=repr)
+def test_prompt_whose_words_match_nothing_well_gets_nothing(prompt: object, tmp_path: Path) -> None:
     root = fill(tmp_path, NOTES, base={})
     assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
 
@@ -306,19 +351,152 @@ def test_prompt_of_gemini_is_taken_without_the_answers_that_it_puts_before(tmp_p
     assert "Cats" not in text
 
 
+HALVES = [r"\ud800 the ferry", r"the ferry \udfff", r"the\udc80 ferry\ud83d"]
+
+
 @pytest.mark.parametrize(
-    "prompt", ["", "zyzzyva", "-", "x" * 100_000, None, 7, {"ferry": 1}, ["ferry"]], ids=lambda prompt: repr(prompt)[:9]
+    "prompt", [*HALVES, *(rf"the ferry \u0000 {'x' * size}" for size in (10_000_000, 200_000))], ids=len
 )
-def test_prompt_that_matches_nothing_gets_nothing(prompt: object, tmp_path: Path) -> None:
-    root = fill(tmp_path, FERRY)
-    assert hook({"hook_event_name": "UserPromptSubmit", "prompt": prompt}, "--for", "codex", cwd=root) == {}
-
-
-@pytest.mark.parametrize("prompt", [r"\ud800 the ferry", r"the ferry \udfff", r"the\udc80 ferry\ud83d"])
-def test_half_a_character_costs_a_prompt_no_memories(prompt: str, tmp_path: Path) -> None:
+def test_half_a_character_or_any_size_costs_a_prompt_no_memories(prompt: str, tmp_path: Path) -> None:
     root = fill(tmp_path, FERRY)
     event = f'{{"hook_event_name": "UserPromptSubmit", "prompt": "{prompt}", "session_id": "\\ud800"}}'
     assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
+
+
+SESSION: Mapping[str, str] = {"session_id": "s"}
+FERRIES = "- [fact] The ferry leaves at nine\n- [fact] Ferry tickets cost two coins\n"
+ASK = {**SESSION, "hook_event_name": "UserPromptSubmit", "prompt": "when does the ferry leave?"}
+
+
+def test_session_is_sent_nothing_twice_until_it_begins_anew(tmp_path: Path) -> None:
+    old = "".join(f"- [fact] Lamp {number} is lit {{created=2025-01-0{number}}}\n" for number in range(1, 7))
+    root = fill(tmp_path, {"agents/a/memories/m.md": FERRIES + old})
+    begin, compact = {**SESSION, **START}, {**SESSION, "hook_event_name": "PreCompact"}
+
+    def ferries(event: Mapping[str, Any], word: str = "ferry", **env: str) -> int:
+        done = inside("hook", cwd=root, stdin=json.dumps(event), env={"XDG_CACHE_HOME": f"{root}/cache", **env})
+        return context(answer(done)).lower().count(word)
+
+    assert [ferries(event) for event in (begin, ASK, ASK, {**ASK, "session_id": "t"})] == [0, 2, 0, 2]
+    assert [ferries({**ASK, "prompt": "lamp lit"}, "lamp") for _ in range(2)] == [1, 0]  # the start showed five of six
+    for source, count in (("resume", 0), ("fork", 0), ("compact", 2), ("clear", 2), ("startup", 2)):
+        assert [ferries({**begin, "source": source}), ferries(ASK)] == [0, count]
+    (root / "agents/a/memories/m.md").write_text(FERRIES.replace("nine", "ten"))
+    assert [ferries(ASK), ferries(ASK), ferries(compact), ferries(ASK)] == [1, 0, 0, 2]
+    assert [ferries(begin), ferries(ASK)] == [2, 0]
+    (folder,) = (root / "cache/ctxasm").glob("sessions")
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+    assert [ferries(ASK, CTXASM_NO_CACHE="1") for _ in range(2)] == [2, 2]
+    folder.chmod(0o755)
+    assert [ferries(ASK) for _ in range(2)] == [2, 2]
+
+
+def test_what_a_rule_includes_is_in_the_start_only() -> None:
+    asked = context(hook({"hook_event_name": "UserPromptSubmit", "prompt": "demo build status"}, *LUNA))
+    assert ("demo" in asked, "## Pinned" in asked, "The demo build" in start(*LUNA)) == (True, False, True)
+
+
+def test_only_what_is_written_counts_as_sent(tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/m.md": FERRIES})
+    env = {"XDG_CACHE_HOME": f"{root}/cache", "EVENT": json.dumps(ASK)}
+    assert shell('printf "%s" "$EVENT" | "$@" >/dev/full', "hook", cwd=root, env=env).out == ""
+    assert "The ferry leaves" in shell('printf "%s" "$EVENT" | "$@"', "hook", cwd=root, env=env).out
+
+
+def test_a_part_of_a_start_notes_its_own_lines_only(tmp_path: Path) -> None:
+    facts = "".join(
+        f"- [fact] Ferry {number} leaves at {number} {{created=2025-01-0{number}}}\n" for number in range(1, 9)
+    )
+    knowledge = "".join(f"Paragraph {number} {'of the harbour ' * 20}\n\n" for number in range(60))
+    root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": knowledge, "agents/a/memories/m.md": facts})
+    sent = [context(hook({**SESSION, **START}, "--part", f"{part}/2", cwd=root)) for part in (1, 2)]
+    assert ["Ferry 8" in text for text in sent] == [True, False]
+    ask = {**SESSION, "hook_event_name": "UserPromptSubmit", "prompt": "when does ferry 8 leave?"}
+    assert "Ferry 8" not in context(hook(ask, cwd=root))
+    hook({**SESSION, "hook_event_name": "PreCompact"}, cwd=root)
+    assert "Ferry 8" in context(hook(ask, cwd=root))
+    hook({**START, "session_id": "t"}, "--part", "2/2", cwd=root)
+    assert "Ferry 8" in context(hook({**ask, "session_id": "t"}, cwd=root))
+
+
+def test_of_hooks_at_the_same_time_one_sends_a_memory(tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/m.md": FERRIES})
+    script = 'for n in 1 2 3 4 5; do printf "%s" "$EVENT" | "$@" & done; wait'
+    done = shell(script, "hook", cwd=root, env={"XDG_CACHE_HOME": f"{root}/cache", "EVENT": json.dumps(ASK)})
+    assert sorted(map(len, done.out.splitlines())) == [2, 2, 2, 2, max(map(len, done.out.splitlines()))]
+    assert "The ferry leaves" in done.out
+
+
+def test_file_gets_its_rules_and_memories_once_a_session(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "AGENTS.md": "Be brief.\n",
+        "src/AGENTS.md": "Be nested.\n",
+        ".cursor/rules/py.mdc": "---\nglobs: src/*.py\n---\nBe typed.\n",
+        ".claude/rules/a.md": "---\npaths: src/**\n---\nBe loaded.\n",
+        ".agents/memories.md": "- Keep it pure {files=src/a.py}\n- Not src/b.py\n- Other\n",
+    }
+    root = fill(tmp_path, texts, base={})
+    event = {**SESSION, "hook_event_name": "PreToolUse", "tool_input": {"file_path": f"{root}/src/a.py"}}
+    text = context(hook(event, "--for", "claude-code", cwd=root))
+    assert re.findall(r"Be \w+\.|Keep it pure|Not|Other", text) == ["Keep it pure"]  # nobody asked for other programs
+    (root / "ctxasm.yaml").write_text("profile: repo\n")
+    text = context(value := hook({**event, "session_id": "s2"}, "--for", "claude-code", cwd=root))
+    assert re.findall(r"Be \w+\.|Keep it pure|Not|Other", text) == ["Be typed.", "Be nested.", "Keep it pure"]
+    assert set(value) == {"hookSpecificOutput"}
+    assert hook(event, "--for", "claude-code", cwd=root) == {}
+    for given in ({"path": "src/b.py"}, {"notebook_path": "/etc/passwd"}, {"command": "ls"}, 7):
+        value = hook({**event, "tool_input": given}, "--for", "claude-code", cwd=root / "src/..")
+        assert ("Not src/b.py" in context(value)) == (given == {"path": "src/b.py"})
+
+
+def test_subagent_gets_what_the_settings_say_for_its_type(tmp_path: Path) -> None:
+    settings = "hook: {agents: {Explore: none, 'P*': {budget: 1, profile: mine.yaml}, '*': {budget: 40}}}\n"
+    profile = "layers: [{id: x, heading: X, source: document, path: X.md, required: true}]\n"
+    root = fill(tmp_path, {"agents/a/KNOWLEDGE.md": "So it is.\n\n" * 900, "mine.yaml": profile, "X.md": "Lean.\n"})
+    event = {"hook_event_name": "SubagentStart", "agent_type": "Plan"}
+    assert 3_000 < len(context(hook(event, cwd=root))) <= 4_000
+    (root / "ctxasm.yaml").write_text(settings)
+    assert context(hook(event, cwd=root)) == "## X\nLean.\n"
+    assert hook({**event, "agent_type": "Explore"}, cwd=root) == {}
+    assert 60 < len(context(hook({**event, "agent_type": "other"}, cwd=root))) <= 160
+    (root / "ctxasm.yaml").write_text(settings.replace("mine.yaml", "../mine.yaml"))
+    assert "is not a path inside the workspace" in hook(event, cwd=root)["systemMessage"]
+
+
+def test_start_prefers_what_fits_the_branch_and_keeps_the_newest(tmp_path: Path) -> None:
+    lamps = "".join(f"- [fact] Lamp {number} is lit {{created=2025-02-0{number}}}\n" for number in range(1, 7))
+    old_log = {"agents/a/daily/2024-01-01.md": "- Hid\u200bden\n"}
+    root = fill(tmp_path, {"agents/a/memories/m.md": FERRIES + lamps, **old_log})
+    before = start(cwd=root)
+    shell('git init -qb main . && git add . && git -c user.name=a -c user.email=a@b commit -qm "$1"', cwd=root)
+    assert start(cwd=root) == before
+    shell("git checkout -qb fix/ferry-times", cwd=root)
+    assert re.findall("[Ff]erry|Lamp .", start(cwd=root)) == ["ferry", "Ferry", "Lamp 6", "Lamp 5", "Lamp 4"]
+    shell("git checkout -qb zyzzyva", cwd=root)
+    assert set(hook(START, cwd=root)) == {"hookSpecificOutput"}
+    assert start(cwd=root) == before
+
+
+def test_what_a_session_was_sent_is_recorded_and_judged(tmp_path: Path) -> None:
+    root = fill(tmp_path, {"agents/a/memories/m.md": FERRIES})
+    for event in (ASK, {**ASK, "session_id": "other"}):
+        assert context(hook(event, "--for", "codex", "--record", cwd=root))
+    (row,) = inside("records", "--session", "s", cwd=root).out.splitlines()[1:]
+    assert len(inside("records", cwd=root).out.splitlines()) == 3
+    assert "ferry leaves" in inside("replay", row.split()[0], cwd=root).out
+    assert inside("feedback", row.split()[0], "--useful", "agents/a/memories/m.md:1", cwd=root).code == 0
+    (root / ".ctxasm/records").rename(root / "away")
+    (root / ".ctxasm/records").write_text("in the way")
+    value = hook({**ASK, "session_id": "u"}, "--record", cwd=root)
+    assert "ferry leaves" in context(value)
+    assert "records" in value["systemMessage"]
+
+
+def test_hook_that_is_switched_off_answers_nothing(tmp_path: Path) -> None:
+    off = {"CTXASM_HOOK": "off"}
+    assert ctxasm("hook", "--no-such", cwd=tmp_path, stdin="x" * 200_000, env=off) == (0, "{}\n", "")
+    assert "SessionStart" in ctxasm("hook", "--print-config", "codex", env=off).out
 
 
 def test_answer_to_a_prompt_is_small(tmp_path: Path) -> None:
@@ -335,27 +513,29 @@ REVIEWED = {"SOUL.md": "I am a lamp.\n", "AGENTS.md": "Be brief.\n", "USER.md": 
 OPENCLAW = {**REVIEWED, "CLAUDE.md": "I am a lamp.\n"}
 
 
-@pytest.mark.parametrize(
-    ("host", "lacks", "has"),
-    [
-        ("codex", "Be brief.", "I am a lamp."),
-        ("claude-code", "I am a lamp.", "Be brief."),
-        ("gemini", "nothing", "Be brief."),
-    ],
-)
+LAMP, BRIEF = "I am a lamp.", "Be brief."
+LOADED = [("codex", BRIEF, LAMP), ("claude-code", LAMP, BRIEF), ("gemini", "nothing", BRIEF)]
+
+
+@pytest.mark.parametrize(("host", "lacks", "has"), LOADED)
 def test_files_that_the_host_loads_by_itself_are_not_sent_again(
     host: str, lacks: str, has: str, tmp_path: Path
 ) -> None:
     root = fill(tmp_path, OPENCLAW, base={})
     text = start("--for", host, "-p", "openclaw", "-w", root, cwd=root)
-    assert lacks not in text
-    assert has in text
-    assert "Ines." in text
+    assert (lacks in text, has in text, "Ines." in text) == (False, True, True)
+    (root / "SOUL.md").unlink()
+    (root / "USER.md").unlink()
+    assert (hook(START, "--for", host, "-p", "openclaw", "-w", root, cwd=root) == {}) == (host == "codex")
 
 
-def test_nothing_is_sent_where_the_host_loads_everything(tmp_path: Path) -> None:
-    root = fill(tmp_path, {"AGENTS.md": "Be brief.\n"}, base={})
-    assert hook(START, "--for", "codex", "-p", "openclaw", "-w", root, cwd=root) == {}
+def test_lines_that_the_host_cuts_from_its_own_file_are_sent(tmp_path: Path) -> None:
+    lines = [f"{number:03} {'x' * 105}" for number in range(1, 401)]
+    root = fill(tmp_path, {".git/HEAD": "", "AGENTS.md": "\n".join(lines) + "\n"}, base={})
+    sent = re.findall(r"^(\d\d\d) x", start("--for", "codex", "--part", "1/2", cwd=root), re.MULTILINE)
+    sent += re.findall(r"^(\d\d\d) x", start("--for", "codex", "--part", "2/2", cwd=root), re.MULTILINE)
+    assert sent == [f"{number:03}" for number in range(298, 401)]  # 110 bytes a line: the host cuts inside line 298
+    assert hook(START, "--for", "claude-code", cwd=root) == {}
 
 
 @pytest.mark.parametrize(
@@ -383,6 +563,13 @@ def test_imports_that_the_host_does_not_follow_are_sent(tmp_path: Path) -> None:
     assert re.findall(r"This is (\w)\.", text) == ["a", "b"]
 
 
+def test_a_start_tells_nothing_that_asks_nothing_of_the_person(tmp_path: Path) -> None:
+    assert "systemMessage" not in hook(START, "--for", "codex", *LUNA)  # a layer that the limit leaves empty
+    root = fill(tmp_path, {".git/HEAD": "", "CLAUDE.md": "@docs/gone.md\n", "AGENTS.md": "A\n"}, base={})
+    assert hook(START, "--for", "codex", cwd=root) == {}
+    assert "@docs/gone.md names no file" in hook(START, "--for", "codex", "-p", "repo", cwd=root)["systemMessage"]
+
+
 def test_files_of_other_programs_are_sent_only_if_the_profile_is_named(tmp_path: Path) -> None:
     texts = {
         ".git/HEAD": "",
@@ -407,13 +594,6 @@ def test_an_import_from_the_home_is_silent_in_a_hook_and_a_note_in_check(tmp_pat
     checked = inside("check", cwd=root)
     assert checked.code == 0
     assert "CLAUDE.md:3: note: @~/.claude/mine.md leads out of the workspace, so it is not read" in checked.out
-
-
-def test_imports_are_not_followed_for_a_host_that_does_not(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    texts = {"AGENTS.md": "Be brief: @docs/more.md\n", "CLAUDE.md": "See @docs/more.md\n", "docs/more.md": "More.\n"}
-    root = fill(tmp_path, texts, base={})
-    assert "More." in start("--for", "codex", cwd=root)
 
 
 @pytest.mark.parametrize("profile", ["", "id: mine\nextends: repo\nlayers: [{id: instructions, required: true}]\n"])
@@ -454,47 +634,27 @@ def test_private_memories_are_sent_to_the_person(tmp_path: Path) -> None:
     assert "Fears the sea" not in start(cwd=root)
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        "",
-        "x",
-        "[]",
-        "{}",
-        "null",
-        '{"hook_event_name": 1}',
-        '{"hook_event_name": "Stop"}',
-        "{" * 5_000,
-        '"\\ud800"',
-        '{"hook_event_name": "\\ud800"}',
-        "NaN",
-    ],
-    ids=lambda event: event[:30] or "nothing",
-)
-def test_what_is_no_event_is_told_and_stops_nothing(event: str, tmp_path: Path) -> None:
-    value = hook(event, cwd=fill(tmp_path, {}))
-    assert list(value) == ["systemMessage"]
-    assert value["systemMessage"].startswith("ctxasm: error: ")
+NO_EVENTS = [b"", b"x", b"[]", b"{}", b"null", b"NaN", rb'"\ud800"', b'{"hook_event_name": 1}', b"{" * 5_000]
+NO_EVENTS += [b"\xff\xfe\x00", b'{"hook_event_name": "SessionStart"' * 10, b'{"hook_event_name": "\xed\xa0\x80"}']
+WRONG_NAMES = (b"Stop", b"S" * 5_000, rb"\ud800", rb"SessionStart\u0000")
+NO_EVENTS += [b'{"hook_event_name": "%b"}' % name for name in WRONG_NAMES]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--for", "nobody"),
-        ("--for", "openclaw"),
-        ("--part", "3/2"),
-        ("--part", "x"),
-        ("--limit", "10"),
-        ("--limit", "many"),
-        ("--no-such-option",),
-        ("-a", "nobody"),
-        ("-w", "/no/such/folder"),
-        ("-p", "nothing"),
-    ],
-    ids=" ".join,
-)
-def test_command_line_that_is_wrong_is_told_and_stops_nothing(words: tuple[str, ...], tmp_path: Path) -> None:
-    value = hook({"hook_event_name": "UserPromptSubmit", "prompt": "hello there"}, *words, cwd=fill(tmp_path, {}))
+@pytest.mark.parametrize("event", NO_EVENTS, ids=lambda event: repr(event[:30]))
+def test_what_is_no_event_is_told_on_both_channels_and_stops_nothing(event: bytes, tmp_path: Path) -> None:
+    done = inside("hook", "--for", "codex", cwd=fill(tmp_path, {}), stdin=event)
+    assert list(answer(done)) == ["systemMessage"]
+    assert answer(done)["systemMessage"].startswith("ctxasm: error: ")
+    assert (done.err[:15], done.err.count("\n")) == ("ctxasm: error: ", 1)
+
+
+WRONG_LINES = ["--for nobody", "--for openclaw", "--part 3/2", "--part x", "--limit 10", "--limit many"]
+
+
+@pytest.mark.parametrize("line", [*WRONG_LINES, "--no-such-option", "-a nobody", "-w /no/such/folder", "-p nothing"])
+def test_command_line_that_is_wrong_is_told_and_stops_nothing(line: str, tmp_path: Path) -> None:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "hello there"}
+    value = hook(event, *line.split(), cwd=fill(tmp_path, {}))
     assert list(value) == ["systemMessage"]
 
 
@@ -520,14 +680,7 @@ def test_current_folder_that_is_gone_is_no_hindrance(tmp_path: Path) -> None:
         assert value["systemMessage"].startswith("ctxasm: error: current folder: is gone: ")
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        {"hook_event_name": "SessionStart"},
-        {"hook_event_name": "UserPromptSubmit", "prompt": "when does the ferry leave?"},
-    ],
-    ids=["start", "prompt"],
-)
+@pytest.mark.parametrize("event", [START, {"hook_event_name": "UserPromptSubmit", "prompt": "which ferry?"}], ids=len)
 def test_environment_asks_for_approved_files(event: Mapping[str, Any], tmp_path: Path) -> None:
     root = fill(tmp_path, FERRY)
 
@@ -565,38 +718,6 @@ def test_broken_settings_are_told(tmp_path: Path) -> None:
     assert "ctxasm.yaml:1" in value["systemMessage"]
 
 
-def test_bytes_that_are_no_text_stop_nothing(tmp_path: Path) -> None:
-    root = fill(tmp_path, {})
-    assert answer(ctxasm("hook", cwd=root))["systemMessage"]
-    assert answer(ctxasm("hook", cwd=root, stdin='{"hook_event_name": "SessionStart"}'))["hookSpecificOutput"]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\xff\xfe\x00",
-        b"\x00" * 100,
-        b'{"hook_event_name": "UserPromptSubmit", "prompt": "\xed\xa0\x80"}',
-        b'{"hook_event_name": "SessionStart"' * 10,
-        b'{"hook_event_name": "' + b"S" * 5_000 + b'"}',
-        b'{"hook_event_name": "SessionStart\\u0000"}',
-    ],
-    ids=["utf-16", "nul", "surrogate", "torn", "long", "nul in name"],
-)
-def test_bytes_that_are_no_event_are_told_on_both_channels(data: bytes, tmp_path: Path) -> None:
-    done = inside("hook", "--for", "codex", cwd=fill(tmp_path, {}), stdin=data)
-    assert list(answer(done)) == ["systemMessage"]
-    assert done.err.startswith("ctxasm: error: ")
-    assert done.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("size", [10_000_000, 200_000])
-def test_a_prompt_of_any_size_is_answered(size: int, tmp_path: Path) -> None:
-    root = fill(tmp_path, FERRY)
-    event = {"hook_event_name": "UserPromptSubmit", "prompt": "the ferry \0 " + "x" * size}
-    assert "The ferry leaves at nine" in context(hook(event, "--for", "codex", cwd=root))
-
-
 def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
     root = fill(tmp_path, {})
     for folder in ("/no/such/folder", 7, "\0", str(root / "agents/a/IDENTITY.md")):
@@ -604,61 +725,61 @@ def test_event_folder_that_is_gone_is_the_current_one(tmp_path: Path) -> None:
         assert context(value) == SMALL_TEXT
 
 
-@pytest.mark.parametrize("host", HOOKED)
+@pytest.mark.parametrize("host", STANDARD)
 def test_printed_settings_call_the_hook(host: str) -> None:
     done = inside("hook", "--print-config", host, "-a", "luna", "-t", "q1", "--part", "1/2")
     settings = json.loads(done.out)
     validate(settings, SCHEMAS[host])
-    assert load_host(host, "test").hook.settings in done.err  # type: ignore[union-attr]
-    assert list(settings["hooks"]) == ["SessionStart", PROMPTS[host]]
+    assert RULES[host].settings in done.err
+    assert list(settings["hooks"]) == EVENTS[host]
     for event, groups in settings["hooks"].items():
         commands = [entry["command"] for group in groups for entry in group["hooks"]]
         assert len(commands) == (2 if event == "SessionStart" else 1)
         for command in commands:
             name, *words = command.split()
             assert name == "ctxasm"
-            stdin = json.dumps({"hook_event_name": event, "cwd": str(SAMPLE), "prompt": "the date of the demo"})
-            assert context(answer(inside(*words, stdin=stdin)))
+            about = {"prompt": "the date of the demo", "tool_input": {"file_path": "none.py"}}
+            stdin = json.dumps({"hook_event_name": event, "cwd": str(SAMPLE), **about})
+            assert bool(context(answer(inside(*words, stdin=stdin)))) == (event in {*STARTS, RULES[host].prompt})
 
 
 def test_printed_settings_keep_every_option() -> None:
-    names = set(re.findall(r"^ .*?(--[\w-]+)", inside("hook", "--help").out, re.MULTILINE)) - {"--help", "--offline"}
-    typed = {name: name.strip("-") for name in names - {"--for", "--limit", "--part", "--print-config"}}
+    names = set(re.findall(r"^ .*?(--[\w-]+)", inside("hook", "--help").out, re.MULTILINE))
+    own = ["--for", "--limit", "--part", "--print-config", "--install", "--uninstall", "--yes"]
+    typed = {name: name.strip("-") for name in names.difference(own, ["--help", "--offline", "--record"])}
     typed |= {"--team": "", "--limit": "5000", "--part": "1/2"}
-    done = inside("hook", "--offline", "--print-config", "codex", *(word for pair in typed.items() for word in pair))
+    done = inside(
+        "hook", "--offline", "--record", "--print-config", "codex", *(word for pair in typed.items() for word in pair)
+    )
     hooks = json.loads(done.out)["hooks"]
     commands = [shlex.split(entry["command"]) for group in hooks["SessionStart"] for entry in group["hooks"]]
     assert len(typed) == 8
     for part, words in zip(("1/2", "2/2"), commands, strict=True):
-        values = [word for word in words[2:] if word != "--offline"]
-        assert len(values) == len(words[2:]) - 1
+        values = [word for word in words[2:] if word not in {"--offline", "--record"}]
+        assert len(values) == len(words[2:]) - 2
         pairs = dict(zip(values[::2], values[1::2], strict=True))
         assert pairs == {**typed, "--for": "codex", "--part": part}
     (prompt,) = (shlex.split(entry["command"]) for group in hooks["UserPromptSubmit"] for entry in group["hooks"])
     assert prompt == commands[0][:-2]
 
 
-@pytest.mark.parametrize("words", [("--print-config", "NAME"), ("--print-config=NAME",)], ids=len)
 @pytest.mark.parametrize(
-    ("name", "what"),
-    [("emacs", "unknown host emacs"), ("hermes", "hermes has no hook that takes a context")],
+    ("name", "words"),
+    [
+        ("emacs", f"unknown host emacs: choose one of: {', '.join(HOOKED)}\n"),
+        ("hermes", f"hermes has no hook that takes a context: choose one of: {', '.join(HOOKED)}\n"),
+        ("openclaw", "no hook that takes a context: it reads its own files"),
+        ("openclaw", "ctxasm check --host openclaw"),
+        ("openclaw", "openclaw mcp set ctxasm"),
+        ("claude", "unknown host claude: did you mean claude-code?"),
+    ],
 )
-def test_settings_of_no_host_are_refused(words: tuple[str, ...], name: str, what: str) -> None:
-    done = inside("hook", *(word.replace("NAME", name) for word in words))
-    assert (done.code, done.out) == (2, "")
-    assert done.err == f"ctxasm: error: --print-config: {what}: choose one of: {', '.join(HOOKED)}\n"
-
-
-def test_settings_of_a_host_without_such_a_hook_say_what_to_do_instead() -> None:
-    done = inside("hook", "--print-config", "openclaw")
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "no hook that takes a context: it reads its own files" in done.err
-    assert "ctxasm check --host openclaw" in done.err
-    assert "openclaw mcp set ctxasm" in done.err
-
-
-def test_settings_of_a_host_by_half_its_name_name_the_host() -> None:
-    refused(inside("hook", "--print-config", "claude"), "unknown host claude: did you mean claude-code?")
+def test_settings_of_no_host_are_refused_with_what_to_do_instead(name: str, words: str) -> None:
+    for typed in (("--print-config", name), (f"--print-config={name}",)):
+        done = inside("hook", *typed)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert done.err.startswith("ctxasm: error: --print-config: ")
+        assert words in done.err
 
 
 ACCENTS = "X" + "e\u0301\u0302" * 12_000
@@ -715,7 +836,7 @@ def test_python_of_the_readme_works(tmp_path: Path) -> None:
 
 def test_help_lists_the_hosts_that_have_hooks() -> None:
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
-    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit all of them)." in words
+    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit claude-code, codex and gemini)." in words
 
 
 def test_readme_shows_lines_to_paste() -> None:

@@ -13,9 +13,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -23,12 +24,13 @@ from urllib.parse import quote
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
-from mcp.types import PromptReference, TextContent
+from mcp.types import Implementation, PromptReference, TextContent
 
 import contextasm
 from contextasm.integrations.mcp_answers import ServedWorkspace
 from contextasm.integrations.mcp_server import make_server
-from contextasm.integrations.mcp_tools import MOST_DECISIONS, ServedTools
+from contextasm.integrations.mcp_tools import ServedTools
+from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning.clean import LONGEST_MESSAGE
 from contextasm.text.memories.writer import LONGEST_TEXT
 from tests.command import CASES, COMMAND, SAMPLE, TIMEOUT, clean, fill, inside, refused
@@ -37,11 +39,14 @@ MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 LUNA = {"agent": "luna", "team": "q1"}
 
 
-def ask(served: ServedWorkspace, question: Callable[[Any], Awaitable[Any]], mode: Any = "auto") -> Any:
-    """The answer of a server to what a client asks it, in this process; a refusal as its error."""
+def ask(
+    served: ServedWorkspace, question: Callable[[Any], Awaitable[Any]], mode: Any = "auto", name: str = "claude-code"
+) -> Any:
+    """The answer of a server to what a client of this name asks it, in this process; a refusal as its error."""
 
     async def talk() -> Any:
-        async with Client(make_server(ServedTools(served)), mode=mode) as client:
+        about = Implementation(name=name, version="1")
+        async with Client(make_server(ServedTools(served)), mode=mode, client_info=about) as client:
             try:
                 return await question(client)
             except MCPError as error:
@@ -55,8 +60,12 @@ async def read_resource(client: Any, uri: str) -> Any:
     return await client.read_resource(uri)
 
 
-def call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> Any:
-    return ask(served, lambda client: client.call_tool(tool, arguments), mode)
+def call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], *by: str) -> Any:
+    return ask(served, lambda client: client.call_tool(tool, arguments), *by)
+
+
+def data(result: Any) -> Any:
+    return json.loads(result.content[0].text)
 
 
 def refused_call(served: ServedWorkspace, tool: str, arguments: dict[str, Any], mode: str = "auto") -> str:
@@ -89,31 +98,41 @@ def test_document_is_the_one_that_the_command_writes(mode: str) -> None:
     assert result.meta["ctxasm"]["tokens"] <= 2000
 
 
-@MODES
-def test_tools_are_offered_with_all_their_hints(mode: str) -> None:
-    def offered(served: ServedWorkspace) -> dict[str, list[str]]:
-        tools = ask(served, lambda client: client.list_tools(), mode).tools
-        for tool in tools:
-            hints = tool.annotations
-            assert (hints.destructive_hint, hints.open_world_hint) == (False, False)
-            assert hints.read_only_hint == hints.idempotent_hint == (tool.name not in {"remember", "log"})
-            assert bool(tool.output_schema) == (tool.name != "build_context")
-            assert tool.description
-            assert all(field["description"] for field in tool.input_schema["properties"].values())
-        return {tool.name: [*tool.input_schema["properties"]] for tool in tools}
+@pytest.mark.parametrize(("client", "limit"), [("x", 16_000), ("openclaw-bundle-mcp", 16_000), ("claude-code", 40_000)])
+def test_no_answer_is_so_large_that_a_host_cuts_it(tmp_path: Path, client: str, limit: int) -> None:
+    facts = [f"- [fact] {number} {'Паром «7» ' * 30}{'港' * 80} {{id=f{number}}}\n" for number in range(300)]
+    memories = "".join([f"- [fact] Паром {'x' * 60_000} {{id=long}}\n", *facts])
+    identity = "".join(f'"{number}" {"Паром 港 " * 9}\n\n' for number in range(600))
+    fill(tmp_path, {"agents/a/memories/m.md": memories, "agents/a/IDENTITY.md": identity})
 
-    assert offered(ServedWorkspace(str(SAMPLE))) == {
-        "build_context": ["agent", "team", "topic", "budget"],
-        "explain_context": ["agent", "team", "topic", "budget", "place"],
-        "search_memories": ["query", "agent", "team", "top"],
-    }
-    assert offered(ServedWorkspace(str(SAMPLE), agent="luna", team="q1", writes=True)) == {
-        "build_context": ["topic", "budget"],
-        "explain_context": ["topic", "budget", "place"],
-        "search_memories": ["query", "top"],
-        "remember": ["text", "type", "importance", "tags", "key", "supersedes"],
-        "log": ["text"],
-    }
+    def answer(tool: str, **arguments: Any) -> Any:
+        result = call(ServedWorkspace(str(tmp_path)), tool, arguments, "auto", client)
+        assert not result.is_error, result.content
+        assert limit / 2 < len(result.model_dump_json().encode()) < limit or arguments
+        return result
+
+    assert f" of {'3,250' if limit == 16_000 else '9,000'} tokens" in answer("build_context").content[1].text
+    first = answer("build_context", budget="60k")
+    parts = [answer("build_context", budget="60k", part=n + 1) for n in range(first.meta["ctxasm"]["parts"])]
+    assert "".join(part.content[0].text for part in parts) == contextasm.build(workspace=tmp_path, budget="60k").text
+    assert f"part 1 of {len(parts)}" in first.content[1].text
+    told = refused_call(ServedWorkspace(str(tmp_path)), "build_context", {"budget": "60k", "part": 99})
+    assert told.startswith("part: part 99 does not exist: give a number from 1 to")
+    assert data(answer("explain_context"))["left_out"] > 0
+    found = data(answer("search_memories", query="Паром", top=50))
+    assert len(found["hits"]) + found["left_out"] == 50
+
+
+@pytest.mark.parametrize(("client", "is_told"), [("codex-mcp-client", True), ("x", False)])
+def test_file_that_the_host_loads_is_named_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, is_told: bool
+) -> None:
+    fill(tmp_path, {"AGENTS.md": "Ferries only.\n", "MEMORY.md": "- [fact] The vault code is moon\n"}, base={})
+    monkeypatch.chdir(tmp_path)
+    served = ServedWorkspace(str(tmp_path), profile="openclaw", audience="personal")
+    document, told = (content.text for content in call(served, "build_context", {}, "auto", client).content)
+    assert "moon" in document
+    assert ("Ferries" in document, "not repeated, since Codex loads it: AGENTS.md" in told) == (not is_told, is_told)
 
 
 def test_client_can_not_leave_what_the_server_names() -> None:
@@ -141,16 +160,17 @@ def test_client_can_not_leave_what_the_server_names() -> None:
     ],
 )
 @pytest.mark.parametrize("tool", ["remember", "log"])
-def test_writes_go_to_one_owner(
+def test_writes_go_to_one_owner_on_the_day_of_the_server(
     tmp_path: Path, tool: str, agent: str | None, team: str | None, arguments: dict[str, str], folder: str
 ) -> None:
     fill(
         tmp_path, {"agents/luna/IDENTITY.md": "Luna.", "agents/kenji/IDENTITY.md": "Kenji.", "teams/q1/GOALS.md": "A."}
     )
-    served = ServedWorkspace(str(tmp_path), agent=agent, team=team, writes=True)
+    served = ServedWorkspace(str(tmp_path), agent=agent, team=team, writes=True, date="2025-03-02")
     result = call(served, tool, {"text": "The ferry sails at 7.", **arguments})
     assert not result.is_error, result.content
-    assert result.structured_content["path"].startswith(f"{folder}/")
+    file = "daily/2025-03-02.md" if tool == "log" else "memories/2025-03.md"
+    assert data(result)["path"] == f"{folder}/{file}"
 
 
 @pytest.mark.parametrize("tool", ["remember", "log"])
@@ -164,14 +184,6 @@ def test_client_names_one_owner_and_no_other_than_the_server(tool: str) -> None:
             assert "the command line of this server fixes it" in refused_call(pinned, tool, {**text, name: "q1"})
     both = {**text, "agent": "luna", "team": "q1"}
     assert "name only one" in refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, both)
-
-
-def test_problems_of_an_entry_are_told(tmp_path: Path) -> None:
-    fill(tmp_path, {"agents/luna/IDENTITY.md": "Luna."})
-    served = ServedWorkspace(str(tmp_path), writes=True)
-    result = call(served, "log", {"text": "Sailed\u200b at 7.", "agent": "luna"})
-    assert not result.is_error, result.content
-    assert "hidden" in " ".join(result.structured_content["problems"])
 
 
 def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
@@ -195,30 +207,29 @@ def test_private_memories_stay_with_their_owner(tmp_path: Path) -> None:
 
 def test_decisions_of_a_place_are_told(tmp_path: Path) -> None:
     served = ServedWorkspace(str(SAMPLE), "luna", "q1")
-    decisions = call(served, "explain_context", {"place": "agents/luna/IDENTITY.md:2"}).structured_content["decisions"]
+    decisions = data(call(served, "explain_context", {"place": "agents/luna/IDENTITY.md:2"}))["decisions"]
     assert [(each["path"], each["outcome"]) for each in decisions] == [("agents/luna/IDENTITY.md", "included")]
     assert call(served, "explain_context", {"place": "nowhere.md"}).is_error
     fill(tmp_path, {"agents/a/memories/m.md": "".join(f"- Fact {number}\n" for number in range(300))})
-    result = call(ServedWorkspace(str(tmp_path)), "explain_context", {}).structured_content
-    assert (len(result["decisions"]), result["left_out"]) == (MOST_DECISIONS, 302 - MOST_DECISIONS)
+    result = data(call(ServedWorkspace(str(tmp_path)), "explain_context", {}))
+    assert (len(result["decisions"]) > 99, len(result["decisions"]) + result["left_out"]) == (True, 302)
 
 
 def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
     served = ServedWorkspace(str(copytree(SAMPLE, tmp_path / "w")), agent="luna", writes=True)
     stored = call(served, "remember", {"text": "The gulls are drawn last\u200b", "type": "decision", "tags": ["art"]})
-    assert stored.structured_content["outcome"] == "stored"
-    kept = contextasm.find_memory(stored.structured_content["id"], agent="luna", workspace=tmp_path / "w")
+    assert data(stored)["outcome"] == "stored"
+    kept = contextasm.find_memory(data(stored)["id"], agent="luna", workspace=tmp_path / "w")
     assert kept.writer == "mcp"
-    assert "hidden" in stored.structured_content["problems"][0]
-    found = call(served, "search_memories", {"query": "when are the gulls drawn", "top": 1}).structured_content["hits"]
-    assert [(hit["id"], hit["text"]) for hit in found] == [
-        (stored.structured_content["id"], "The gulls are drawn last")
-    ]
-    again = call(served, "remember", {"text": "The gulls are drawn last."}).structured_content
-    assert (again["outcome"], again["id"]) == ("reinforced", stored.structured_content["id"])
+    assert "hidden" in data(stored)["problems"][0]
+    found = data(call(served, "search_memories", {"query": "when are the gulls drawn", "top": 1}))["hits"]
+    assert [(hit["id"], hit["text"]) for hit in found] == [(data(stored)["id"], "The gulls are drawn last")]
+    again = data(call(served, "remember", {"text": "The gulls are drawn last."}))
+    assert (again["outcome"], again["id"]) == ("reinforced", data(stored)["id"])
     assert call(served, "remember", {"text": "B", "type": "no]type"}).is_error
-    path = call(served, "log", {"text": "Drew the gulls."}).structured_content["path"]
-    assert "Drew the gulls." in (tmp_path / "w" / path).read_text()
+    logged = data(call(served, "log", {"text": "Drew\u200b the gulls."}))
+    assert "Drew the gulls." in (tmp_path / "w" / logged["path"]).read_text()
+    assert "hidden" in logged["problems"][0]
 
 
 def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> None:
@@ -227,20 +238,13 @@ def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> 
     fill(tmp_path, {"agents/a/memories/m.md": private + below})
     served = ServedWorkspace(str(tmp_path), agent="a", writes=True)
     for text in ("The vault code is moon", "the vault opens by a song."):
-        assert call(served, "remember", {"text": text}).structured_content["outcome"] == "stored"
+        assert data(call(served, "remember", {"text": text}))["outcome"] == "stored"
     for name in ("closed", "sung"):
         assert call(served, "remember", {"text": "Another thing", "supersedes": [name]}).is_error
     assert (tmp_path / "agents/a/memories/m.md").read_text() == private + below
     own = served._replace(audience="personal")
-    (again,) = [call(own, "remember", {"text": "The vault code is moon", "supersedes": ["sung"]}).structured_content]
+    (again,) = [data(call(own, "remember", {"text": "The vault code is moon", "supersedes": ["sung"]}))]
     assert again["outcome"] == "reinforced"
-
-
-def test_server_with_a_date_writes_on_that_day(tmp_path: Path) -> None:
-    fill(tmp_path, {})
-    served = ServedWorkspace(str(tmp_path), agent="a", writes=True, date="2025-03-02")
-    assert call(served, "log", {"text": "Shipped"}).structured_content["path"] == "agents/a/daily/2025-03-02.md"
-    assert call(served, "remember", {"text": "Ship it"}).structured_content["path"] == "agents/a/memories/2025-03.md"
 
 
 def test_answers_say_that_private_files_are_left_out(tmp_path: Path) -> None:
@@ -289,25 +293,14 @@ def test_server_speaks_over_standard_streams() -> None:
     server = StdioServerParameters(command=sys.executable, args=words, env=clean(), cwd="/")
 
     async def talk() -> str:
-        async with Client(stdio_client(server)) as client:
+        about = Implementation(name="claude-code", version="1")
+        async with Client(stdio_client(server), client_info=about) as client:
             document, _ = (await client.call_tool("build_context", {})).content
             assert isinstance(document, TextContent)
             return document.text
 
     expected = inside("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", "--audience", "shared").out
     assert asyncio.run(talk()) == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("-w", SAMPLE, "-a", "lune"), "did you mean luna"),
-        (("-w", SAMPLE, "-t", "q9"), "unknown team q9"),
-        (("-w", SAMPLE, "-p", "nope"), "nope"),
-    ],
-)
-def test_server_of_names_that_are_not_there_does_not_start(words: tuple[str | Path, ...], part: str) -> None:
-    refused(inside("mcp", *words), part)
 
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +314,7 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "served"),
     [
         ("read-only", ServedWorkspace(str(SAMPLE))),
-        ("pinned", ServedWorkspace(str(SAMPLE), agent="luna", team="q1")),
+        ("pinned", ServedWorkspace(str(SAMPLE), agent="luna", team="q1", date="2025-03-12", writes=True)),
         ("write", ServedWorkspace(str(SAMPLE), writes=True)),
     ],
 )
@@ -340,7 +333,14 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
         }
 
     offered = ask(served, lists, mode)
-    assert all(tool["inputSchema"]["additionalProperties"] is False for tool in offered["tools"])
+    priced = [{key: tool.get(key) for key in ("name", "description", "inputSchema")} for tool in offered["tools"]]
+    assert ESTIMATE.count(json.dumps(priced, ensure_ascii=False, separators=(",", ":"))) <= 600
+    for tool in offered["tools"]:
+        is_reading, hints = tool["name"] not in {"remember", "log"}, tool["annotations"]
+        assert hints["readOnlyHint"] == hints["idempotentHint"] == is_reading
+        assert (
+            hints["destructiveHint"] == hints["openWorldHint"] == tool["inputSchema"]["additionalProperties"] is False
+        )
     golden = CASES / "mcp" / f"{name}.json"
     if os.environ.get("UPDATE_CASES"):
         golden.write_text(json.dumps(offered, indent=2, ensure_ascii=False) + "\n")
@@ -368,17 +368,6 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
         ("remember", {"text": "x", "tags": ["a"] * 101}, "remember: tags: has 101 values: give a list of texts, 100"),
         ("remember", {"text": "x", "tags": ["a" * 1001]}, "tags: has 1,001 characters: give 1,000 at most"),
         ("forget", {}, "ctxasm mcp: unknown tool forget: choose one of: build_context"),
-    ],
-)
-def test_argument_that_does_not_fit_is_refused_in_one_line(
-    tool: str, arguments: dict[str, Any], line: str, mode: str
-) -> None:
-    assert refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments, mode).startswith(line)
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "line"),
-    [
         ("build_context", {}, "agent: none named: name one in the argument agent; there are kenji, luna"),
         ("search_memories", {"query": "demo"}, "agent: none named: name one in the argument agent; there are"),
         ("log", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument team;"),
@@ -387,10 +376,12 @@ def test_argument_that_does_not_fit_is_refused_in_one_line(
         ("remember", {"text": "x", "agent": "luna", "supersedes": ["zzz"]}, "supersedes: no memory has the id zzz"),
     ],
 )
-def test_hints_name_arguments_and_no_options(tool: str, arguments: dict[str, Any], line: str) -> None:
-    told = refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments)
+def test_argument_that_does_not_fit_is_refused_in_one_line_without_options(
+    tool: str, arguments: dict[str, Any], line: str, mode: str
+) -> None:
+    told = refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, arguments, mode)
     assert told.startswith(line)
-    assert not re.search(r"(?<!\w)--?[a-z]", told)
+    assert not re.search(r"(?<!\w)--?[a-z]", told)  # no options, which a client does not have
 
 
 HOSTILE = (
@@ -443,15 +434,15 @@ def test_text_that_is_too_long_is_not_stored(tmp_path: Path) -> None:
     for tool in ("remember", "log"):
         line = refused_call(served, tool, {"text": "x" * 10_000_000})
         assert line == f"{tool}: text: has 10,000,000 characters: give a text of 1 to 65,536 characters"
-    assert call(served, "remember", {"text": "x" * LONGEST_TEXT}).structured_content["outcome"] == "stored"
+    assert data(call(served, "remember", {"text": "x" * LONGEST_TEXT}))["outcome"] == "stored"
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("daily")] == []
 
 
 def test_bug_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    def broken(**_options: object) -> None:
+    def broken(*_request: object, **_options: object) -> None:
         raise ZeroDivisionError("a\nb")
 
-    monkeypatch.setattr("contextasm.api.build", broken)
+    monkeypatch.setattr("contextasm.api.changed_context", broken)
     served = ServedWorkspace(str(SAMPLE))
     bug = "this is a bug: ZeroDivisionError: a b: please report it; CTXASM_DEBUG=1 shows where it happened"
     assert refused_call(served, "build_context", {}) == bug
@@ -489,33 +480,39 @@ def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-HOSTILE_FRAMES = (
-    b"{nope\n",
-    b"\xff\xfe\n",
-    b"null\n[]\n1\n\n",
-    b"[" + frame(2, "ping").strip() + b"]\n",
-    b"[" * 100_000 + b"\n",
-    b"x" * 5_000_000 + b"\n",
-    b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n',
-    b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"build_context","arguments":{"topic":"\\ud800"}}}\n',
-    frame(3, "no/such"),
-    frame(3, "tools/call", name=5),
-    frame(3, "tools/call", name="build_context", arguments=[]),
-    frame(3, "tools/call", name="build_context", arguments={"topic": "x y " * 1_000_000}),
+TOPIC = b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"build_context","arguments":{"topic":%s}}}\n'
+
+HOSTILE_FRAMES: tuple[tuple[bytes, Sequence[tuple[int | str | None, int]]], ...] = (
+    (b"{nope\n", [(None, -32700)]),
+    (b"\xff\xfe\n", [(None, -32700)]),
+    (b"null\n[]\n1\n\n", [(None, -32600)] * 3),
+    (b"[" + frame(2, "ping").strip() + b"]\n", [(None, -32600)]),
+    (b"[" * 100_000 + b"\n", [(None, -32700)]),
+    (b"x" * 5_000_000 + b"\n", [(None, -32700)]),
+    (b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n', [(3, -32600)]),
+    (b'{"jsonrpc":"2.0","id":"a","method":5}\n', [("a", -32600)]),
+    (TOPIC % rb'"\ud800"', [(3, -32700)]),
+    (TOPIC % (b"9" * 10_000), [(3, -32700)]),
+    (TOPIC % rb'{"id":4,"a":"\ud800"}', [(None, -32700)]),
+    (frame(3, "no/such"), [(3, -32601)]),
+    (frame(3, "tools/call", name=5), [(3, -32602)]),
+    (frame(3, "tools/call", name="build_context", arguments=[]), [(3, -32602)]),
+    (frame(3, "tools/call", name="build_context", arguments={"topic": "x y " * 1_000_000}), []),
 )
 
 
-def test_server_outlives_each_hostile_frame() -> None:
+def test_server_answers_and_outlives_each_hostile_frame() -> None:
     with started() as process:
         assert process.stdin
         assert process.stdout
-        answers = iter(process.stdout.readline, b"")
-        for number, hostile in enumerate(HOSTILE_FRAMES, start=9):
+        answers = map(json.loads, iter(process.stdout.readline, b""))
+        for number, (hostile, expected) in enumerate(HOSTILE_FRAMES, start=9):
             asked = frame(number, "tools/call", name="search_memories", arguments={"query": "demo"})
             process.stdin.write(hostile + asked)
             process.stdin.flush()
-            answer = next((line for line in answers if json.loads(line).get("id") == number), b"")
-            assert b'"isError":false' in answer, hostile[:80]
+            told = [*takewhile(lambda answer, asked=number: answer["id"] != asked, answers)]  # type: ignore[misc]
+            errors = [(answer["id"], answer["error"]["code"]) for answer in told if "error" in answer]
+            assert errors == expected, hostile[:80]
         process.stdin.close()
         assert process.wait(TIMEOUT) == 0
         assert process.stderr
@@ -525,7 +522,9 @@ def test_server_outlives_each_hostile_frame() -> None:
 def test_server_ends_with_its_client() -> None:
     work = frame(2, "tools/call", name="build_context", arguments={"topic": "demo"})
     with started() as process:
-        assert process.communicate(work * 5 + work[:40], timeout=TIMEOUT)[1] == b""
+        calls = b"".join(work.replace(b'"id": 2', b'"id": %d' % number) for number in range(2, 7))
+        answers, errors = process.communicate(calls + work[:10], timeout=TIMEOUT)
+        assert (answers.count(b'"tokens"'), errors) == (5, b"")  # what was asked before the end is answered
         assert process.returncode == 0
     with started() as process:
         assert process.stdin

@@ -26,20 +26,35 @@ def test_hooks_are_those_that_the_command_prints() -> None:
     assert data("hooks/hooks.json") == json.loads(inside("hook", "--print-config", "claude-code").out)
 
 
-@pytest.mark.parametrize("path", [".claude-plugin/plugin.json", "server.json"])
+@pytest.mark.parametrize("path", ["plugin.json", ".claude-plugin/plugin.json", "server.json"])
 def test_version_is_that_of_the_package(path: str) -> None:
     assert data(path)["version"] == __version__
 
 
+def test_plug_in_has_the_form_that_clients_load() -> None:
+    """Facts of the Agent Plugins Specification 1.0.0, sections 5 and 7: any other field is unknown there."""
+    manifest, servers = data("plugin.json"), data("mcp.json")
+    places = [f"https://agent-plugins.org/schemas/1.0.0/{name}.schema.json" for name in ("plugin", "mcp")]
+    assert [manifest["$schema"], servers["$schema"]] == places
+    known = {"name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"}
+    assert ({*manifest} <= {"$schema", *known}, {*manifest["author"]}) == (True, {"name"})
+    assert re.fullmatch(r"(?!.*(--|\.\.))[a-z0-9]([a-z0-9.-]{0,62}[a-z0-9])?", manifest["name"])
+    assert {*servers} == {"$schema", "mcpServers"}
+    assert [{*server} for server in servers["mcpServers"].values()] == [{"type", "command", "args"}]
+    assert [(each["type"], each["command"]) for each in servers["mcpServers"].values()] == [("stdio", "ctxasm")]
+    assert {path.parent.name for path in ROOT.glob("skills/*/SKILL.md")} == {"ctxasm"}
+
+
 def test_server_is_started_with_words_that_it_knows() -> None:
     words = data(".claude-plugin/plugin.json")["mcpServers"]["ctxasm"]["args"]
+    others = data("mcp.json")["mcpServers"]["ctxasm"]["args"]
     (package,) = data("server.json")["packages"]
     named = [argument["name"] for argument in package["packageArguments"] if argument["type"] == "named"]
-    options = [word for word in [*words, *named] if word.startswith("--")]
+    options = [word for word in [*words, *others, *named] if word.startswith("--")]
     text = inside("mcp", "--help").out
     assert [option for option in options if not re.search(rf"{option}\b", text)] == []
     assert (package["identifier"], package["version"]) == ("contextasm", __version__)
-    assert words[0] == package["packageArguments"][0]["value"] == "mcp"
+    assert words[0] == others[0] == package["packageArguments"][0]["value"] == "mcp"
 
 
 def test_registry_finds_its_mark_in_the_readme() -> None:

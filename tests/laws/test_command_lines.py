@@ -58,8 +58,10 @@ def typed(parameter: Parameter) -> list[list[str]]:
 def test_pairs_of_parameters_mean_the_same_to_both_readers(name: str) -> None:
     parameters = load_command(name).parameters
     needed = [word for each in parameters if each.default is ... for word in typed(each)[0]]
-    ways = [way for each in parameters for way in typed(each) if each.default is not ...]
-    read = [assert_equal(name, [*needed, *first, *second]) for first, second in product(ways, ways) if first <= second]
+    ways = [typed(each) for each in parameters if each.default is not ...]
+    of_one = [pair for each in ways for pair in product(each, each)]
+    of_two = [(first[0], second[-1]) for first, second in product(ways, ways) if first is not second]
+    read = [assert_equal(name, [*needed, *first, *second]) for first, second in (*of_one, *of_two)]
     assert any(read) or not ways
 
 

@@ -43,6 +43,8 @@ ENTRIES = st.lists(
         tags=st.sampled_from([(), ("t", "two words")]),
         key=st.sampled_from(["", "k", "l"]),
         supersedes=st.just(()),
+        valid_from=st.sampled_from(["", "2025-03-20"]),
+        expires=st.sampled_from(["", "2025-03-01", "2025-03-20"]),
         accessed=st.just(""),
         writer=st.sampled_from(["", "mcp"]),
     ),

@@ -14,15 +14,15 @@ from markdown_it import MarkdownIt
 
 from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.integrations.hook import answer_text, failure_text, hook_call
+from contextasm.integrations.hook import answer_event, hook_call
 from contextasm.integrations.hook_parts import CUT_MARKER, cut_text, split_text
-from contextasm.model import ContextasmError
 from contextasm.selection.tokens import LENGTHS
-from tests.command import fill
+from tests.command import fill, inside
 from tests.workspaces import Content, workspaces
 
 OPTIONS = Options(agent="luna", team="writers", date="2025-03-14")
 PARTS = 3
+LUNA_FILES = {"agents/luna/IDENTITY.md": "I am Luna.\n", "agents/luna/INSTRUCTIONS.md": "Go.\n"}
 GOALS = {"teams/writers/GOALS.md": "Write.\n"}
 
 
@@ -30,7 +30,9 @@ def answer(root: Path, host: str, event: Mapping[str, str], part: int, limit: in
     """The text for the model; empty for none."""
     call = hook_call(host, OPTIONS, limit, f"{part}/{PARTS}" if part else None)
     process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, str(root), lambda: 0.0)
-    value = json.loads(answer_text(json.dumps(event), call, process))
+    written: list[str] = []
+    answer_event(json.dumps(event), call, process, written.append)
+    value = json.loads(written[0])
     assert set(value) <= {"hookSpecificOutput", "systemMessage"}
     return str(value.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
@@ -42,7 +44,7 @@ def units(host: str, text: str) -> int:
 @given(
     files=workspaces(),
     long=st.integers(0, 400),
-    host=st.sampled_from(host_names(with_hook=True)),
+    host=st.sampled_from(host_names(standard=True)),
     limit=st.one_of(st.none(), st.integers(200, 3_000)),
 )
 def test_no_answer_is_above_the_limit_of_its_host(
@@ -70,7 +72,7 @@ def test_no_answer_is_above_the_limit_of_its_host(
         max_size=40,
     ),
     limit=st.integers(200, 300),
-    host=st.sampled_from(host_names(with_hook=True)),
+    host=st.sampled_from(host_names(standard=True)),
 )
 def test_no_answer_ends_within_code_or_a_comment(lines: list[str], limit: int, host: str) -> None:
     with TemporaryDirectory() as folder:
@@ -90,31 +92,35 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
     max_leaves=3,
 )
-names = st.sampled_from(["SessionStart", "UserPromptSubmit", "BeforeAgent"]) | values
+names = st.sampled_from(
+    ["SessionStart", "UserPromptSubmit", "BeforeAgent", "SubagentStart", "PreToolUse", "PreCompact"]
+)
+keys = st.sampled_from(
+    ["prompt", "cwd", "session_id", "agent_type", "agent_id", "source", "tool_input", "transcript_path"]
+)
+inputs = st.dictionaries(st.sampled_from(["file_path", "path", "notebook_path"]), values, max_size=2)
+torn = st.sampled_from([b"", b"}", b"\xff", b"\x00", b"[" * 9_000, b", 1" + b"0" * 5_000, b"\\ud800"])
 
 
-@given(name=names, prompt=values, folder=values, drop=st.sets(st.sampled_from(["hook_event_name", "prompt", "cwd"])))
-def test_any_event_gets_one_answer_or_an_error_for_the_person(
-    name: object, prompt: object, folder: object, drop: set[str]
+@given(
+    name=names | values,
+    event=st.dictionaries(keys, values | inputs, max_size=5),
+    tear=st.tuples(st.integers(0, 200), torn) | st.none(),
+)
+def test_any_event_gets_one_answer_and_exit_code_0(
+    name: object, event: dict[str, object], tear: tuple[int, bytes] | None
 ) -> None:
-    event = {"hook_event_name": name, "prompt": prompt, "cwd": folder}
-    event = {key: value for key, value in event.items() if key not in drop}
+    data = json.dumps({"hook_event_name": name, **event}).encode()
+    data = data[: tear[0]] + tear[1] + data[tear[0] :] if tear else data
     with TemporaryDirectory() as place:
-        root = Path(place)
-        fill(
-            root,
-            {"agents/luna/IDENTITY.md": "I am Luna.\n", "agents/luna/memories/m.md": "- [fact] A ferry\n"},
-            base={},
-        )
-        process = ProcessEnvironment({"CTXASM_NO_CACHE": "1", "HOME": str(root)}, str(root), lambda: 0.0)
-        call = hook_call(None, Options(date="2025-03-14", workspace=str(root)), None, None)
-        try:
-            text = answer_text(json.dumps(event), call, process)
-        except ContextasmError as error:
-            text = failure_text(str(error))
-    assert text.count("\n") == 1
-    text.encode()
-    assert set(json.loads(text)) <= {"hookSpecificOutput", "systemMessage"}
+        root = fill(Path(place), {"agents/luna/memories/m.md": "- [fact] A ferry\n", **GOALS, **LUNA_FILES}, base={})
+        done = inside("hook", "-w", root, cwd=root, stdin=data, env={"XDG_CACHE_HOME": f"{place}/cache"})
+    assert (done.code, done.out.count("\n")) == (0, 1)
+    answered = json.loads(done.out)
+    assert set(answered) <= {"hookSpecificOutput", "systemMessage"}
+    assert bool(done.err) == ("error: " in answered.get("systemMessage", ""))
+    if not tear and isinstance(name, str) and name in {"SessionStart", "SubagentStart"}:
+        assert "I am Luna." in answered["hookSpecificOutput"]["additionalContext"]
 
 
 @given(

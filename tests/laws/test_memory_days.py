@@ -30,7 +30,7 @@ from contextasm.model import (
 )
 from contextasm.pipeline import assemble
 from contextasm.retrieval.memory_index import stored_pool
-from contextasm.retrieval.pool import MEMORIES, TopicHits, topic_hits
+from contextasm.retrieval.pool import MEMORIES, TopicHits, read_pool, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
 from contextasm.rules.evaluate import evaluate
@@ -63,6 +63,9 @@ SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga",
 """Words that tell memories apart, so that none is taken for a copy."""
 
 DATES = st.sampled_from([None, *(DAY - timedelta(days=days) for days in (-20, 0, 2, 2, 40))])
+BOUNDS = st.sampled_from(
+    ["", "", *(f"{name}={DAY - timedelta(days=days)}" for name in ("expires", "valid_from") for days in (0, 1, 2, 31))]
+)
 STATES = st.sampled_from(["", "", "", "status=draft", "status=superseded", "supersedes=x1", "private=true", "pin=true"])
 
 
@@ -74,6 +77,7 @@ def memory(draw: st.DrawFn) -> str:
     stated = [
         f"created={created}" if created else "",
         draw(STATES),
+        draw(BOUNDS),
         draw(st.sampled_from(["", "", "id=x1", "id=lantern-quay"])),
         draw(st.sampled_from(["", "tags=night", "key=root/harbor-night"])),
         draw(st.sampled_from(["", "importance=0.9"])),
@@ -103,6 +107,7 @@ class Asked(NamedTuple):
     except_paths: tuple[str, ...]
     targets: tuple[Target, ...]
     """What a rule excludes."""
+    show_expired: bool
 
     @property
     def layer(self) -> Layer:
@@ -121,7 +126,9 @@ class Asked(NamedTuple):
     def build(self, folder: Path, today: date, used: IndexedPools | None) -> Build:
         """The build of a day; None lists every memory."""
         request = Request("a", "", self.topic, today, 16_000, "estimate", "markdown")
-        request = request._replace(audience=self.audience, filters=Filters(exclude=self.exclude))
+        request = request._replace(
+            audience=self.audience, filters=Filters(exclude=self.exclude), show_expired=self.show_expired
+        )
         rules = evaluate([rule(exclude=self.targets)] if self.targets else [], {})
         return Build(Folder(folder), self.profile, request, ESTIMATE, rules=rules, memory_index=used)
 
@@ -141,6 +148,7 @@ ASKED = st.builds(
             [Target("type", "fact"), Target("tag", "night"), Target("id", "x1"), Target("path", PATHS[1])]
         ).map(lambda target: (target,)),
     ),
+    show_expired=st.sampled_from([False, False, True]),
 )
 
 
@@ -176,10 +184,11 @@ def test_an_index_changes_nothing_on_any_day(pages: Sequence[str], changed: str,
 
 def answers(asked: Asked, folder: Path, today: date) -> bool:
     home = Folder(folder)
-    paths = [*query_paths(SourceQuery(asked.build(folder, today, None), asked.layer))]
+    build = asked.build(folder, today, None)
+    paths = [*query_paths(SourceQuery(build, asked.layer))]
 
     def use(pool: EntryPool[Memory]) -> bool:
-        return len(pool.entries([*pool.similar(asked.topic, 0.0, today)])) <= pool.rows
+        return len(pool.entries([*pool.similar(build.request, 0.0)])) <= pool.rows
 
     return not paths or bool(indexes(home).query(MEMORIES, [f"{FOLDER}/*.md"], paths, use))
 
@@ -200,3 +209,28 @@ def hold_equal(asked: Asked, folder: Path, today: date) -> None:
         assert answers(asked, folder, today), "the index was not used"
     if not (asked.exclude or asked.targets):
         assert [(memory.id, score) for memory, score in hits[0] if not memory.pin] == ranked(listed)
+
+
+@given(pages=st.lists(page(), min_size=1, max_size=3), asked=ASKED, back=st.integers(0, 40))
+def test_a_new_day_changes_only_what_begins_or_ends(pages: Sequence[str], asked: Asked, back: int) -> None:
+    asked = asked._replace(topic="", top=0)
+    today, yesterday = (DAY - timedelta(days=days) for days in (back, back + 1))
+    with tempfile.TemporaryDirectory() as name:
+        folder = fill(Path(name), dict(zip(PATHS, pages, strict=False)))
+        memories = read_pool(Folder(folder), MEMORIES, PATHS).all_entries
+        before, after = (_shown(asked, folder, day) for day in (yesterday, today))
+    event("something changes" if before != after else "nothing changes")
+    bounds = {
+        (each.path, each.line): (max(each.created, each.valid_from), each.expires or "9999")
+        if not asked.show_expired
+        else (each.created, "9999")
+        for each in memories
+    }
+    assert all(bounds[place][0] == str(today) or bounds[place][1] == str(yesterday) for place in before ^ after)
+    assert all(first <= str(today) <= last for first, last in map(bounds.__getitem__, after))
+
+
+def _shown(asked: Asked, folder: Path, today: date) -> set[tuple[str, int]]:
+    """Path and line of each memory that a build of a day shows."""
+    decisions = assemble(asked.build(folder, today, indexes(Folder(folder)))).decisions
+    return {(each.path, each.lines[0]) for each in decisions if each.kept and each.layer == "L5"}

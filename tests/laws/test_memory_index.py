@@ -19,7 +19,7 @@ from tests.retrieval.memory_index.test_memory_index import pools_above
 from tests.workspaces import DAY
 
 BAD_NAMES = ("agents/a/memories/zero\u200bwidth.md", "agents/a/memories/two\nlines.md")
-SETTINGS = ("", "profile: profiles/p.yaml\n")
+SETTINGS = ("", "profile: profiles/p.yaml\n", "profile: recall\n")
 PROFILE = "extends: default\nmin_coherence: 0.9\n"
 
 

@@ -58,7 +58,7 @@ edits = st.one_of(
     st.tuples(st.just("fold"), st.tuples(paths, paths)),
     st.tuples(st.just("touch"), st.tuples(paths, paths)),
 )
-EVENT = '{"session_id": "1", "hook_event_name": "%s", "prompt": "the color of the door"}'
+EVENT = '{"hook_event_name": "%s", "prompt": "the color of the door"}'
 lines = st.sampled_from(
     [
         (("build", "-w", "W", "-a", "a"), ""),

@@ -188,7 +188,7 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
     "privacy": ("--privacy", "zzz"),
     "workspace": ("--workspace", "/zzz"),
 }
-ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline", "audience", "offline"}
+ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline", "audience", "offline", "show_expired"}
 """Flags whose value is a text, a number, a day, an audience or none: they name nothing of the workspace."""
 
 

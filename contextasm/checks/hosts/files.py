@@ -6,12 +6,16 @@ The limits are the limits of each file, of the files of one rule together, and o
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.hosts.cuts import (
+    MEASURES,
     LostSection,
     Run,
     common_runs,
+    digest_runs,
     kept_around,
     kept_runs,
     lost_runs,
@@ -19,12 +23,13 @@ from contextasm.checks.hosts.cuts import (
     taken_runs,
 )
 from contextasm.checks.hosts.imports import find_host_imports
+from contextasm.checks.hosts.skills import Skill, list_skills
+from contextasm.checks.skills import SKILL_FILE, skill_findings
 from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
-from contextasm.selection.tokens import LENGTHS
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.markdown.imports import imported_path, is_file_name, scope_globs
+from contextasm.text.markdown.imports import SCOPES, imported_path, is_file_name, is_for, no_file_words, scope_globs
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.reads import real_path
@@ -54,6 +59,8 @@ class LoadedFile(NamedTuple):
     """Path and line of the import that brings the file; empty for one that the rule names."""
     taken: Sequence[Run] = ()
     """The parts that the host takes out before it measures the rest, such as comments."""
+    on_demand: bool = False
+    """Whether it is loaded only once the host works on a file that was named."""
 
     @property
     def lost_parts(self) -> Sequence[Sequence[LostSection]]:
@@ -120,8 +127,10 @@ def _used_units(file: LoadedFile) -> int:
     kept, cut = _kept_units(file), file.rule.each
     if not (kept and file.limit):
         return kept
-    if cut.digest:  # Each of its lines ends, and the host's own lines are around it.
-        kept += len(file.kept) + cut.digest.marker
+    if cut.digest:  # It repeats lines of both ends. Each of its lines ends, and the host's own lines are around it.
+        lines = digest_runs(file.text, cut.digest, cut.chars * cut.digest.share // 100, MEASURES["chars"])
+        runs = [file.kept[0], *lines, file.kept[-1]]
+        kept = _units_of(file.text, runs) + len(runs) + cut.digest.marker
     return min(kept + cut.marker, cut.chars or kept)
 
 
@@ -134,12 +143,19 @@ def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
 
 
 def _kept_units(file: LoadedFile) -> int:
-    return sum(LENGTHS["chars"].units(file.text[start:stop]) for start, stop in file.kept)
+    return _units_of(file.text, file.kept)
+
+
+def _units_of(text: str, runs: Sequence[Run]) -> int:
+    return sum(MEASURES["chars"](text[start:stop]) for start, stop in runs)
 
 
 def _limit_words(cut: Cut) -> str:
     limits = ((cut.chars or cut.codepoints, "characters"), (cut.lines, "lines"), (cut.bytes, "bytes"))
-    return " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
+    words = " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
+    if not cut.window:
+        return words
+    return f"{words}, or more in a window of over {cut.codepoints * 25 // cut.window:,} tokens"
 
 
 class UnreadFile(NamedTuple):
@@ -171,54 +187,119 @@ class HostReading(NamedTuple):
     """One for each file that can't be read, and for each import that is not loaded."""
     not_looked_at: Sequence[str]
     """Other things that the host may load."""
+    skills: Sequence[Skill] = ()
+    """In the order in which their names win; empty if nobody looked for them."""
+    skill_faults: Sequence[Finding] = ()
+    """What in their files is against the specification."""
+    window: int = 0
+    """Tokens of the window that the list of skills is for; 0 for that of the host."""
 
 
 def read_host_files(
-    host: Host, folder: str, outside: Sequence[str] = (), files_of_root: Folder | None = None
+    host: Host,
+    folder: str,
+    outside: Sequence[str] = (),
+    files_of_root: Folder | None = None,
+    opened: Sequence[str] = (),
+    home: Folder | None = None,
+    window: int | None = None,
 ) -> HostReading:
     """The reading of a host whose session starts in `folder`; `outside` are files elsewhere that a person named.
 
     `files_of_root` has the files of the repository, such as those in its index; for None, they are those on the disk.
-    Raises `ContextasmError` for a folder that does not exist, for a file that can't be read, and for a file that the
-    host does not load from outside the folder.
+    `opened` are files that the host works on: what it loads with them is part of the reading. The person's own files
+    are read only if `home` is given, and skills are looked for only for a `window`. Raises `ContextasmError` for a
+    folder that does not exist, for a file that can't be read, and for a file that the host does not load from outside
+    the folder.
     """
     real = real_path(str(folder))
     root = repository_top(real) or real
-    reader = _FolderReader(host, files_of_root or Folder(root), os.path.relpath(real, real_path(str(root))))
+    files_of_root = files_of_root or Folder(root)
+    touched = [os.path.relpath(real_path(os.path.join(real, path)), real_path(str(root))) for path in opened]
+    reader = _FolderReader(host, files_of_root, os.path.relpath(real, real_path(str(root))), touched)
     loads, unread = reader.loads()
-    named = [(_outside_rule(host, path), _read_outside(host, path)) for path in _each_once(outside)]
-    loads += [(rule, [file]) for rule, file in named]
+    own = _FolderReader(host._replace(loads=_home_rules(host, root)), home, "", touched, "~/") if home else None
+    own_loads, own_unread = own.loads() if own else ([], [])
+    own_paths = [path for _, found in own_loads for path, _ in found]
+    paths = [path for path in _each_once([*own_paths, *outside]) if path not in own_paths]
+    named = [(_outside_rule(host, path), _read_outside(host, path)) for path in paths]
+    loads += [*own_loads, *((rule, [file]) for rule, file in named)]
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
-    not_looked_at = [*places, *host.not_looked_at]
+    not_looked_at = [*([] if own else places), *host.not_looked_at]
     files = within_total(host, [file for rule, files in loads for file in cut_files(rule, files, reader.session)])
     files = [*reader.with_imports(files)]
-    unread += [
-        UnreadFile(path, rule.why, is_retired=True)
-        for rule in host.unread
-        for path in reader.paths(rule.files, reader.session)
-        if reader.text(path).strip()
-    ]
-    unread += reader.others({file.path for file in files} | {file.path for file in unread})
-    shown = "".join(_plain(file.text) for file in files)
-    unread = [file for file in unread if _plain(reader.text(file.path)) not in shown]
-    return HostReading(host, reader.folder.root, reader.session, files, unread, reader.problems, not_looked_at)
+    if touched:
+        first = {file.path for file in read_host_files(host, folder, outside, files_of_root, home=home).files}
+        files = [file._replace(on_demand=file.path not in first) for file in files]
+    unread = [*own_unread, *reader.unread_files(files, unread)]
+    problems = [*reader.problems, *(own.problems if own else ())]
+    reading = HostReading(host, reader.folder.root, reader.session, files, unread, problems, not_looked_at)
+    return reading if window is None else _with_skills(reading, reader, own, window)
+
+
+def _with_skills(reading: HostReading, reader: _FolderReader, own: _FolderReader | None, window: int) -> HostReading:
+    if not (skills := reading.host.skills):
+        return reading._replace(not_looked_at=[*reading.not_looked_at, "skills"])
+    passed = [] if own else ["skills in your home folder"]
+    reading = reading._replace(not_looked_at=[*reading.not_looked_at, *passed])
+    parts = [(own if pattern.startswith("~/") else reader, pattern.removeprefix("~/")) for pattern in skills.files]
+    rules = [(each, LoadRule((pattern,), folders=skills.folders)) for each, pattern in parts if each]
+    found = [file for each, rule in rules for file in each.found(rule)[0]]
+    files = [(path, text) for path, text in found if path.endswith(f"/{SKILL_FILE}")]
+    faults = [fault for path, text in files for fault in skill_findings(path, text)]
+    faults += [fault for each, rule in rules for fault in _misplaced_skills(each, rule)]
+    return reading._replace(skills=list_skills(skills, found, window), skill_faults=faults, window=window)
+
+
+def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding]:
+    """Files with the front matter of a skill that are not where the host looks for one."""
+    folder, one, name = rule.files[0].rpartition("/*/")
+    if one and name == SKILL_FILE:
+        misfits = LoadRule((f"{folder}/*.md", f"{folder}/*/[Ss][Kk][Ii][Ll][Ll].md"), folders=rule.folders)
+        for path, text in reader.found(misfits)[0]:
+            above, file = os.path.split(path)
+            if file != SKILL_FILE and "description" in front_matter(text.removeprefix("\ufeff").split("\n")).values:
+                place = above if file.lower() == SKILL_FILE.lower() else f"{above}/{os.path.splitext(file)[0]}"
+                message = "has the front matter of a skill, and is not where a skill is looked for"
+                yield warning_finding(path, 1, message, f"move it to {place}/{SKILL_FILE}")
+
+
+def _home_rules(host: Host, root: str) -> tuple[LoadRule, ...]:
+    """The rules for files outside of the folder, as rules for the person's home.
+
+    PROJECT in the place of a rule is the top of the repository, with a hyphen for each sign.
+    """
+    project = re.sub("[^A-Za-z0-9]", "-", root)
+    folders = {rule: os.path.dirname(rule.place).replace("PROJECT", project)[2:] for rule in host.loads if rule.place}
+    files = {rule: tuple(f"{folder}/{name}" for name in rule.files) for rule, folder in folders.items()}
+    return tuple(rule._replace(files=files[rule], folders="folder") for rule in folders)
+
+
+def is_in_use(host: Host, folder: Folder, session: str) -> bool:
+    """Whether one of the host's own files or folders is at the top of a folder, or in the session's folder in it."""
+    return any(
+        folder.exists(os.path.normpath(os.path.join(place, own))) for place in (".", session) for own in host.own
+    )
 
 
 def _each_once(paths: Sequence[str]) -> Iterable[str]:
     """The paths as typed, without paths that lead to the same file as one before."""
     first: dict[str, str] = {}
     for path in paths:
-        first.setdefault(real_path(path), path)
+        first.setdefault(real_path(os.path.expanduser(path)), path)
     return first.values()
 
 
 class _FolderReader:
     """The files of one folder that a host's rules name, each read once."""
 
-    def __init__(self, host: Host, folder: Folder, session: str) -> None:
+    def __init__(self, host: Host, folder: Folder, session: str, opened: Sequence[str] = (), mark: str = "") -> None:
         self._host = host
+        self._mark = mark
+        """Beginning of each path in what is found."""
         self.folder = folder
         self.session = "" if session == "." else session
+        self._opened = opened
         self.problems: list[Problem] = []
         self._texts: dict[str, str] = {}
 
@@ -229,25 +310,26 @@ class _FolderReader:
         later: list[UnreadFile] = []
         chosen: dict[str, str] = {}
         for rule in self._host.loads:
-            files, second = self._found(rule) if rule.folders != "outside" else ([], [])
+            files, second = self.found(rule) if rule.folders != "outside" else ([], [])
             passed += second
-            later += [UnreadFile(path, why, is_on_demand=True) for path, text in files if (why := _scope(rule, text))]
-            files = [(path, text) for path, text in files if not _scope(rule, text)]
+            waiting = {path: why for path, text in files if (why := _scope(rule, text, self._opened))}
+            later += [UnreadFile(path, why, is_on_demand=True) for path, why in waiting.items()]
+            files = [file for file in files if file[0] not in waiting]
             if files and rule.choice in chosen:
                 passed += [(file, chosen[rule.choice]) for file in files]
             elif files:
                 loads.append((rule, files))
                 if rule.choice:
                     chosen[rule.choice] = files[0][0]
-        return loads, [*(UnreadFile(path, f"{winner} takes its place") for (path, _), winner in passed), *later]
+        return loads, [*(UnreadFile(path, f"it is overridden by {winner}") for (path, _), winner in passed), *later]
 
-    def _found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
+    def found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
         """The files of a rule that are not blank, and the files that give way to one of them, with its path."""
         found: list[FoundFile] = []
         passed: list[tuple[FoundFile, str]] = []
-        folders = self._folders() if rule.folders == "repository" else [self.session]
+        folders = {"repository": self._folders(), "below": self._folders_below()}.get(rule.folders, [self.session])
         for folder in reversed(folders) if rule.nearest else folders:
-            files = [(path, self.text(path)) for path in self.paths(rule.files, folder)]
+            files = [(self._mark + path, self.text(path)) for path in self.paths(rule.files, folder)]
             files = [(path, text) for path, text in files if rule.blank_wins or text.strip()]
             if rule.first_only and files:
                 passed += [(file, files[0][0]) for file in files[1:] if file[1].strip()]
@@ -262,13 +344,23 @@ class _FolderReader:
         names = self.session.split("/") if self.session else []
         return ["/".join(names[:depth]) for depth in range(len(names) + 1)]
 
+    def _folders_below(self) -> list[str]:
+        """The folders from below the session's down to each file that the host works on."""
+        prefix = f"{self.session}/" if self.session else ""
+        ways = [path.removeprefix(prefix).split("/")[:-1] for path in self._opened if path.startswith(prefix)]
+        return [*dict.fromkeys(prefix + "/".join(way[: n + 1]) for way in ways for n in range(len(way)))]
+
     def paths(self, patterns: Sequence[str], folder: str) -> Sequence[str]:
         """The files of a folder that match, pattern by pattern."""
         from glob import escape  # of `fnmatch`, which has the same signs as our patterns
 
         prefix = f"{escape(folder)}/" if folder else ""
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
-        return [path for path in listed if not path.endswith("/")]
+        files = [path for path in listed if not path.endswith("/")]
+        linked = [] if self._host.links else [path for path in files if os.path.islink(f"{self.folder.root}/{path}")]
+        message, hint = f"{self._host.summary} does not load a file that is a link", "put the text itself there"
+        self.problems += [Problem("link", path, 0, message, hint) for path in linked]
+        return [path for path in files if path not in linked]
 
     def with_imports(self, files: Sequence[LoadedFile]) -> Iterator[LoadedFile]:
         """The files, each with the files behind it that it imports and that no other one is; limits cut none of these.
@@ -298,7 +390,21 @@ class _FolderReader:
                     yield (each := each._replace(imported_by=f"{file.path}:{line}"))
                     yield from self._imported(each, seen, depth + 1)
             elif is_file_name(written):
-                self.problems.append(Problem(NO_FILE, file.path, line, f"@{written} names no file", "correct the path"))
+                message = no_file_words(written, path)
+                self.problems.append(Problem(NO_FILE, file.path, line, message, "correct the path"))
+
+    def unread_files(self, files: Sequence[LoadedFile], passed: Sequence[UnreadFile]) -> Sequence[UnreadFile]:
+        """The files that were `passed`, and the others that are not loaded, unless the loaded ones have their lines."""
+        retired = [
+            UnreadFile(path, rule.why, is_retired=True)
+            for rule in self._host.unread
+            for path in self.paths(rule.files, self.session)
+            if self.text(path).strip()
+        ]
+        unread = [*passed, *retired]
+        unread += self.others({file.path for file in files} | {file.path for file in unread})
+        shown = "".join(_plain(file.text) for file in files)
+        return [file for file in unread if _plain(self.text(file.path)) not in shown]
 
     def others(self, known: Collection[str]) -> Iterator[UnreadFile]:
         """The other files of hosts and coding agents on the way to the session's folder."""
@@ -318,7 +424,7 @@ class _FolderReader:
             answer = self.folder.read(path)
             self._texts[path] = decode_as_host(answer.data, self._host) if isinstance(answer, Document) else ""
             if isinstance(answer, Problem):
-                self.problems.append(answer)
+                self.problems.append(answer._replace(path=self._mark + answer.path))
         return self._texts[path]
 
 
@@ -337,16 +443,17 @@ def decode_as_host(data: bytes, host: Host) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n") if host.python_text else text
 
 
-def _scope(rule: LoadRule, text: str) -> str:
-    """The reason why a file is loaded later, as a sentence; empty for one that is loaded when a session starts."""
-    if not rule.scoped:
+def _scope(rule: LoadRule, text: str, opened: Sequence[str]) -> str:
+    """The reason why a file is loaded later, as a sentence; empty for one that is loaded now."""
+    front = front_matter(text.removeprefix("\ufeff").split("\n")).values if rule.scoped else {}
+    key, _, value = rule.always.partition(": ")
+    patterns = scope_globs({SCOPES[0]: front.get(rule.scoped, "")}) or ()
+    if (key and front.get(key) == value) or any(is_for(glob, path) for glob in patterns for path in opened):
         return ""
-    value = front_matter(text.removeprefix("\ufeff").split("\n")).values.get(rule.scoped, ())
-    written = [value] if isinstance(value, str) else value
-    patterns = [pattern for part in written if (pattern := part.strip())]
-    if all(pattern == "**" for pattern in patterns):  # none, or all files
+    if not key and {*rule.everything}.issuperset(patterns):  # none, or all files
         return ""
-    return f"it is loaded on demand, with files that match {', '.join(patterns)}"
+    needed = f"with files that match {', '.join(patterns)}" if patterns else "if the agent or a person asks for it"
+    return f"it is loaded on demand, {needed}"
 
 
 def _outside_rule(host: Host, path: str) -> LoadRule:

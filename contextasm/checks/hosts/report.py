@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import date
 
-from contextasm.checks.finding import Finding
+from contextasm.checks.finding import Finding, Severity
 from contextasm.checks.hosts.cuts import LostSection
+from contextasm.checks.hosts.directives import directive_findings
 from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile
 from contextasm.checks.hosts.imports import find_host_imports
+from contextasm.checks.hosts.skills import OVERRIDDEN, Skill, least_lost, list_room, list_units, listed_skills
+from contextasm.config.hosts.loader import SkillRule
 from contextasm.selection.tokens import ESTIMATE
 
-CUT, EMPTY, TAKEN_OUT = "host-cut", "host-empty", "host-taken-out"
-UNREAD, UNREADABLE = "host-unread", "host-unreadable"
+CUT, EMPTY, TAKEN_OUT, OLD = "host-cut", "host-empty", "host-taken-out", "host-old"
+UNREAD, UNREADABLE, SKILL = "host-unread", "host-unreadable", "host-skill"
 """Ids of the findings. An id never changes its meaning."""
+
+_MAX_AGE = 120
+"""Days after which what is known of a host counts as old."""
 
 _SHOWN_HEADINGS = 5
 """Headings that a finding names; of more, it gives the number."""
 
 
-def check_host(reading: HostReading) -> list[Finding]:
+def check_host(reading: HostReading, today: date) -> list[Finding]:
     """One finding for each part of a file that is lost, and for each file that is not loaded or can't be read.
 
-    A lost part and a file that can't be read are errors; a file that the host has given up is a warning, and so are a
-    host that loads nothing and an import without a file; one that gives way to another, or is for others, is a note,
-    and one that is loaded later is nothing. What they quote is clean text.
+    A lost part and a file that can't be read are errors; a part that a larger window holds is a warning, and so are a
+    file that the host has given up, a host that loads nothing and an import without a file; one that gives way to
+    another, or is for others, is a note, and one that is loaded later is nothing. What they quote is clean text.
     """
-    findings = (*_empty_findings(reading), *_cut_findings(reading), *_unread_findings(reading))
+    files = (*_empty_findings(reading), *_cut_findings(reading), *_unread_findings(reading))
+    skills = _skill_findings(reading, reading.host.skills) if reading.host.skills else ()
+    findings = (*files, *skills, *directive_findings(reading), *_age_findings(reading, today))
     return [finding.cleaned for finding in findings]
+
+
+def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
+    verified = dict(reading.host.verified)
+    if verified and (today - date.fromisoformat(verified["date"])).days > _MAX_AGE:
+        message = f"what is known of {reading.host.summary} is of {verified['date']}, over {_MAX_AGE} days ago"
+        yield Finding(OLD, "note", "", 0, message, "a newer ctxasm may know its limits better")
+
+
+def check_hosts(readings: Sequence[HostReading], today: date) -> list[Finding]:
+    """The findings of several hosts, without notes on files that one of the others loads, also on demand."""
+    loaded = {file.path for reading in readings for file in reading.files}
+    loaded |= {file.path for reading in readings for file in reading.unread if file.is_on_demand}
+    found = dict.fromkeys(finding for reading in readings for finding in check_host(reading, today))
+    return [each for each in found if not (each.id == UNREAD and each.severity == "note" and each.path in loaded)]
 
 
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
@@ -35,7 +60,7 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
         free = [file.path for file in reading.unread if not file.is_scoped]
         free = ["AGENTS.md"] if "AGENTS.md" in free else free  # it is for every program
         lines = [f"the line @{path}" for path in free if (1, path, True) in find_host_imports(f"@{path}", host.imports)]
-        parts = " and ".join(lines or [f"the text of {path}" for path in free])
+        parts = " and ".join(lines) or (f"the text of {', '.join(free)}" if free else "")
         hint = f"write {name}, with {parts}" if parts else f"write {name}"
         yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", hint)
 
@@ -48,7 +73,10 @@ def _cut_findings(reading: HostReading) -> Iterator[Finding]:
             message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
             yield Finding(TAKEN_OUT, "note", file.path, file.text.count("\n", 0, file.taken[0][0]) + 1, message, "")
         for sections in file.lost_parts:
-            yield Finding(CUT, "error", file.path, sections[0].first, _cut_message(reading, file, sections), _CUT_HINT)
+            grows = file.rule.each.window or file.rule.together.window
+            hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
+            message = _cut_message(reading, file, sections)
+            yield Finding(CUT, "warning" if grows else "error", file.path, sections[0].first, message, hint)
 
 
 _CUT_HINT = "shorten the file, or move this part to where the model looks it up"
@@ -88,3 +116,50 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
     for problem in reading.problems:
         place, hint = (problem.path, problem.line), problem.hint or "see what is in its place"
         yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)
+
+
+# --- Skills ----------------------------------------------------------------------------------------------------------
+
+
+def list_words(reading: HostReading, rule: SkillRule) -> str:
+    """How many skills a host lists, and what their list takes and may take."""
+    listed, room = listed_skills(rule, reading.skills), list_room(rule, reading.window)
+    count = f"{len(listed):,} skill{'s' * (len(listed) != 1)}"
+    if not room:
+        return f"{count}, {'of a list whose limit no source says' if rule.over == 'unknown' else 'without a limit'}"
+    window = f", for a window of {reading.window or rule.window:,} tokens" if rule.share else ""
+    unit = "characters" if rule.unit == "chars" else rule.unit
+    units = f"{list_units(rule, listed):,} of {room:,} {unit}"
+    own = f", of which {rule.around:,} are for skills and words of its own" if rule.around else ""
+    return f"{count}, whose list takes {units}{own}{window}"
+
+
+def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:
+    name, listed = reading.host.summary, listed_skills(rule, reading.skills)
+    yield from (fault._replace(id="skill") for fault in reading.skill_faults)
+    for skill in reading.skills:
+        if skill.outcome == "absent" and not skill.is_crowded_out:
+            loss: Severity = "note" if skill.why.startswith(OVERRIDDEN) else "error"
+            yield Finding(SKILL, loss, skill.path, 1, f"{name} does not list this skill: {skill.why}", "")
+    if cut := [skill for skill in listed if skill.kept < len(skill.description)]:
+        message = f"{name} cuts descriptions at {rule.each:,} characters: {_longest(cut)}"
+        yield Finding(SKILL, "warning", "", 0, message, "say first when the skill is to be used")
+    crowded = [skill for skill in reading.skills if skill.is_crowded_out]
+    if counts := Counter(skill.outcome for skill in crowded):
+        after = f" after {max(skill.kept for skill in crowded):,} characters"
+        lost = ", ".join(f"{count} {outcome}{after * (outcome == 'cut')}" for outcome, count in counts.items())
+        if rule.over == "used":
+            least = least_lost(rule, listed, list_room(rule, reading.window))
+            lost = f"{least} or more by name only, the least used ones first"
+        severity: Severity = "error" if counts["absent"] else "warning"
+        message = f"{name} finds {list_words(reading, rule)}: {lost}"
+        hint = f"shorten the longest descriptions: {_longest(listed)}"
+        if rule.around >= list_room(rule, reading.window):
+            severity, hint = "note", "no description of yours fits: give the skills names that say when to use them"
+        yield Finding(SKILL, severity, "", 0, message, hint)
+
+
+def _longest(skills: Sequence[Skill]) -> str:
+    by_length = sorted(skills, key=lambda skill: (-len(skill.description), skill.path))[:_SHOWN_HEADINGS]
+    more = f" and {len(skills) - _SHOWN_HEADINGS} more" if len(skills) > _SHOWN_HEADINGS else ""
+    return ", ".join(f"{skill.name} ({len(skill.description):,})" for skill in by_length) + more

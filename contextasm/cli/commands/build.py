@@ -78,16 +78,14 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     files.refuse_inputs(job)
     if flags.takes_lock:
         _recover(job, flags)
-    if flags.into and not files.uses_stdout:
-        from contextasm.cli.host_view import without_known
-
-        job = without_known(job, files.targets, quiet=flags.quiet)
+    job, files = _fitted(job, files, flags)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
     if recording:
         chosen = recording.listen(chosen)
     timer = _start_timer(job) if flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
+    _refuse_empty_index(context, job, files)
     reports = _reports(job, context, timer, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)
@@ -126,6 +124,27 @@ def _recover(job: PreparedBuild, flags: BuildFlags) -> None:
         lambda: f"waiting for another ctxasm to write in {job.workspace.root}", quiet=flags.quiet
     ):
         recover_first(job.workspace, edits=flags.touch)
+
+
+def _fitted(job: PreparedBuild, files: RequestedFiles, flags: BuildFlags) -> tuple[PreparedBuild, RequestedFiles]:
+    """The build without what the files with its block say, and within the limits of a host if its profile names one."""
+    if flags.into and not files.uses_stdout:
+        from contextasm.cli.host_view import without_known
+
+        job = without_known(job, files.targets, quiet=flags.quiet)
+    if job.build.profile.fits:
+        from contextasm.cli.host_cap import blocks_of, within_limits
+
+        files = files._replace(targets=blocks_of(files.targets))
+        job = within_limits(job, files.targets)
+    return job, files
+
+
+def _refuse_empty_index(context: Context, job: PreparedBuild, files: RequestedFiles) -> None:
+    """Raise `ContextasmError` for a file of a host that would get an index of no memory."""
+    if job.build.profile.fits and not context.sections and not files.uses_stdout:
+        hint = "store some with `ctxasm remember`, or name the folder of their pages with -w DIR"
+        raise ContextasmError(f"profile {job.build.profile.name}", "finds no memory, so nothing is written", hint)
 
 
 def _has_etag(context: Context, typed: str | None) -> bool:

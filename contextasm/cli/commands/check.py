@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import date
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -13,15 +14,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from contextasm import __version__
 from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
 from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
-from contextasm.checks.hosts.report import check_host
+from contextasm.checks.hosts.files import HostReading
+from contextasm.checks.hosts.report import check_hosts
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.command_line import Argument, Command
-from contextasm.cli.host_view import HostFileOption, HostOption, read_host, refuse_host_files, write_scope
+from contextasm.cli.host_view import (
+    ALL,
+    HostFileOption,
+    HostHomeOption,
+    HostOption,
+    WindowOption,
+    read_hosts,
+    write_scope,
+)
 from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
-from contextasm.config.resolve import process_environment
+from contextasm.config.input.settings import resolve_settings
+from contextasm.config.input.yaml_loader import YamlMapping
+from contextasm.config.resolve import process_environment, resolve_date
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import ContextasmError, NamedTuple
 from contextasm.workspace.atomic import write
@@ -48,6 +60,8 @@ class CheckFlags(NamedTuple):
     update_baseline: Annotated[bool, Flag("", "", "Write the current findings to the --baseline file.")] = False
     host: HostOption = None
     host_file: HostFileOption = ()
+    host_home: HostHomeOption = False
+    window: WindowOption = None
     json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
 
     def format_in(self, environment: Mapping[str, str]) -> FormatName:
@@ -67,10 +81,14 @@ def check(
     Every agent is built with every team, in memory. Private parts are not looked at with --audience shared. Exits 1 if
     there is an error.
     """
-    refuse_host_files(flags.host, flags.host_file)
     process = process_environment()
     if flags.host is not None:
-        return _check_host(options, flags, process, paths)
+        own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline}
+        refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
+    hosts = flags.host, flags.host_file, options, flags.window
+    readings = read_hosts(*hosts, own=flags.host_home, staged=flags.staged)
+    if readings is not None:
+        return _check_hosts(readings, options, flags, process)
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
     found, root, selected = _inspect(options, process, paths, flags)
     if flags.baseline and flags.update_baseline:
@@ -84,14 +102,19 @@ def check(
 run = Command(check, all_but("format"))
 
 
-def _check_host(options: Options, flags: CheckFlags, process: ProcessEnvironment, paths: Sequence[str]) -> int:
-    """Write what a host keeps from the model of the files that it loads by itself; returns the exit code."""
-    own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline}
-    refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
-    reading = read_host(flags.host or "", flags.host_file, options, staged=flags.staged)
-    findings = [_as_error(finding) if flags.strict else finding for finding in check_host(reading)]
-    write_stdout(_findings_text(findings, flags.format_in(process.environment), reading.root))
-    write_scope(reading)
+def _check_hosts(
+    readings: Sequence[HostReading], options: Options, flags: CheckFlags, process: ProcessEnvironment
+) -> int:
+    """Write what hosts keep from the model of the files that they load by themselves; returns the exit code."""
+    if not readings:
+        write_stderr("no file or folder of a host is here")
+    flagged = resolve_settings({"date": options.date}, process.environment, YamlMapping("", 1))
+    today = resolve_date(flagged, process).value
+    assert isinstance(today, date)
+    findings = [_as_error(finding) if flags.strict else finding for finding in check_hosts(readings, today)]
+    write_stdout(_findings_text(findings, flags.format_in(process.environment), readings[0].root if readings else ""))
+    for reading in readings:
+        write_scope(reading, is_one_of_many=flags.host == ALL)
     return int(any(finding.severity == "error" for finding in findings))
 
 

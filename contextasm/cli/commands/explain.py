@@ -10,7 +10,15 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli import output
 from contextasm.cli.command_line import Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
-from contextasm.cli.host_view import HostFileOption, HostOption, explain_host, read_host, refuse_host_files
+from contextasm.cli.host_view import (
+    ALL,
+    HostFileOption,
+    HostHomeOption,
+    HostOption,
+    WindowOption,
+    explain_host,
+    read_hosts,
+)
 from contextasm.cli.options import (
     LockedOption,
     prepare_context,
@@ -64,6 +72,9 @@ class ExplainFlags(NamedTuple):
     verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
     host: HostOption = None
     host_file: HostFileOption = ()
+    host_home: HostHomeOption = False
+    window: WindowOption = None
+    staged: Annotated[bool, Flag("", "", "With --host, look at the files in git's index.")] = False
 
 
 def show_decisions(
@@ -81,10 +92,10 @@ def show_decisions(
 
     A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    refuse_host_files(flags.host, flags.host_file)
-    if flags.host is not None:
-        _refuse_beside_host(record, flags)
-        explain_host(read_host(flags.host, flags.host_file, options), as_json=flags.json)
+    _refuse_flags_of_hosts(record, flags)
+    hosts = flags.host, flags.host_file, options, flags.window
+    if readings := read_hosts(*hosts, own=flags.host_home, staged=flags.staged):
+        explain_host(readings[0], as_json=flags.json)
         return 0
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
@@ -112,9 +123,14 @@ def show_decisions(
 run = Command(show_decisions)
 
 
-def _refuse_beside_host(record: str | None, flags: ExplainFlags) -> None:
-    """Raise `ContextasmError` for an argument that asks about a build."""
+def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags) -> None:
+    """Raise `ContextasmError` for an argument that asks about a build, with a host, or about a host, without one."""
+    if flags.host is None:
+        if flags.staged:
+            raise ContextasmError("--staged", "goes with --host only", "name the host with --host")
+        return
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
+    refuse_given({f"--host {ALL}": flags.host == ALL}, "explain", "name one host")
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
     refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 

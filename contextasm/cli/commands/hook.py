@@ -1,11 +1,14 @@
-"""`ctxasm hook`: answer an event of Claude Code, Codex or Gemini CLI with a context that fits the host's limit."""
+"""`ctxasm hook`: answer an event of a host, such as Claude Code, with a context that fits the host's limit."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from contextasm.cli.command_line import Command
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
@@ -14,39 +17,113 @@ from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.model import ContextasmError
 from contextasm.workspace.reads import note_whole_output
 
+if TYPE_CHECKING:
+    from contextasm.integrations.hook import HookCall
+
 _HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
+_ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 
 
 def hook(
     options: Options,
     *,
-    host: Annotated[str | None, Flag("--for", "HOST", f"{_HOSTS} (default: suit all of them).")] = None,
+    host: Annotated[str | None, Flag("--for", "HOST", f"{_HOSTS} (default: suit {_ALIKE}).")] = None,
     limit: Annotated[int | None, Flag("", "N", "Write at most N of the host's units.")] = None,
     part: Annotated[str | None, Flag("", "K/N", "Write part K of a context that takes N hooks.")] = None,
+    record: Annotated[bool, Flag("", "", "Write a record of what is sent to .ctxasm/records/.")] = False,
     print_config: Annotated[
         str | None, Flag("", "HOST", "Print the settings to paste into this host; change nothing.")
     ] = None,
+    install: Annotated[
+        str | None, Flag("", "HOST", "Put these settings into the file of this host in the project.")
+    ] = None,
+    uninstall: Annotated[str | None, Flag("", "HOST", "Take them out of the file again.")] = None,
+    yes: Annotated[bool, Flag("", "", "Write the file without a question.")] = False,
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
 
     The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
     are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
     """
-    from contextasm.integrations.hook import answer_text, config_text, hook_call
+    from contextasm.integrations.hook import answer_event, hook_call
 
+    named = {"--print-config": print_config, "--install": install, "--uninstall": uninstall, "--for": host}
+    if len(given := [flag for flag, value in named.items() if value is not None]) > 1:
+        raise ContextasmError(given[1], f"does not go with {given[0]}", "leave one of them out")
     if print_config is not None:
-        call = hook_call(print_config, options, limit, part, "--print-config")
-        write_stdout(config_text(call.hosts[0], call))
-        write_stderr(f"paste this into {call.rules[0].settings}, next to what it holds")
-        return 0
-    call = hook_call(host or None, options, limit, part)
+        return _print_settings(hook_call(print_config, options, limit, part, "--print-config")._replace(record=record))
+    if (name := uninstall if install is None else install) is not None:
+        call = hook_call(name, options, limit, part, "--uninstall" if install is None else "--install")
+        return _change_settings(call._replace(record=record), removes=install is None, yes=yes)
+    call = hook_call(host or None, options, limit, part)._replace(record=record)
     if sys.stdin and sys.stdin.isatty():
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)
     event = read_stdin("hook", "event")
-    write_stdout(answer_text(event, call, _process()))
-    note_whole_output(event)
+    answer_event(event, call, _process(), write_stdout)
+    if not record:
+        note_whole_output(event)
     return 0
+
+
+def _print_settings(call: HookCall) -> int:
+    from contextasm.integrations.hook import config_text
+
+    write_stdout(config_text(call.hosts[0], call))
+    rule = call.rules[0]
+    write_stderr(f"paste this into {rule.settings}, next to what it holds")
+    if not rule.limit_known:
+        write_stderr(f"no limit of its hooks is documented: at most {rule.limit:,} characters are sent")
+    return 0
+
+
+def _change_settings(call: HookCall, *, removes: bool, yes: bool) -> int:
+    """Show the change of the settings of a project, and make it after a yes; returns the exit code."""
+    from contextasm.cli.build_files import write_file_diff
+    from contextasm.config.resolve import prepare_build, process_environment
+    from contextasm.config.workspace_folder import nearest_workspace, open_workspace
+    from contextasm.integrations.hook_settings import SettingsFile
+    from contextasm.workspace.editing.files import locked
+
+    process = process_environment()
+    workspace = open_workspace(call.options, process)
+    if not removes:
+        prepare_build(call.options, process)  # A hook that can only fail is not set up.
+    file = SettingsFile(nearest_workspace(call.options, process) or process.folder, call)
+    shown, new = Path(os.path.relpath(file.path, process.folder)), file.changed(removes=removes)
+    if new == file.data:
+        write_stderr(f"{shown}: unchanged")
+        return 0
+    write_file_diff(shown, file.data or b"", new or b"", "new")
+    if not yes and sys.stdin and sys.stdin.isatty():
+        write_stderr("write this? [y/N]")
+        yes = sys.stdin.readline().strip().lower() in {"y", "yes"}
+    if not yes:
+        write_stderr("ctxasm: nothing has been written; --yes writes it")
+        return 1
+    with locked(workspace, edits=False):
+        file.write(new)
+    write_stderr(f"{shown}: {'removed' if new is None else 'written'}")
+    if not removes:
+        _show_next_steps(call, process)
+    return 0
+
+
+def _show_next_steps(call: HookCall, process: ProcessEnvironment) -> None:
+    """Say what a person has to do before the hooks that were set up are of use."""
+    from contextasm.integrations.hook import answer_event
+
+    rule = call.rules[0]
+    if rule.trust:
+        write_stderr(f"now {rule.trust}")
+    if shutil.which("ctxasm") is None:
+        write_stderr("ctxasm: warning: ctxasm is in no folder of PATH: the host finds it only if its own PATH has it")
+    answers: list[str] = []
+    answer_event(json.dumps({"hook_event_name": rule.start}), call, process, answers.append)
+    if answers == ["{}\n"]:
+        write_stderr(
+            "a session is sent nothing yet, since the host loads all that is here: `ctxasm remember` adds memories"
+        )
 
 
 def _process() -> ProcessEnvironment:

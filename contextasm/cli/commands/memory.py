@@ -1,20 +1,21 @@
-"""`ctxasm memory`: list, approve, deprecate or complete memories."""
+"""`ctxasm memory`: list, approve, deprecate, complete or verify memories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.show import MemoriesDocument
 from contextasm.cli.options import Receipt, action_argument
 from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
-from contextasm.cli.owner import OWNER, recover_first
+from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner, ids_of_folders
-from contextasm.memories.status import StatusChange, change_status
+from contextasm.memories.status import STEPS, VERIFIED, StatusChange, change_status
 from contextasm.model import ContextasmError, Memory
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 
@@ -27,7 +28,7 @@ class MemoryStatusDocument(TypedDict):
     """Every memory that was named."""
 
 
-ACTIONS = ("list", "approve", "deprecate", "complete")
+ACTIONS = ("list", *STEPS)
 """What can be done with memories."""
 
 
@@ -37,7 +38,7 @@ def memory(
         str,
         action_argument(
             ACTIONS,
-            "List memories with their ids, approve a draft, deprecate what no longer holds, or complete what is done.",
+            "List memories, approve a draft, deprecate what no longer holds, complete what is done, verify what holds.",
         ),
     ],
     names: Annotated[
@@ -46,10 +47,12 @@ def memory(
     *,
     receipt: Receipt,
 ) -> int:
-    """List memories, drafts too, or set their status.
+    """List memories, drafts too, set their status, or say that they still hold.
 
     A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
-    memories get into a context. All memories change, or none; the rest of their files stays as it is.
+    memories get into a context. What is verified keeps its status and gets the day of today as `verified`, which counts
+    for its recency; no other command sets that day. All memories change, or none; the rest of their files stays as it
+    is.
     """
     require_known(action, ACTIONS, "memory", "action")
     if (action == "list") == bool(names):
@@ -63,12 +66,12 @@ def memory(
         return _list_memories(WorkspaceIds(owner.workspace, owner.path, files=owner.memory_files).all(), receipt)
     recover_first(owner.workspace)
     stored_ids = ids_of_folders(owner, process)
-    changes = change_status(owner.workspace, names, action, owner.path, stored_ids, owner.memory_files)
-    receipt.write(MemoryStatusDocument, {"memories": changes}, map(_change_line, changes))
+    changes = change_status(owner.workspace, names, action, owner.day, owner.path, stored_ids, owner.memory_files)
+    receipt.write(MemoryStatusDocument, {"memories": changes}, map(partial(_change_line, action), changes))
     return 0
 
 
-run = Command(memory, OWNER)
+run = Command(memory, OWNER_AND_DAY)
 
 
 def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
@@ -83,9 +86,11 @@ def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
     return 0
 
 
-def _change_line(change: StatusChange) -> str:
+def _change_line(action: str, change: StatusChange) -> str:
     memory = change.memory
     place = f"{memory.id} {memory.path}:{memory.line}"
+    if action == VERIFIED:
+        return f"verified {place} (on {memory.verified})"
     if memory.status == change.status_before:
         return f"unchanged {place} ({memory.status} already)"
     return f"{memory.status} {place} ({change.status_before} before)"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Problem
 from contextasm.records.replay import load_record, record_paths
 from contextasm.rendering.documents import RequestData, context_data
+from contextasm.text.names.templates import one_line
 
 
 class RecordsDocument(TypedDict):
@@ -26,7 +27,12 @@ class RecordsDocument(TypedDict):
     """The request of each record by its id, the newest first."""
 
 
-def list_records(options: Options, *, json: JsonOption = False) -> int:
+def list_records(
+    options: Options,
+    *,
+    sent_to: Annotated[str | None, Flag("--session", "ID", "Only what hook sent to this session.")] = None,
+    json: JsonOption = False,
+) -> int:
     """List the records of builds, the newest first: id, day, agent, team, profile, tokens and topic.
 
     `explain`, `replay`, `diff` and `feedback` take the first digits of an id.
@@ -35,7 +41,9 @@ def list_records(options: Options, *, json: JsonOption = False) -> int:
     contexts: dict[str, Context] = {}
     for path in sorted(paths, key=lambda path: (-os.stat(path).st_mtime_ns, path)):
         try:
-            contexts[path.stem] = load_record(path).context
+            record = load_record(path)
+            if sent_to in {None, record.making.session}:
+                contexts[path.stem] = record.context
         except ContextasmError as error:
             show_problems([Problem("record", error.where, 0, error.what, error.hint)])
     if json:
@@ -45,7 +53,9 @@ def list_records(options: Options, *, json: JsonOption = False) -> int:
         header = ("id", "day", "agent", "team", "profile", "tokens", "topic")
         write_table(header, [(name, *_cells(context)) for name, context in contexts.items()])
     else:
-        write_stderr("ctxasm: no records here: `ctxasm build --record` writes one")
+        session = f" of session {one_line(sent_to)}" if sent_to is not None else ""
+        command = "build" if sent_to is None else "hook"
+        write_stderr(f"ctxasm: no records here{session}: `ctxasm {command} --record` writes one")
     return 0
 
 

@@ -55,6 +55,8 @@ def add_memories(
     tag: Annotated[tuple[str, ...], Flag("", "TAG", "A tag; repeatable.")] = (),
     key: Annotated[str | None, Flag("", "KEY", "The subject; memories with the same key are of one subject.")] = None,
     supersedes: Annotated[tuple[str, ...], Flag("", "ID", "A memory that this one replaces; repeatable.")] = (),
+    valid_from: Annotated[str | None, Flag("", "YYYY-MM-DD", "The first day on which the memory is shown.")] = None,
+    expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
     ] = None,
@@ -70,6 +72,7 @@ def add_memories(
     receipt.require_stdout()
     named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes}
     given = {name: (f"--{name}", value) for name, value in named.items()} | {"tags": ("--tag", tag)}
+    given |= {"valid_from": ("--valid-from", valid_from), "expires": ("--expires", expires)}
     reader = NewMemoryReader(shared_fields(given))
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)

@@ -57,7 +57,7 @@ def stats(
     documents, file_problems = _read_files(job)
     problems = [*store_problems, *file_problems]
     day, counter = job.build.request.date, job.build.counter
-    figures = WorkspaceStats(documents, counter)
+    figures = WorkspaceStats(documents, counter, job.build.profile.remember)
     growth = figures.growth(day, weeks)
     if job.counts:
         job.counts.save()

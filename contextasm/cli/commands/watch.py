@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self, TypedDict
 
 from contextasm.cli.build_files import metrics_text
 from contextasm.cli.command_line import Command
+from contextasm.cli.host_cap import within_limits
 from contextasm.cli.host_view import without_known
 from contextasm.cli.options import LockedOption, QuietOption
 from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
@@ -27,7 +28,7 @@ from contextasm.rendering.documents import ProblemData, problem_data
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Count, Digest
 from contextasm.rendering.prometheus import source_errors
-from contextasm.workspace.outputs import OutputFile, output_files
+from contextasm.workspace.outputs import REPORTS, OutputFile, output_files
 from contextasm.workspace.watch.loop import watch_workspace
 from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
 
@@ -98,6 +99,10 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
 
     def prepare(disk: Rescan) -> PreparedBuild:
         job = prepare_build(options, process, disk, counters, targets=targets)
+        if job.build.profile.fits:
+            if not all(target.managed or target.kind in REPORTS for target in targets):
+                raise ContextasmError("-o", "the profile writes a block of a file", "name the file with --into FILE")
+            job = within_limits(job, targets)
         job = without_known(job, targets, quiet=True)
         taken[:] = [job.taken] if job.taken else []
         return job.with_lock(process.environment, locked=locked)

@@ -52,6 +52,7 @@ class Options(NamedTuple):
     ] = ()
     exclude: Annotated[tuple[str, ...], Flag("", "ID|GLOB", "Leave out this id or these files; repeatable.")] = ()
     prefer: Annotated[tuple[str, ...], Flag("", "ID", "The id that wins a conflict; repeatable.")] = ()
+    show_expired: Annotated[bool, Flag("", "", "Show memories outside their days, too, each with a label.")] = False
     deadline: Annotated[str | None, Flag("", "MS", "Leave out what is not found within MS milliseconds.")] = None
     additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
     variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
@@ -70,7 +71,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Who": ("agent", "team", "workspace", "audience", "offline"),
     "Text and limits": (
         *("topic", "profile", "strategy", "budget", "layers", "tokenizer", "date", "tz", "format", "privacy"),
-        *("additional", "deadline"),
+        *("additional", "deadline", "show_expired"),
     ),
     "Selection": ("scope", "session", "open", "since", "event_types", "entity_types", "exclude", "prefer", "variables"),
 }

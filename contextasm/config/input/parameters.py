@@ -46,6 +46,8 @@ class RequestOptions(TypedDict, total=False):
     entity_types: Iterable[str] | None
     exclude: Iterable[str] | None
     prefer: Iterable[str] | None
+    show_expired: bool | None
+    """Show memories before their first day and after their last one, too, with a label."""
     deadline: int | None
     """Milliseconds."""
     additional: str | None

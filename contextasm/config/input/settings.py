@@ -41,7 +41,7 @@ SETTINGS: dict[str, ParseValue] = {
 FILE_SETTINGS: Mapping[str, ParseValue] = {**SETTINGS, "audience": values.one_of((SHARED,))}
 """The settings of `ctxasm.yaml`: a file that may come from others never adds what is private to a context."""
 
-FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder", "upkeep", "memories")
+FILE_KEYS = (*SETTINGS, "layers", "rules", "env", "outputs", "summarizer", "embedder", "upkeep", "memories", "hook")
 
 DEFAULTS: Mapping[str, object] = {
     "profile": "default",

@@ -23,7 +23,7 @@ from contextasm.workspace.reading import file_bytes
 ParseValue = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
 
-_TOKENS = r"([0-9]+(?:\.[0-9]+)?)([kK]?)"
+_TOKENS = r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)"
 _NAME = r"[\w-][\w.-]*"
 
 LARGEST = 10**9
@@ -40,9 +40,10 @@ _FEW_NAMES = 12
 
 
 def parse_tokens(value: object, where: str) -> int:
-    """A number of tokens, such as 4000 or `4k`."""
+    """A number of tokens, such as 4000, `4k` or `1m`."""
     match = re.fullmatch(_TOKENS, str(value).strip().replace("_", "")) if not isinstance(value, bool) else None
-    tokens = float(match[1]) * (1000 if match[2] else 1) if match else -1.0
+    scale = {"": 1, "k": 1000, "m": 1_000_000}
+    tokens = float(match[1]) * scale[match[2].lower()] if match else -1.0
     if tokens > LARGEST:
         raise ContextasmError(where, f"{value} is too large", f"give a number of tokens up to {LARGEST}")
     if tokens < 0 or tokens != int(tokens):

@@ -6,7 +6,7 @@ from typing import Any
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping
-from contextasm.model import SOURCE_TRAITS, ContextasmError, Layer, Limits, Profile
+from contextasm.model import SOURCE_TRAITS, TITLE, ContextasmError, Layer, Limits, Profile
 from contextasm.ranking.order import ORDERS
 from contextasm.selection.overflow import STEPS
 from contextasm.selection.sections import LEVELS
@@ -66,7 +66,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "reserve": ("limits", "reserve", values.parse_tokens),
     "reserve_against": ("limits", "reserve_against", values.parse_texts),
     "within": ("limits", "within", values.parse_name),
-    "overflow": ("overflow", "steps", values.some_of(STEPS)),
+    "overflow": ("overflow", "steps", values.some_of((*STEPS, TITLE))),
     "hidden": ("", "hidden", values.one_of(("strip", "keep", "fail"))),
     "locked": ("", "locked", values.parse_flag),
     "detail": ("overflow", "detail", values.one_of((*LEVELS, "adaptive"))),
@@ -220,6 +220,8 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     if layer.limits.grow and layer.limits.share is None and layer.limits.max_tokens is None:
         what = f"{layer.id} has no share and no max_tokens to grow above"
         raise ContextasmError(table.where("grow"), what, "add `share:` or `max_tokens:`")
+    if TITLE in layer.overflow.steps and not any(source.holds_memories for source in layer.query.traits):
+        raise ContextasmError(table.where("overflow"), f"{layer.id} shows no memories", f"take `{TITLE}` out of it")
     if table.get("fallback_top") and len(layer.query.sources) == 1:
         what = f"{layer.id} has one source, so it never falls back"
         raise ContextasmError(table.where("fallback_top"), what, "name two under `source`")

@@ -139,6 +139,7 @@ KEYS: Mapping[str, ParseValue] = {
     "remember": _parse_place(("owner", "month", "date")),
     "log": _parse_place(("owner", "month", "date")),
     "host": values.parse_name,
+    "fits": _parse_place(()),
     **dict.fromkeys(("layers", "strategies"), lambda value, _where: value),
 }
 """The keys of a profile, with the parsers of their values."""

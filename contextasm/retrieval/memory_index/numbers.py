@@ -23,9 +23,15 @@ COLUMN_TYPES = {
     "importance": "d",
     "last": "I",
     "created": "I",
+    "valid_from": "I",
+    "expires": "I",
     "marks": "B",
 }
-"""Type codes of the columns with a number for each row. `last` and `created` are places in the list of dates."""
+"""Type codes of the columns with a number for each row.
+
+`last` and `created` are places in the list of dates. `VALIDITY` has lists of its own, so that the columns are not read
+if no entry has such a day.
+"""
 
 BLOCK = 4096
 """Rows of a block of columns; the last one may have less."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from functools import cached_property
 from typing import Any
 
-from contextasm.model import Document, Problem, Reason, ScoreInputs
+from contextasm.model import Document, Problem, Reason, Request, ScoreInputs
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
 from contextasm.retrieval.memory_index.numbers import load_columns, read_postings
-from contextasm.retrieval.pool import EntryKind, is_later
+from contextasm.retrieval.pool import EntryKind, outside_code
 from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
+from contextasm.text.memories.parser import VALIDITY
 
 LAST_WORD = "\U0010ffff"
 """No term of a text comes after it."""
@@ -38,7 +38,7 @@ class IndexedPool:
         self.size = int(self._select("SELECT total(size) FROM files WHERE pool = ?")[0][0])
         self.rows = int(self._select("SELECT total(rows) FROM units WHERE pool = ?")[0][0])
         self.documents: Sequence[Document] = ()
-        self._later: dict[date, Collection[int]] = {}
+        self._outside: dict[Request, Mapping[int, str]] = {}
         self._entries: dict[int, Any] = {}
         stored = self._select("SELECT count(*) FROM rows WHERE pool = ?")[0][0]
         active = self.size - sum(int(dict(reason.facts)["count"]) for reason in self.excluded)
@@ -68,25 +68,33 @@ class IndexedPool:
         of_files = dict(self._select(f"SELECT path, {column} FROM files WHERE pool = ? AND {column} != '[]'"))
         return [Problem(*fields) for path in self._paths if path in of_files for fields in from_json(of_files[path])]
 
-    def later(self, today: date) -> Collection[int]:
-        """Rows of the active entries of days after `today`."""
-        if today not in self._later:
-            places = {place for place, day in enumerate(self._days) if is_later(day, today)}
-            created = self._columns["created"] if places else ()
-            self._later[today] = {row for row, place in enumerate(created) if place in places}
-        return self._later[today]
+    def outside(self, request: Request) -> Mapping[int, str]:
+        """Rows of the active entries that are outside their days, each with the code of its reason."""
+        if request not in self._outside:
+            found: dict[int, str] = {}
+            for name, days in self._validity.items():
+                fields = (
+                    ScoreInputs(0.0, *(day if name == each else "" for each in ScoreInputs._fields[1:])) for day in days
+                )
+                codes = {place: code for place, each in enumerate(fields) if (code := outside_code(each, request))}
+                for row, place in enumerate(self._columns[name] if codes else ()):
+                    if place in codes:
+                        found.setdefault(row, codes[place])
+            self._outside[request] = found
+        return self._outside[request]
 
-    def similar(self, topic: str, min_match: float, today: date, min_cover: float = 0.0) -> Mapping[int, float]:
-        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `later` ones."""
+    def similar(self, request: Request, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+        """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        index = self.index(today)
-        return {index.row(place): value for place, value in similarities(topic, index, min_match, min_cover).items()}
+        index = self.index(request)
+        found = similarities(request.topic, index, min_match, min_cover)
+        return {index.row(place): value for place, value in found.items()}
 
-    def index(self, today: date) -> StoredIndex:
-        """The postings of a day."""
-        if later := self.later(today):
-            return DayIndex(self._connection, self._pool, self._columns, later)
+    def index(self, request: Request) -> StoredIndex:
+        """The postings of the entries that are not outside their days."""
+        if outside := self.outside(request):
+            return DayIndex(self._connection, self._pool, self._columns, outside)
         return StoredIndex(self._connection, self._pool, self._columns)
 
     def newest(self, count: int) -> Sequence[int]:
@@ -100,9 +108,9 @@ class IndexedPool:
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
-        days, columns = self._days, self._columns
-        importance, last, created = columns["importance"], columns["last"], columns["created"]
-        return [ScoreInputs(importance[row], days[last[row]], days[created[row]]) for row in rows]
+        importance, days = self._columns["importance"], {"last": self._days, **self._validity}
+        columns = [(self._columns[name], days[name]) for name in ScoreInputs._fields[1:]]
+        return [ScoreInputs(importance[row], *(own[column[row]] for column, own in columns)) for row in rows]
 
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
         """The entry of each row; each is read once. Raises `LookupError` for a row that is missing."""
@@ -123,6 +131,11 @@ class IndexedPool:
     @cached_property
     def _days(self) -> Sequence[str]:
         return load_list(self._connection, self._pool, "dates")
+
+    @cached_property
+    def _validity(self) -> Mapping[str, Sequence[str]]:
+        """The texts of the days from which and until which entries count, by the name of their column."""
+        return {"created": self._days, **{name: load_list(self._connection, self._pool, name) for name in VALIDITY}}
 
 
 def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
@@ -174,22 +187,22 @@ class StoredIndex:
 
 
 class DayIndex(StoredIndex):
-    """The stored postings of a pool on a day: the entries of later days have no part in it.
+    """The stored postings of a pool on a day: the entries outside their days have no part in it.
 
-    Entries of a file may be in any order of days. Two entries with only later ones between them become neighbours, so
+    Entries of a file may be in any order of days. Two entries with only such ones between them become neighbours, so
     all rows of such a file are moved after the others, in the order of the file: a search finds them at their new
-    places. Terms that only later entries hold are still listed, and no row holds them.
+    places. Terms that only these hold are still listed, and no row holds them.
     """
 
     def __init__(
-        self, connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], later: Collection[int]
+        self, connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], outside: Collection[int]
     ) -> None:
-        """`later` has the rows to leave out."""
-        files = [[row for row in rows if row not in later] for rows in _rows_of_files(connection, pool, later)]
+        """`outside` has the rows to leave out."""
+        files = [[row for row in rows if row not in outside] for rows in _rows_of_files(connection, pool, outside)]
         self._moved = [row for rows in files for row in rows]
         self._end = len(columns["sections"])
         self._place_of = {row: self._end + at for at, row in enumerate(self._moved)}
-        super().__init__(connection, pool, _moved_columns(columns, files, later))
+        super().__init__(connection, pool, _moved_columns(columns, files, outside))
 
     def row(self, place: int) -> int:
         """The row of the pool that a search finds at a place."""
@@ -218,9 +231,9 @@ def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]
 
 
 def _moved_columns(
-    columns: Mapping[str, Numbers], files: Sequence[Sequence[int]], later: Iterable[int]
+    columns: Mapping[str, Numbers], files: Sequence[Sequence[int]], outside: Iterable[int]
 ) -> dict[str, Numbers]:
-    """The columns of a search, with the rows of these files moved after all others, and without later ones."""
+    """The columns of a search, with the rows of these files moved after all others, and without the ones `outside`."""
     created = columns["created"]
     sections: dict[tuple[int, int], int] = {}
     end = len(created)
@@ -230,7 +243,7 @@ def _moved_columns(
         for file, rows in enumerate(files)
         for row in rows
     ]
-    left = [*moved, *later]
+    left = [*moved, *outside]
     made = {}
     for name in IndexColumns._fields:
         column = columns[name][:]

@@ -88,7 +88,7 @@ class SharedWorkspace:
         return self._ids[folder]
 
     def _withheld(self, path: str, document: Document) -> Document:
-        if path in self._paths or _comparable(document) in self._texts:
+        if path in self._paths or (self._texts and _comparable(document) in self._texts):
             return withhold_file(document)
         return withhold(document, self._parse)
 

@@ -82,7 +82,8 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
     Where only words are found that are near those of the query, the best has `_ONLY_NEAR`, cubed.
-    None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four.
+    None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four: the
+    best of the rows that are found without a correction, too.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
     each row counts with the best of its own value and its neighbours' shares; plus the cues; over the best sum, cubed.
@@ -91,10 +92,12 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     authors, terms = _named_authors_and_terms(query, dates, index)
     totals = _totals(terms, index) or _totals(_terms_of_names(authors, index), index)
     _add_cues(totals, dates, authors, _answering_flags(query), index)
+    if min_cover:
+        written = _totals(terms, index, max_corrected=0)
+        _add_cues(written, dates, authors, _answering_flags(query), index)
+        if max((totals[row] for row in written if row in totals), default=0.0) < min_cover * _worth(terms, index):
+            return {}
     best = max(totals.values(), default=0.0)
-    worths = (_rarity(max(len(index.postings(word)[0]), 1), index.size) for word in terms)
-    if min_cover and best < min_cover * min(sum(worths), 4 * _rarity(1, index.size)):
-        return {}
     for row in _rows_with_same_words(query, index):
         totals[row] = best * _SAME_WORDS
     best = max(totals.values(), default=0.0)
@@ -104,9 +107,15 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     return {row: (total / whole) ** CONTRAST for row, total in totals.items() if total > 0 and total >= least}
 
 
-def _totals(terms: Sequence[str], index: Index) -> dict[int, float]:
+def _worth(terms: Sequence[str], index: Index) -> float:
+    """The value of a row that holds each term, of many terms that of four rare ones."""
+    worths = (_rarity(max(len(index.postings(word)[0]), 1), index.size) for word in terms)
+    return min(sum(worths), 4 * _rarity(1, index.size))
+
+
+def _totals(terms: Sequence[str], index: Index, max_corrected: int = MAX_CORRECTED) -> dict[int, float]:
     """Sum of the values of each row that holds one of the terms, or that is next to such a row."""
-    corrected = {*[word for word in terms if _can_be_corrected(word, index)][:MAX_CORRECTED]}
+    corrected = {*[word for word in terms if _can_be_corrected(word, index)][:max_corrected]}
     totals: dict[int, float] = {}
     for query_term in terms:
         for row, value in _row_values(query_term, index, is_corrected=query_term in corrected).items():

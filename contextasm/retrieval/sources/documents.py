@@ -25,25 +25,32 @@ from contextasm.retrieval.reading.files import (
     paths_by_template,
     read_documents,
     read_files,
+    receipt,
     whole_fragment,
 )
-from contextasm.text.markdown.blocks import trimmed
+from contextasm.text.markdown.blocks import bullet_end, trimmed, without_block_comments
 from contextasm.text.names.dates import leading_iso_day
+from contextasm.text.names.templates import fill_template
 
 
 def documents(query: SourceQuery) -> RetrievalResult:
     """The layer's files as fragments, in the layer's order, and for each pattern in path order.
 
+    The file that the profile keeps memories in lacks the ones that no layer of memories would show.
     Raises `ContextasmError` for a file of a required layer that can't be read.
     """
     documents: list[Document] = []
     fragments: list[Fragment] = []
     problems: list[Problem] = []
     layer, paths_of = query.layer, paths_by_template(query)
+    own_file = fill_template(query.build.profile.remember, {"agent": query.build.request.agent})
     headings = layer.heading * len(paths_of) if len(layer.heading) == 1 else layer.heading
     for heading, path in ((heading, path) for heading, paths in zip(headings, paths_of, strict=True) for path in paths):
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
+            if path == own_file:
+                read, receipts = _without_inactive(read, query)
+                fragments += receipts
             documents.append(read)
             display = FragmentDisplay(heading, place=(len(fragments),), keep=layer.overflow.keep)
             fragments.append(whole_fragment(read, display))
@@ -55,6 +62,29 @@ def documents(query: SourceQuery) -> RetrievalResult:
                 raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be put right")
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
+
+
+def _without_inactive(document: Document, query: SourceQuery) -> tuple[Document, list[Fragment]]:
+    """A file of memories without the ones that may not be shown on the day of the request, and a receipt of each.
+
+    A status that no list knows hides nothing: front matter of a document may have a `status` of its own.
+    """
+    from contextasm.retrieval.pool import MEMORIES, outside_reason, read_pool
+    from contextasm.text.cleaning.private_parts import blank_lines
+    from contextasm.text.memories.parser import INACTIVE_STATUSES, is_one_memory
+
+    pool = read_pool(query.build.workspace, MEMORIES, [document.path])
+    lines = without_block_comments(document.text).split("\n")
+    gone, receipts = set[int](), list[Fragment]()
+    for memory, inactive in zip(pool.all_entries, pool.exclusions, strict=True):
+        reason = inactive or outside_reason(memory, query.build.request)
+        if reason and (reason.code != "status" or memory.status in INACTIVE_STATUSES):
+            first = memory.line - document.line
+            stop = len(lines) if is_one_memory(document) else bullet_end(lines, first)
+            gone.update(range(memory.line, document.line + stop))
+            location = Location(document.path, memory.line, rows=stop - first)
+            receipts.append(receipt(memory.id, location, query.layer, reason))
+    return blank_lines(document, frozenset(gone), "memory") if gone else document, receipts
 
 
 def daily_logs(query: SourceQuery) -> RetrievalResult:

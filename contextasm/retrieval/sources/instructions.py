@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextasm.model import Document, Layer, Problem, Reason, Request, RetrievalResult, SourceQuery, Workspace
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.reading.files import layer_display, layer_paths, whole_fragment
 from contextasm.text.markdown.front_matter import front_matter_fault
-from contextasm.text.markdown.imports import find_imports, glob_fault, imported_path, is_file_name, is_for, scope_globs
-from contextasm.text.names.places import any_owner_pattern
+from contextasm.text.markdown.imports import (
+    find_imports,
+    glob_fault,
+    imported_path,
+    is_file_name,
+    is_for,
+    no_file_words,
+    scope_globs,
+)
+from contextasm.text.names.places import any_owner_pattern, has_other_form
 from contextasm.text.names.templates import is_pattern, one_line
 
 MAX_DEPTH = 5
@@ -28,6 +36,15 @@ _MARKS = re.compile(r"[*?\[{]")
 _EVERYTHING = {"**", "**/*"}
 _ON_REQUEST_ENDINGS = (".mdc", ".instructions.md")
 """Endings of rule files that apply to nothing by themselves."""
+
+_ALWAYS = {"alwaysApply": ("true",), "trigger": ("always_on",), "inclusion": ("always",)}
+"""Values of front matter with which a rule is for everything: of Cursor, of Antigravity and Windsurf, and of Kiro."""
+
+_ON_REQUEST = {"trigger": ("manual", "model_decision"), "inclusion": ("manual", "auto")}
+"""Values of front matter with which a rule applies only if an agent or a person asks for it."""
+
+_OVERRIDE = ".override.md"
+"""Ending of a file that stands for the one without it in the same folder, as Codex reads AGENTS.override.md."""
 
 
 class InstructionFile(NamedTuple):
@@ -111,7 +128,8 @@ class _Reading:
         for place, path in self._too_deep.items():
             if path in self._paths:
                 self._problems.pop(place, None)
-        return [*self._files.values()], tuple(self._problems.values()), tuple(self._paths)
+        problems = tuple(each for each in self._problems.values() if not has_other_form(each.path, self._files))
+        return [*self._files.values()], problems, tuple(self._paths)
 
     def _add(self, path: str, importing: tuple[str, ...]) -> bool:
         """Add a file and what it imports; False if the file does not exist. `importing` leads to it."""
@@ -131,15 +149,17 @@ class _Reading:
         globs = scope_globs(document.front) or ()
         if line := self._front_fault(document) if not is_imported else 0:
             return None if self._open is None else Reason.of("front-matter", line=line)
-        is_always = str(document.front.get("alwaysApply", "")).casefold() == "true"
-        if self._open is None or is_imported or is_always or _EVERYTHING & {*globs}:
+        override = document.path.removesuffix(".md") + _OVERRIDE
+        if not is_imported and self._paths.get(override):
+            return Reason.of("overridden", path=override)
+        if self._open is None or is_imported or _says(document, _ALWAYS) or _EVERYTHING & {*globs}:
             return None
         for fault in {fault: None for glob in globs if (fault := glob_fault(glob))}:
             problem = Problem("bad-glob", document.path, 1, f"not every file is found that its globs name: {fault}")
             self._problems[problem] = problem
         if any(is_for(glob, path) for glob in globs for path in self._open):
             return None
-        if not globs and not document.path.endswith(_ON_REQUEST_ENDINGS):
+        if not globs and not document.path.endswith(_ON_REQUEST_ENDINGS) and not _says(document, _ON_REQUEST):
             return None
         shown = one_line(", ".join(globs))[:200]
         return Reason.of("not-open", globs=shown) if shown else Reason("on-request")
@@ -189,7 +209,7 @@ class _Reading:
         if len(trail) > MAX_DEPTH:
             self._too_deep[place] = path
             return f"@{written} is more than {MAX_DEPTH} imports deep, so it is not read"
-        return "" if self._add(path, trail) else f"@{written} names no file of the workspace"
+        return "" if self._add(path, trail) else f"{no_file_words(written, path)} of the workspace"
 
     def _is_import(self, path: str, written: str) -> bool:
         # `@luna` is a person and `@scope/name` a package, unless something is there. Below a file there is nothing.
@@ -197,6 +217,11 @@ class _Reading:
             return True
         read = self._workspace.read(path)
         return isinstance(read, Document) or (isinstance(read, Problem) and read.code != "not-a-folder")
+
+
+def _says(document: Document, values: Mapping[str, Sequence[str]]) -> bool:
+    """Whether the front matter has one of these values at one of their keys."""
+    return any(str(document.front.get(key, "")).casefold() in words for key, words in values.items())
 
 
 def instructions(query: SourceQuery) -> RetrievalResult:

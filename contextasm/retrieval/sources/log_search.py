@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
 def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
     """Lines of logs; `days` has the day of each log whose name does not begin with it."""
+    known = {**days}
 
     def day_of(line: LogLine) -> str:
-        return days.get(line.path) or log_day(line.path)
+        return known.get(line.path) or known.setdefault(line.path, dated_name(line.path)[0])
 
     return EntryKind(
         name="log-lines",
@@ -68,11 +69,6 @@ def line_entry(line: LogLine, day: str) -> IndexEntry:
 
     path = line.location.path
     return IndexEntry(line.text, path, day, "" if line.is_heading else leading_name(line.text))
-
-
-def log_day(path: str) -> str:
-    """The day that the name of a log begins with, as YYYY-MM-DD; empty for any other name."""
-    return dated_name(path)[0]
 
 
 BESIDE = "beside"
@@ -113,7 +109,7 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
     request, own = query.build.request, query.layer.query
-    similar = pool.similar(request.topic, own.min_match, request.date, own.min_cover)
+    similar = pool.similar(request, own.min_match, own.min_cover)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()

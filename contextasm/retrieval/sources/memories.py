@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -36,14 +37,17 @@ from contextasm.retrieval.pool import (
     MEMORIES,
     ReadPool,
     best_and_counts,
-    future_reason,
+    best_half,
+    outside_reason,
     read_pool,
     topic_matches,
     topic_scores,
     use_pool,
+    with_validity,
 )
 from contextasm.retrieval.reading.files import counts_rest, layer_display, query_paths
 from contextasm.text.markdown.blocks import heading
+from contextasm.text.names.dates import age_words
 from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.places import known_paths
@@ -190,23 +194,28 @@ def _recent_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalR
 def _best_fragments(query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None) -> RetrievalResult:
     """Fragments of the best memories of a large pool, and counts of the others."""
     best, counts = best_and_counts(query, pool, scores)
-    fragments = [memory_fragment(memory, (), query.layer, None)._replace(score=score) for memory, score in best]
+    fragments = [memory_fragment(memory, (), query, None)._replace(score=score) for memory, score in best]
     return RetrievalResult((*fragments, *counts), tuple(pool.documents), tuple(pool.problems))
 
 
 def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalResult:
+    keeps_newest = query.layer.query.keeps_newest
     if not has_all(pool, query):
-        return _best_fragments(query, pool, topic_scores(query, pool)[0])
+        scores = topic_scores(query, pool)[0]
+        return RetrievalResult() if keeps_newest and not scores else _best_fragments(query, pool, scores)
     result, memories = _pool_fragments(query, pool)
     candidates = [number for number, fragment in enumerate(result.fragments) if fragment.verdict.excluded is None]
     hits, problems = topic_matches(query, [memories[number] for number in candidates])
+    if keeps_newest and not hits:
+        return RetrievalResult(problems=problems)
+    hits = best_half(hits, query.layer) if keeps_newest else hits
     fragments = [*result.fragments]
     feedback = _feedback(query)
     for row, number in enumerate(candidates):
         if hit := hits.get(row):
             weighted = _weighted_parts(memories[number], query, feedback)
             fragments[number] = fragments[number]._replace(score=(*hit, *weighted))
-        elif not memories[number].pin:
+        elif not (memories[number].pin or keeps_newest):
             fragments[number] = fragments[number].exclude(Reason("no-match"))
     result = result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
     return feedback.added_to(result) if feedback else result
@@ -253,29 +262,35 @@ def names_open(memory: Memory, request: Request) -> bool:
 
 def _pool_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
-    today = query.build.request.date
     reasons = (
-        (memory.id, reason or future_reason(memory.created, today))
+        (memory.id, reason or outside_reason(memory, query.build.request))
         for memory, reason in zip(pool.all_entries, pool.exclusions, strict=True)
     )
     exclusions = {name: reason for name, reason in reasons if reason}
+    if query.layer.query.open_only:
+        others = (memory.id for memory in pool.all_entries if not names_open(memory, query.build.request))
+        exclusions = dict.fromkeys(others, Reason("no-match")) | exclusions
     members, problems = group_memories(pool.all_entries, query.layer, exclusions, query.build.profile.merge)
-    fragments = tuple(
-        memory_fragment(memory, place, query.layer, exclusions.get(memory.id)) for memory, place in members
-    )
+    fragments = tuple(memory_fragment(memory, place, query, exclusions.get(memory.id)) for memory, place in members)
     result = RetrievalResult(fragments, pool.documents, (*pool.problems, *problems))
     return result, tuple(memory for memory, _ in members)
 
 
-def memory_fragment(memory: Memory, place: Place, layer: Layer, exclusion: Reason | None) -> Fragment:
+def memory_fragment(memory: Memory, place: Place, query: SourceQuery, exclusion: Reason | None) -> Fragment:
     """A memory as the layer shows it; with an `exclusion`, it is excluded."""
+    layer, today = query.layer, query.build.request.date
     template = layer.display.item_template
-    text = fill_item(template, _item_values(memory), _LINES) if template else memory.text
+    values = _item_values(memory, today) if template else {}
+    if "{words}" in template:
+        from contextasm.text.graphemes import title_words  # here: few layers show titles only
+
+        values["words"] = re.sub(r"([\[\]\\])", r"\\\1", title_words(memory.text))  # as the text of a link
+    text = fill_item(template, values, _LINES) if template else memory.text
     key = memory_key(memory)
     return Fragment(
         memory.id,
         Location(memory.path, memory.line),
-        "\n".join(line.rstrip() for line in text.split("\n")),
+        with_validity("\n".join(line.rstrip() for line in text.split("\n")), memory, today),
         layer_display(layer, {"key": key, "name": group_name(key)}, place),
         statement=memory.text,
         labels=Labels(
@@ -294,10 +309,12 @@ _LINES = frozenset({"text", "rest"})
 """Fields that may have several lines."""
 
 
-def _item_values(memory: Memory) -> dict[str, str]:
+def _item_values(memory: Memory, today: date) -> dict[str, str]:
     title, line_end, rest = memory.text.partition("\n")
-    confidence = f"{memory.confidence:.2f}"
-    return {"type": memory.type, "text": memory.text, "title": title, "rest": line_end + rest, "confidence": confidence}
+    confidence, place = f"{memory.confidence:.2f}", f"{memory.path}#L{memory.line}"
+    values = {"type": memory.type, "text": memory.text, "title": title, "rest": line_end + rest}
+    values |= {"age": age_words(memory.created, today), "verified": age_words(memory.verified, today)}
+    return values | {"confidence": confidence, "link": f"<{place}>" if " " in place or "(" in place else place}
 
 
 INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}
@@ -331,6 +348,7 @@ def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:
         or query.build.semantics
         or profile.merge
         or profile.conflicts
+        or layer.query.open_only
         or needs_memories
         or {name for name, _ in layer.ranking.weights} - INDEXED_SCORE_PARTS
         or any(_may_mean_memory(effect.target, paths) for effect in (rules.effects if rules else ()))

@@ -83,6 +83,12 @@ def shown_name(path: str) -> str:
     return mask_secrets("".join(escaped)).text
 
 
+def shown_names(paths: Sequence[str]) -> Sequence[str]:
+    """Each path as it may be shown. One search over all of them finds that most lists hide nothing."""
+    together = "/".join(paths)
+    return paths if shown_name(together) == together else [*map(shown_name, paths)]
+
+
 _LONG_WORD = rf"[^\s/]{{{LONGEST_WORD + 1},}}"
 
 

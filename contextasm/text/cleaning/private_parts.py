@@ -44,14 +44,14 @@ def withhold(document: Document, parse: Parse | None) -> Document:
         return withhold_file(document)
     text = document.text
     numbers = _cached_private_lines(text) if len(text) <= MOST_CACHED else _private_lines(text.split("\n"))
-    return _without_lines(document, frozenset(document.line + number for number in numbers))
+    return blank_lines(document, frozenset(document.line + number for number in numbers))
 
 
 def withhold_as(document: Document, visible: Document) -> Document:
     """The document, decoded in another way, without the private lines that `visible`, the same file, lacks."""
     if visible.withheld == "file":
         return visible
-    return without_ids(_without_lines(document, withheld_lines(visible)), visible.hidden_ids)
+    return without_ids(blank_lines(document, withheld_lines(visible)), visible.hidden_ids)
 
 
 def private_lines(document: Document, parse: Parse | None) -> frozenset[int]:
@@ -106,20 +106,22 @@ def withheld_lines(document: Document) -> frozenset[int]:
     return frozenset(line for gap in gaps for line in range(gap.first, gap.last + 1))
 
 
-def _without_lines(document: Document, private: frozenset[int]) -> Document:
-    """The document without these lines of its file."""
+def blank_lines(document: Document, numbers: frozenset[int], reason: str = KEY) -> Document:
+    """The document without these lines of its file, which are gaps for a reason."""
+    if not numbers:
+        return document._replace(gaps=tuple(sorted(document.gaps)), withheld="rows")
     taken = {line for gap in document.gaps for line in range(gap.first, gap.last + 1)}
     lines = document.text.split("\n")
-    for number in private:
+    for number in numbers:
         if 0 <= number - document.line < len(lines):
             lines[number - document.line] = ""
-    gaps = [Gap(first, last, KEY) for first, last in _runs(private - taken)]
+    gaps = [Gap(first, last, reason) for first, last in _runs(numbers - taken)]
     return document._replace(
         text="\n".join(lines),
         gaps=tuple(sorted((*document.gaps, *gaps))),
-        hidden=tuple(run for run in document.hidden if run.line not in private),
-        secrets=tuple(secret for secret in document.secrets if secret.line not in private),
-        withheld="rows",
+        hidden=tuple(run for run in document.hidden if run.line not in numbers),
+        secrets=tuple(secret for secret in document.secrets if secret.line not in numbers),
+        withheld="rows" if reason == KEY else document.withheld,
     )
 
 
@@ -183,7 +185,7 @@ def _holds_private(value: object) -> bool:
 def _is_private_data(document: Document, parse: Parse | None) -> bool:
     """Whether the text is YAML or JSON with a private mapping; also if it should be, and can't be parsed."""
     text = document.whole
-    if not _ROW_FLAG.search(text):
+    if (text.isascii() and KEY not in text.lower()) or not _ROW_FLAG.search(text):
         return False
     value: object = None
     try:

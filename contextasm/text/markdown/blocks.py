@@ -7,7 +7,7 @@ tables, fenced code, paragraphs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from contextasm.model import Document, Location, NamedTuple
@@ -255,15 +255,14 @@ def structural_length(line: str) -> int:
     return next((end for end in sorted(ends, reverse=True) if is_structural(line[:end])), 0)
 
 
-def keep_order(lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
-    """The sections of a text as lists of blocks, those worth most first.
+def keep_order(in_order: Iterable[TextBlock], lines: Sequence[str], keep: str) -> Iterator[Sequence[TextBlock]]:
+    """The sections of a text, given as its blocks and its lines, as lists of blocks, those worth most first.
 
     `start`: each block by itself, in their order. `ends`: blocks of the beginning and of the end in turns, three
     quarters of what is kept from the beginning. `end`: the last section first, and each section from its heading on, so
     that a part of it can be read; text above the first section is a run of entries, the last one first. A section
     begins at a heading of the highest level in use, a single title at the very top left aside.
     """
-    in_order = blocks(lines)
     if keep == "start":
         yield from ((block,) for block in in_order)
         return

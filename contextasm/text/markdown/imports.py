@@ -16,7 +16,7 @@ _IMPORT = re.compile(r"(?<![^\s(\[*_\"'])@((?:\\ |[^\s`@()\[\]\"'<>])+)")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _END_MARKS = ".,;:!?*_"
-SCOPES = ("globs", "applyTo", "paths")
+SCOPES = ("globs", "applyTo", "paths", "fileMatchPattern")
 _MOST_FORMS = 64
 """Patterns that the braces of one glob may stand for; the others are left out."""
 _MOST_BRACES = 8
@@ -56,6 +56,11 @@ def imported_path(importing: str, written: str) -> str | None:
         return None
     path = posixpath.normpath(posixpath.join(posixpath.dirname(importing), written))
     return None if path == ".." or path.startswith("../") else path
+
+
+def no_file_words(written: str, path: str) -> str:
+    """The words that an import leads to no file, with the path that it stands for if that is another one."""
+    return f"@{written} names no file" if path == written else f"@{written} stands for {path}, which is not a file"
 
 
 def is_file_name(written: str) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from textwrap import dedent
 
 from contextasm.model import Document, Location, NamedTuple, Problem
 from contextasm.text.caching import cached_by_content
@@ -85,7 +84,15 @@ def _log_line(document: Document, lines: Sequence[str], first: int, is_heading: 
     mark = list_mark(text.partition("\n")[0])
     if mark:
         first_line, line_end, rest = text[mark:].partition("\n")
-        text = first_line.strip() + line_end + dedent(rest)
+        text = first_line.strip() + line_end + _dedented(rest)
     if text.startswith("\n"):  # an item with nothing after its mark
         location = location._replace(line=location.file_line(1))
-    return LogLine(location, dedent(text).strip(" \t\n"), is_heading)
+    return LogLine(location, _dedented(text).strip(" \t\n"), is_heading)
+
+
+def _dedented(text: str) -> str:
+    if "\n" not in text:
+        return text.lstrip(" \t")
+    from textwrap import dedent  # here: most entries have one line
+
+    return dedent(text)

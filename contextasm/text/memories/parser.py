@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -92,6 +93,9 @@ _FLAGS = tuple(name for name, default in DEFAULTS.items() if default is False)
 
 DAYS = tuple(name for name, form in Memory.__annotations__.items() if form is MemoryDay)
 """Names of the fields that are days."""
+
+VALIDITY = ("valid_from", "expires")
+"""Names of the fields that are the first and the last day on which a memory holds."""
 
 WORDS = tuple(name for name in FIELDS if DEFAULTS.get(name, "") == "" and name not in DAYS)
 """Names of the fields that are a word, the id first, except those with a default, which are `type` and `status`."""
@@ -250,7 +254,11 @@ def _memory_fields(front: Mapping[str, Value], report: FieldReport) -> dict[str,
     for key in front:
         if key not in FIELDS and (meant := nearest(key, FIELDS, 0.8)):
             report.add(1, f"unknown field {key} in the front matter", f"did you mean {meant}?")
-    return {key: value for key, value in front.items() if key in FIELDS}
+    fields = {key: value for key, value in front.items() if key in FIELDS}
+    stale = parse_leading_date(str(front.get("stale_after", "")))
+    if stale and stale > date.min:  # as the Open Knowledge Format says it: the first day on which it no longer holds
+        fields.setdefault("expires", str(stale - timedelta(days=1)))
+    return fields
 
 
 def _memory_of_file(document: Document, front: Mapping[str, Value], report: FieldReport) -> Memory:

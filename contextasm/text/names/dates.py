@@ -59,6 +59,15 @@ def parse_date(text: str) -> date | None:
     return _calendar_date(text) if is_date_form(text) else None
 
 
+def age_words(day: str, today: date) -> str:
+    """The days, weeks or months from a day, YYYY-MM-DD, to today, such as `3 weeks`; empty for an empty day."""
+    if not day:
+        return ""
+    days = max(0, (today - date.fromisoformat(day)).days)
+    number, unit = (days, "day") if days < 14 else (days // 7, "week") if days < 60 else (days // 30, "month")
+    return f"{number} {unit}{'s' * (number != 1)}"
+
+
 def parse_leading_date(text: str) -> date | None:
     """The day of a date, YYYY-MM-DD, at the start of a text; None if no day of the calendar is there."""
     return _calendar_date(leading_date_form(text))

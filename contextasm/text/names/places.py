@@ -6,7 +6,7 @@ A rule, a filter or a private layer that names a file by its own path also means
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Literal
 
@@ -122,3 +122,11 @@ def list_with_archived(workspace: Workspace, pattern: str) -> Sequence[str]:
 def _had(path: str, pattern: str) -> bool:
     earlier = known_paths(path)[1:]
     return pattern in earlier or bool(matching_paths(earlier, pattern))
+
+
+def has_other_form(path: str, found: Collection[str]) -> bool:
+    """Whether a file is found where a folder was looked for, or files in a folder where a file was.
+
+    A list may name both, such as .clinerules; the path of a folder ends with `/`.
+    """
+    return path.removesuffix("/") in found if path.endswith("/") else any(each.startswith(f"{path}/") for each in found)

@@ -21,8 +21,10 @@ from contextasm.text.similarity import (
     RELATED,
     SAME,
     cased_words,
+    find_candidates,
     find_similar,
     fold_text,
+    similarity,
     text_fingerprint,
     words_and_names,
 )
@@ -61,8 +63,9 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     first_of: dict[tuple[str, ...], int] = {}
     distinct: list[int] = []
     folded = [*map(fold_text, texts)]
+    counts = Counter(folded)
     for at, text in enumerate(folded):
-        key = (text, *cased_words(texts[at]))
+        key = (text, *cased_words(texts[at])) if counts[text] > 1 else (text,)
         if key in first_of:
             yield first_of[key], at, 1.0
         elif text:
@@ -72,9 +75,9 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     search = _RareParts([folded[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None
     for number, at in enumerate(distinct):
         earlier = [distinct[other] for other in (search.candidates(number) if search else range(number))]
-        written, others = [texts[other] for other in earlier], [folded[other] for other in earlier]
-        for place, share in find_similar(texts[at], written, others, RELATED):
-            yield earlier[place], at, share
+        for place in find_candidates(folded[at], [folded[other] for other in earlier], RELATED):
+            if (share := similarity(texts[at], texts[earlier[place]])) >= RELATED:
+                yield earlier[place], at, share
 
 
 class _RareParts:

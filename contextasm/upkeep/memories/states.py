@@ -139,9 +139,9 @@ def plan_closed(
         yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
 
 
-def memory_audience(memory: Memory) -> tuple[bool, str]:
-    """Whether a memory is private, and its last day: two memories that differ in these can't become one."""
-    return memory.private or "private" in memory.tags, memory.expires
+def memory_audience(memory: Memory) -> tuple[bool, str, str]:
+    """Whether a memory is private, its first and its last day: two memories that differ in these can't become one."""
+    return memory.private or "private" in memory.tags, memory.valid_from, memory.expires
 
 
 def can_merge(one: Memory, other: Memory) -> bool:

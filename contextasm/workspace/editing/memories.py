@@ -11,7 +11,7 @@ from datetime import date
 from functools import cached_property
 
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, Memory
-from contextasm.retrieval.pool import MANY
+from contextasm.retrieval.pool import MANY, validity_code
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.memories.writer import field_text
@@ -117,8 +117,8 @@ class MemoryEditor:
         file = self.file(path)
         return self._visible_memories(file) if file else ()
 
-    def find_same(self, text: str, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
-        """The active memory that says the same as a text as written, with its similarity to the text, 0 to 1.
+    def find_same(self, text: str, day: date, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
+        """The active memory of a day that says the same as a text as written, with its similarity to it, 0 to 1.
 
         Of several, the most similar; None without such a memory.
         """
@@ -130,6 +130,7 @@ class MemoryEditor:
             if (share := similarity(text, memory.text)) >= SAME
             and memory.id not in excluded_ids
             and memory.status in ACTIVE_STATUSES
+            and not validity_code(memory, str(day))
             and memory.id not in self._superseded
         ]
         return max(same, key=lambda pair: pair[1], default=None)

@@ -10,7 +10,8 @@ from datetime import date
 from typing import TypeVar
 
 from contextasm.model import ContextasmError, Memory, NamedTuple
-from contextasm.text.memories.parser import ACTIVE_STATUSES, DEFAULTS, LISTS, WORDS
+from contextasm.text.markdown.literals import open_literal
+from contextasm.text.memories.parser import ACTIVE_STATUSES, DEFAULTS, LISTS, VALIDITY, WORDS
 from contextasm.text.memories.writer import ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text
 from contextasm.workspace.editing.files import locked
@@ -76,7 +77,7 @@ def reinforce_or_add(
     editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
 ) -> RememberOutcome | AmongNew:
     """Reinforce a memory, or one of the `new` entries, that says the same; else, or with `force`, add it to `new`."""
-    if not force and (same := editor.find_same(entry.text, entry.supersedes)):
+    if not force and (same := editor.find_same(entry.text, day, entry.supersedes)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
         editor.set_fields(memory, **_changed_fields(memory, changed))
@@ -134,6 +135,9 @@ def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tupl
     raised = raised_importance(0.5 if old.importance is None else old.importance)
     stated = entry.importance or 0.0
     unmerged = [f"{name}={getattr(entry, name)}" for name in differing_words(old, entry)]
+    unmerged += [
+        f"{name}={bound}" for name in VALIDITY if (bound := getattr(entry, name)) not in {"", getattr(old, name)}
+    ]
     if entry.importance is not None and stated < raised:
         unmerged.insert(0, f"importance={stated:g}")
     merged = merge_fields(old, entry)
@@ -158,13 +162,14 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
     """
     dated = {"created": str(day)}
     attribute_choices = [dated, {"status": "active", **dated}]
-    if (file := editor.file(path)) and ends_under(file.text, str(day)):
+    above = file.text.replace("\r\n", "\n") if (file := editor.file(path)) else ""
+    if ends_under(above, str(day)):
         attribute_choices.insert(0, {})
     expected = [(entry.text, entry.type, str(day), True) for entry in entries]
     for attributes in attribute_choices:
         bullets = [format_bullet(entry.text, entry.type, entry_fields(entry) | attributes) for entry in entries]
         appended = editor.append(path, bullets)
-        if [_read_back(memory) for memory in appended] == expected:
+        if [_read_back(memory) for memory in appended] == expected and not open_literal(above):
             return appended
     if editor.is_one_memory(path):
         hint = "name another file with --file, or leave it out"
@@ -173,7 +178,7 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
         allow = "allow what is private with --audience personal"
         hint = f"take {{private=true}} out of the text, {allow}, or name another file with --file"
         raise ContextasmError(path, "the memory would be private there, and a shared audience may not read it", hint)
-    hint = "close what is open at its end, such as a code fence, or name another file with --file"
+    hint = "close what is open at its end, such as a code fence or a comment, or name another file with --file"
     raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
 
 

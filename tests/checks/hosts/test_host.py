@@ -21,7 +21,7 @@ from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Cut, Digest, Host, host_names, load_host
 from contextasm.config.input.values import parse_inner_paths
 from contextasm.rendering.json_codec import from_json, to_json
-from tests.command import CASES, ROOT, Result, fill, held_against, inside, refused
+from tests.command import CASES, ROOT, Result, fill, held_against, inside
 
 HOSTS = host_names()
 
@@ -47,8 +47,8 @@ LONG: Mapping[str, str] = {
 
 
 def check(folder: Path, *words: str | Path) -> Result:
-    """`ctxasm check --host` in a folder."""
-    return inside("check", *words, cwd=folder)
+    """`ctxasm check --host` in a folder, on the day after hosts were run."""
+    return inside("check", "--date", "2026-11-23", *words, cwd=folder)
 
 
 def files(folder: Path, texts: Mapping[str, str | bytes]) -> Path:
@@ -62,14 +62,14 @@ def git(folder: Path, *words: str) -> None:
 
 
 def codes(result: Result) -> list[tuple[str, str]]:
-    """Path, severity and id of each finding."""
+    """Path with severity, and id, of each finding."""
     return re.findall(r"^([^:\n]+(?::\d+)?: \w+): .* (\[[\w-]+\])$", result.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", ["check", "explain"])
 def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
     words = " ".join(inside(command, "--help").out.split()).replace("- ", "-")
-    (listed,) = re.findall(r"Apply the loading rules of this host: ([\w, -]+)\.", words)
+    (listed,) = re.findall(r"Apply the loading rules of this host: ([\w, -]+)\. With", words)
     assert listed.split(", ") == HOSTS
     assert [path.stem for path in sorted((ROOT / "contextasm/config/hosts").glob("*.yaml"))] == HOSTS
 
@@ -78,7 +78,8 @@ def test_help_lists_the_hosts_that_have_rules(command: str) -> None:
 def test_cuts_of_a_host_are_those_of_the_golden_file(host: str, tmp_path: Path) -> None:
     folder = files(tmp_path / "folder", LONG)
     outside = ["--host-file", "MEMORY.md"] if host in {"claude-code", "hermes"} else []
-    parts = [inside(command, "--host", host, *outside, cwd=folder) for command in ("check", "explain")]
+    words = ["--date", "2026-11-23", "--host", host, *outside]
+    parts = [inside(command, *words, cwd=folder) for command in ("check", "explain")]
     shown = "".join(part.out + part.err for part in parts).replace(str(folder), "FOLDER")
     held_against(CASES / "hosts" / f"{host}.txt", shown)
 
@@ -89,15 +90,18 @@ def test_the_file_of_a_host_is_sound(host: str) -> None:
     assert from_json(Host, to_json(Host, loaded), host) == loaded  # of the types that its fields declare
     for rule in loaded.loads:
         assert parse_inner_paths([*rule.files], host) == rule.files
-        assert rule.folders in {"folder", "repository", "outside"}
+        assert rule.folders in {"folder", "repository", "below", "outside"}
         assert bool(rule.place) == (rule.folders == "outside")
         for cut in (rule.each, rule.together):
             assert cut.trimmed in {"", "end", "both"}
             assert min(cut.chars, cut.codepoints, cut.bytes, cut.lines, cut.head, cut.tail, cut.marker) >= 0
             assert cut.head + cut.tail + (cut.digest.share if cut.digest else 0) <= 100
+    run = " ".join(dict(loaded.verified).values())
+    assert re.fullmatch(r"([\d.]+ 20\d\d-[01]\d-[0-3]\d)?", run)
     assert not loaded.hook or loaded.hook.unit in {"chars", "bytes"}
     facts = [(rule.source, rule.date) for rule in loaded.loads] + [(rule.source, rule.date) for rule in loaded.unread]
-    facts += [(loaded.hook.source, loaded.hook.date)] if loaded.hook else []
+    facts += [(rule.source, rule.date) for rule in (loaded.hook, loaded.skills) if rule]
+    assert not loaded.skills or loaded.skills.over in {"", "used", "even", "unknown"}
     for source, month in facts:
         assert source
         assert re.fullmatch(r"20\d\d-[01]\d", month)
@@ -134,52 +138,48 @@ def test_limit_is_held_to_the_letter(host: str, name: str, whole: bytes, cut: by
     folders = [files(tmp_path / name, {name: data}) for name, data in (("whole", whole), ("cut", cut))]
     for folder, data in zip(folders, (whole, cut), strict=True):
         (folder / name).write_bytes(data)
-    assert [check(folder, "--host", host).code for folder in folders] == [0, 1]
+    # A window of 80,000 tokens raises no limit of Hermes.
+    assert [check(folder, "--host", host, "--window", "80k").code for folder in folders] == [0, 1]
 
 
-def test_heading_behind_a_byte_order_mark_is_one(tmp_path: Path) -> None:
-    done = check(files(tmp_path, {"AGENTS.md": MARK + b"# First\n" + b"x" * 40_000}), "--host", "codex")
-    assert "under `First`" in done.out
-
-
-def test_hermes_cuts_a_chain_with_the_titles_of_its_files(tmp_path: Path) -> None:
-    root = files(tmp_path, {".git/HEAD": "", "AGENTS.md": "x" * 10_000, "a/AGENTS.md": "y" * 9_967})
-    assert check(root / "a", "--host", "hermes").code == 0
-    (root / "a/AGENTS.md").write_text("y" * 9_968)
-    done = check(root / "a", "--host", "hermes")
-    assert "20,000 characters for all of them" in done.out
+def test_openclaw_loads_no_link(tmp_path: Path) -> None:
+    folder = files(tmp_path, {"docs/soul.md": "I am.\n", "AGENTS.md": "Do.\n"})
+    (folder / "SOUL.md").symlink_to("docs/soul.md")
+    message = "SOUL.md: error: OpenClaw does not load a file that is a link: put the text itself there"
+    assert message in check(folder, "--host", "openclaw").out
 
 
 IMPORTS: Mapping[str, tuple[str, set[str]]] = {
     # A line that imports docs/NAME, by the hosts that follow it: as they did when they were run.
-    "plain.md": ("@docs/plain.md", {"claude-code", "gemini"}),
-    "middle.md": ("See @docs/middle.md for more.", {"claude-code", "gemini"}),
-    "stop.md": ("See @docs/stop.md.", set()),
-    "comma.md": ("See @docs/comma.md, please.", set()),
-    "end.md": ("Read @docs/end.md; then go on", set()),
-    "round.md": ("(@docs/round.md)", set()),
-    "quoted.md": ('"@docs/quoted.md"', set()),
-    "link.md": ("[x](@docs/link.md)", set()),
+    "plain.md": ("@docs/plain.md", {"claude-code", "gemini", "copilot"}),
+    "middle.md": ("See @docs/middle.md for more.", {"claude-code", "gemini", "copilot"}),
+    "stop.md": ("See @docs/stop.md.", {"copilot"}),
+    "comma.md": ("See @docs/comma.md, please.", {"copilot"}),
+    "end.md": ("Read @docs/end.md; then go on", {"copilot"}),
+    "round.md": ("(@docs/round.md)", {"copilot"}),
+    "quoted.md": ('"@docs/quoted.md"', {"copilot"}),
+    "link.md": ("[x](@docs/link.md)", {"copilot"}),
     "bold.md": ("**@docs/bold.md**", {"claude-code"}),
     "italic.md": ("_@docs/italic.md_", {"claude-code"}),
     "label.md": ("[@docs/label.md](https://example.org)", {"claude-code"}),
     "mail.md": ("me@docs/mail.md", set()),
     "span.md": ("`@docs/span.md`", set()),
     "fence.md": ("```\n@docs/fence.md\n```", set()),
-    "indent.md": ("Text\n\n    @docs/indent.md", {"gemini"}),
-    "nested.md": ("- a\n    - @docs/nested.md", {"claude-code", "gemini"}),
-    "comment.md": ("<!-- @docs/comment.md -->", {"gemini"}),
-    "after.md": ("<!-- note --> @docs/after.md", {"claude-code", "gemini"}),
-    "html.md": ("<div>\n@docs/html.md\n</div>", {"gemini"}),
+    "indent.md": ("Text\n\n    @docs/indent.md", {"gemini", "copilot"}),
+    "nested.md": ("- a\n    - @docs/nested.md", {"claude-code", "gemini", "copilot"}),
+    "comment.md": ("<!-- @docs/comment.md -->", {"gemini", "copilot"}),
+    "after.md": ("<!-- note --> @docs/after.md", {"claude-code", "gemini", "copilot"}),
+    "html.md": ("<div>\n@docs/html.md\n</div>", {"gemini", "copilot"}),
     "anchor.md": ("@docs/anchor.md#part", {"claude-code"}),
     "with space.md": (r"@docs/with\ space.md", {"claude-code"}),
-    "NOEXT": ("@docs/NOEXT", {"claude-code", "gemini"}),
-    "odd.weird": ("@docs/odd.weird", {"gemini"}),
-    "upper.MD": ("@docs/upper.MD", {"claude-code", "gemini"}),
+    "NOEXT": ("@docs/NOEXT", {"claude-code", "gemini", "copilot"}),
+    "odd.weird": ("@docs/odd.weird", {"gemini", "copilot"}),
+    "upper.MD": ("@docs/upper.MD", {"claude-code", "gemini", "copilot"}),
 }
 
 SIGNS = ["stop", "comma", "end", "round", "quoted", "link"]
-PASSED = {"claude-code": SIGNS, "gemini": [*SIGNS, "bold", "italic", "label", "with space"]}
+MARKS = ["bold", "italic", "label", "with space"]
+PASSED = {"claude-code": SIGNS, "gemini": [*SIGNS, *MARKS], "copilot": MARKS}
 """What a build follows and the host does not, because of a sign in it or next to it."""
 
 
@@ -190,12 +190,13 @@ PASSED = {"claude-code": SIGNS, "gemini": [*SIGNS, "bold", "italic", "label", "w
         ("claude-code", "AGENTS.md", 4),
         ("gemini", "GEMINI.md", 5),
         ("codex", "AGENTS.md", 0),
+        ("copilot", "AGENTS.md", 8),
     ],
 )
 def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: int, tmp_path: Path) -> None:
     texts = {main: "\n\n".join([*(line for line, _ in IMPORTS.values()), "@docs/d1.md"])}
     texts |= {f"docs/{name}": f"{name}\n" for name in IMPORTS}
-    texts |= {f"docs/d{number}.md": f"@d{number + 1}.md @d1.md @../{main}\n" for number in range(1, 9)}
+    texts |= {f"docs/d{number}.md": f"@d{number + 1}.md @d1.md @../{main}\n" for number in range(1, 10)}
     reading = read_host_files(load_host(host, "test"), str(files(tmp_path, {".git/HEAD": "", **texts})))
     followed = [f"docs/{name}" for name, (_, hosts) in IMPORTS.items() if host in hosts]
     followed += [f"docs/d{number}.md" for number in range(1, depth + 1)]
@@ -205,71 +206,13 @@ def test_imports_are_those_that_the_host_follows(host: str, main: str, depth: in
     ]
 
 
-def test_a_file_that_another_imports_is_a_row_with_its_line(tmp_path: Path) -> None:
-    texts = {"CLAUDE.md": "# Claude\n\n@AGENTS.md\n", "AGENTS.md": "Be brief.\n", "GEMINI.md": "Be long.\n"}
-    folder = files(tmp_path, texts)
-    shown = inside("explain", "--host", "claude-code", cwd=folder).out
-    assert re.search(r"^AGENTS\.md  whole +3 +imported by CLAUDE\.md:3$", shown, re.MULTILINE)
-    assert re.search(r"^GEMINI\.md  not loaded +it is for other programs$", shown, re.MULTILINE)
-    assert codes(check(folder, "--host", "claude-code")) == [("GEMINI.md: note", "[host-unread]")]
-    data = json.loads(inside("explain", "--host", "claude-code", "--json", cwd=folder).out)
-    assert [file["imported_by"] for file in data["files"]] == ["", "CLAUDE.md:3"]
-
-
-def test_an_import_that_the_host_follows_to_no_file_is_a_warning(tmp_path: Path) -> None:
-    texts = {"CLAUDE.md": "# C\nSee @docs/gone.md and ask @bob.\n`@docs/code.md` @docs/a.md\n", "docs/a.md": "A\n"}
-    done = check(files(tmp_path, texts), "--host", "claude-code")
-    assert "CLAUDE.md:2: warning: @docs/gone.md names no file: correct the path [host-unreadable]" in done.out
-    assert codes(done) == [("CLAUDE.md:2: warning", "[host-unreadable]")]
-    assert done.code == 0
-
-
-def test_an_import_with_a_comma_after_it_is_a_warning_that_says_so(tmp_path: Path) -> None:
-    texts = {
-        "CLAUDE.md": "# C\n@a.md, @b.md\n@d/gone.md, @x.mdc\n\nSee @b.md, ask @bob.\n",
-        "a.md": "A\n",
-        "b.md": "B\n",
-    }
-    folder = files(tmp_path, texts)
-    rest = "as it is written: put it between blanks, with no comma or other sign next to it, and with an ending"
-    lines = [(2, "a.md"), (3, "d/gone.md"), (3, "x.mdc")]
-    shown = [
-        f"CLAUDE.md:{line}: warning: Claude Code does not load @{path} {rest} such as .md [host-unreadable]"
-        for line, path in lines
-    ]
-    assert check(folder, "--host", "claude-code").out.splitlines()[:3] == shown
-    rows = inside("explain", "--host", "claude-code", cwd=folder).out
-    assert re.search(r"^CLAUDE\.md:2  not loaded +Claude Code does not load @a\.md", rows, re.MULTILINE)
-
-
-def test_a_host_that_loads_nothing_is_a_warning(tmp_path: Path) -> None:
-    done = check(files(tmp_path, {"AGENTS.md": "A\n", "CLAUDE.md": "C\n"}), "--host", "gemini")
-    assert "warning: Gemini CLI loads no file of this folder: write GEMINI.md, with the line @AGENTS.md" in done.out
-    assert codes(done) == [("AGENTS.md: note", "[host-unread]"), ("CLAUDE.md: note", "[host-unread]")]
-    assert done.code == 0
-
-
-def test_hint_names_only_files_that_the_host_would_load(tmp_path: Path) -> None:
-    scoped = {".github/instructions/a.instructions.md": "---\napplyTo: src/**\n---\nA\n"}
-    rules = {".cursor/rules/x.mdc": "Be brief.\n", **scoped}
-    folder = files(tmp_path, rules)
-    assert (
-        "write CLAUDE.md, with the text of .cursor/rules/x.mdc [host-empty]"
-        in check(folder, "--host", "claude-code").out
-    )
-    assert "write GEMINI.md, with the line @.cursor/rules/x.mdc [host-empty]" in check(folder, "--host", "gemini").out
-    files(tmp_path, {"GEMINI.md": "G\n", ".github/copilot-instructions.md": "C\n"})
-    lines = "the line @GEMINI.md and the line @.github/copilot-instructions.md"
-    assert f"write CLAUDE.md, with {lines} [host-empty]" in check(folder, "--host", "claude-code").out
-
-
 def test_a_file_whose_text_is_in_a_block_is_not_reported(tmp_path: Path) -> None:
     tools = "# Tools\n\n\nUse the lamp.\n\n## Keys\n- ghp_" + "a1B2" * 9 + "\n"
     folder = files(tmp_path, {"SOUL.md": "Be kind.\n", "TOOLS.md": tools, "MEMORY.md": "M\n", "AGENTS.md": "Rules.\n"})
     lost = [("TOOLS.md: warning", "[host-unread]")]
     assert codes(check(folder, "--host", "openclaw")) == lost
     rows = inside("explain", "--host", "codex", cwd=folder).out
-    assert re.findall(r"^(\S+) +not loaded", rows, re.MULTILINE) == ["MEMORY.md", "SOUL.md", "TOOLS.md"]
+    assert re.findall(r"^(\S+) +not loaded", rows, re.MULTILINE) == ["SOUL.md", "MEMORY.md", "TOOLS.md"]
     assert inside("build", "-p", "openclaw", "--into", "AGENTS.md", cwd=folder).code == 0
     assert "[masked:" in (folder / "AGENTS.md").read_text()
     assert codes(check(folder, "--host", "openclaw")) == []
@@ -333,49 +276,6 @@ def test_digest_of_openclaw_takes_no_more_than_its_part(tmp_path: Path) -> None:
     assert kept == [text[:9_000], "- you must never do this", text.rstrip()[-3_000:]]
 
 
-def test_openclaw_skips_files_when_its_total_is_used_up(tmp_path: Path) -> None:
-    full = "x" * 20_000
-    folder = files(tmp_path, {"AGENTS.md": full, "SOUL.md": full, "IDENTITY.md": "x" * 19_950, "MEMORY.md": "- One\n"})
-    done = check(folder, "--host", "openclaw")
-    assert codes(done) == [("MEMORY.md:1: error", "[host-cut]")]
-    assert "60,000 characters in all" in done.out
-
-
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        pytest.param("- x\n" * 200, False, id="200 lines"),
-        pytest.param("- x\n" * 201, True, id="201 lines"),
-        pytest.param("港" * 25_000, False, id="25,000 letters"),
-        pytest.param("😀" * 12_500, False, id="12,500 letters of two units"),
-        pytest.param("😀" * 12_501, True, id="12,501 letters of two units"),
-        pytest.param("\n\n\n" + "- x\n" * 200 + "\n\n", False, id="200 lines between blank ones"),
-    ],
-)
-def test_claude_code_reads_200_lines_or_25_000_units_of_its_memory(text: str, cut: bool, tmp_path: Path) -> None:
-    memory = files(tmp_path / "memory", {"MEMORY.md": text}) / "MEMORY.md"
-    folder = files(tmp_path / "folder", {"CLAUDE.md": "x\n" * 100_000})
-    assert check(folder, "--host", "claude-code").code == 0
-    assert check(folder, "--host", "claude-code", "--host-file", memory).code == int(cut)
-
-
-def test_codex_shares_its_bytes_along_the_chain_root_first(tmp_path: Path) -> None:
-    repository = files(
-        tmp_path,
-        {
-            ".git/HEAD": "",
-            "AGENTS.md": "x" * 30_000,
-            "a/AGENTS.md": "not read",
-            "a/AGENTS.override.md": "y" * 2_000,
-            "a/b/AGENTS.md": "# Last\n" + "z" * 2_000,
-            "other/AGENTS.md": "not on the way",
-        },
-    )
-    done = check(repository / "a/b", "--host", "codex")
-    assert codes(done) == [("a/AGENTS.md: note", "[host-unread]"), ("a/b/AGENTS.md:2: error", "[host-cut]")]
-    assert codes(check(repository, "--host", "codex")) == []
-
-
 def test_claude_code_takes_comments_and_front_matter_out(tmp_path: Path) -> None:
     text = "---\nowner: us\n---\nOne.\n<!--\nFor people.\n-->\n\n<!-- a line --> rest\n\nIn <!-- this --> stays.\n\n"
     text += "```\n<!-- so -->\n```\n"
@@ -396,23 +296,6 @@ def test_claude_code_takes_comments_and_front_matter_out(tmp_path: Path) -> None
     assert check(folder, "--host", "claude-code", "--host-file", memory).code == 1
 
 
-def test_blank_override_hides_the_file_of_its_folder_from_codex(tmp_path: Path) -> None:
-    folder = files(tmp_path, {"AGENTS.override.md": " \n", "AGENTS.md": "A\n"})
-    assert codes(check(folder, "--host", "codex")) == [("AGENTS.md: note", "[host-unread]")]
-    assert codes(check(folder, "--host", "hermes")) == []
-
-
-def test_openclaw_does_not_load_memory_in_small_letters(tmp_path: Path) -> None:
-    folder = files(tmp_path, {"AGENTS.md": "A\n", "memory.md": "- One\n"})
-    assert codes(check(folder, "--host", "openclaw")) == [("memory.md: warning", "[host-unread]")]
-
-
-def test_blanks_at_the_end_take_nothing_of_the_total(tmp_path: Path) -> None:
-    full = "x" * 19_990
-    texts = {"AGENTS.md": full, "IDENTITY.md": full, "SOUL.md": "I\n" + "\n" * 30_000, "MEMORY.md": "- One\n" * 2_500}
-    assert codes(check(files(tmp_path, texts), "--host", "openclaw")) == []
-
-
 def test_digest_shows_chinese_rules_and_takes_its_own_length_of_the_total(tmp_path: Path) -> None:
     prose = "這是一行普通的文字\n\n" * 1_400
     text = f"{prose}任務完成前必須先跑測試\n\n{prose}"
@@ -428,34 +311,151 @@ def test_digest_shows_chinese_rules_and_takes_its_own_length_of_the_total(tmp_pa
     assert number + 1 in lost
 
 
-def test_memories_of_hermes_are_loaded_whole(tmp_path: Path) -> None:
-    memory = files(tmp_path / "memory", {"MEMORY.md": "- x\n" * 1_000}) / "MEMORY.md"
-    folder = files(tmp_path / "folder", {"AGENTS.md": "A\n"})
-    assert codes(check(folder, "--host", "hermes", "--host-file", memory)) == []
+MANY = "x" * 20_000
+HERMES = "hermes --window 80k"
+BLANK = {"AGENTS.override.md": " \n", "AGENTS.md": "A\n"}
+CHAIN = {
+    "AGENTS.md": "x" * 30_000,
+    "a/AGENTS.md": "not read",
+    "a/AGENTS.override.md": "y" * 2_000,
+    "a/b/AGENTS.md": "# Last\n" + "z" * 2_000,
+    "other/AGENTS.md": "not on the way",
+}
+SHORT = {"AGENTS.md": MANY[10:], "IDENTITY.md": MANY[10:], "SOUL.md": "I\n" + "\n" * 30_000}
+SAME = {"AGENTS.md": "same\n", "CLAUDE.md": "same\n", ".cursorrules": "other\n"}
+MEMORY = {"CLAUDE.md": "x\n" * 100_000}
+
+FACTS: Mapping[str, tuple[str, str, Mapping[str, str], list[str]]] = {
+    # Words after --host, folder of the session, files, and what is found, as it was when the hosts were run.
+    "blank override": ("codex", "", BLANK, ["AGENTS.md: note [host-unread]"]),
+    "blank override of Hermes": ("hermes", "", BLANK, []),
+    "chain": (
+        "codex",
+        "a/b",
+        CHAIN,
+        ["a/AGENTS.md: note [host-unread]", "a/b/AGENTS.md:2: error [host-cut]"],
+    ),
+    "top of the chain": ("codex", "", CHAIN, []),
+    "heading after a byte order mark": (
+        "codex",
+        "",
+        {"AGENTS.md": "\ufeff# A\n" + "x" * 40_000},
+        ["AGENTS.md:2: error [host-cut]"],
+    ),
+    "small letters": (
+        "openclaw",
+        "",
+        {"AGENTS.md": "A\n", "memory.md": "- One\n"},
+        ["memory.md: warning [host-unread]"],
+    ),
+    "blanks of the total": ("openclaw", "", {**SHORT, "MEMORY.md": "- One\n" * 2_500}, []),
+    "used-up total": (
+        "openclaw",
+        "",
+        {"AGENTS.md": MANY, "SOUL.md": MANY, "IDENTITY.md": MANY[50:], "MEMORY.md": "- One\n"},
+        ["MEMORY.md:1: error [host-cut]"],
+    ),
+    "memories": ("hermes --host-file m/MEMORY.md", "", {"AGENTS.md": "A\n", "m/MEMORY.md": "- x\n" * 1_000}, []),
+    "title from above": (HERMES, "sub", {".hermes.md": MANY[15:], "sub/x": "x\n"}, []),
+    "one kind": ("hermes", "", SAME, [".cursorrules: note [host-unread]"]),
+    "titles of a chain": (HERMES, "a", {"AGENTS.md": MANY[10_000:], "a/AGENTS.md": MANY[10_033:]}, []),
+    "a chain with its titles": (
+        HERMES,
+        "a",
+        {"AGENTS.md": MANY[10_000:], "a/AGENTS.md": MANY[10_032:]},
+        ["a/AGENTS.md:1: error [host-cut]"],
+    ),
+    "an unknown window": ("hermes", "", {"AGENTS.md": MANY}, ["AGENTS.md:1: warning [host-cut]"]),
+    "a window of 200,000": ("hermes --window 200k", "", {"AGENTS.md": MANY * 2}, []),
+    "a window of 2,000,000": ("hermes --window 2000k", "", {"AGENTS.md": MANY * 25}, ["AGENTS.md:1: error [host-cut]"]),
+    "no CLAUDE.md": ("claude-code", "", {"AGENTS.md": "A\n"}, []),
+    "CLAUDE.md above": (
+        "claude-code",
+        "sub",
+        {"CLAUDE.md": "C\n", "sub/AGENTS.md": "A\n"},
+        ["sub/AGENTS.md: note [host-unread]"],
+    ),
+    "a long CLAUDE.md": ("claude-code", "", MEMORY, []),
+    **{
+        f"MEMORY.md of {name}": ("claude-code --host-file m/MEMORY.md", "", {**MEMORY, "m/MEMORY.md": text}, found)
+        for name, text, found in [
+            ("200 lines", "- x\n" * 200, []),
+            ("201 lines", "- x\n" * 201, ["m/MEMORY.md:201: error [host-cut]"]),
+            ("25,000 letters", "港" * 25_000, []),
+            ("12,500 letters of two units", "😀" * 12_500, []),
+            ("12,501 letters of two units", "😀" * 12_501, ["m/MEMORY.md:1: error [host-cut]"]),
+            ("200 lines between blank ones", "\n\n\n" + "- x\n" * 200 + "\n\n", []),
+        ]
+    },
+    "12,000 characters of a rule": (
+        "antigravity",
+        "",
+        {".agents/rules/a.md": "---\ntrigger: always_on\n---\n" + "x" * 11_974},
+        [".agents/rules/a.md:4: error [host-cut]"],
+    ),
+    "a rule that the agent asks for": (
+        "antigravity",
+        "",
+        {".agents/rules/a.md": "---\ntrigger: model_decision\n---\n" + MANY},
+        [],
+    ),
+    "240,000 characters": ("copilot", "", {".github/copilot-instructions.md": MANY * 12}, []),
+}
 
 
-def test_title_of_a_hermes_file_from_above_is_its_name(tmp_path: Path) -> None:
-    root = files(tmp_path, {".git/HEAD": "", ".hermes.md": "x" * 19_985, "sub/x": "x\n"})
-    assert codes(check(root / "sub", "--host", "hermes")) == []
+@pytest.mark.parametrize("name", FACTS)
+def test_findings_are_what_the_host_does(name: str, tmp_path: Path) -> None:
+    words, session, texts, found = FACTS[name]
+    done = check(files(tmp_path, {".git/HEAD": "", **texts}) / session, "--host", *words.split())
+    assert [" ".join(each) for each in codes(done)] == found
+    assert done.code == int("error" in str(found))
 
 
-def test_hermes_uses_one_kind_of_file(tmp_path: Path) -> None:
-    texts = {"AGENTS.md": "same\n", "CLAUDE.md": "same\n", ".cursorrules": "other\n"}
-    assert codes(check(files(tmp_path, texts), "--host", "hermes")) == [(".cursorrules: note", "[host-unread]")]
+ALWAYS, SOME = (
+    "---\nalwaysApply: true\ntrigger: always_on\napplyTo: '*'\n---\n",
+    "---\nglobs: '*.py'\napplyTo: sub/*.py\n---\n",
+)
+RULES = [".agents/rules/a.md", ".agents/rules/b.md", ".cursor/rules/a.mdc", ".cursor/rules/b.mdc"]
+INSTRUCTIONS = [".github/instructions/a.instructions.md", ".github/instructions/b.instructions.md"]
+FILES = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md", ".claude/rules/c.md"]
+BELOW = [*(f"sub/{name}" for name in FILES[:4]), "sub/.github/instructions/s.instructions.md"]
+TREE = {
+    name: "Read me: @docs/a.md\n" if name == "AGENTS.md" else "Text\n"
+    for name in [*FILES, *BELOW, "docs/a.md", "sub/x.py"]
+}
+TREE |= {name: (SOME if "/b." in name else ALWAYS) + "Rule\n" for name in (*RULES, *INSTRUCTIONS)}
+
+LOADED: Mapping[str, tuple[list[str], list[str], list[str]]] = {
+    # Files of the tree that are loaded in the top folder, what comes once sub/x.py is touched, and the files in `sub`.
+    "claude-code": ([FILES[1], FILES[4]], [BELOW[1]], [FILES[1], FILES[4], BELOW[1]]),
+    "codex": ([FILES[0]], [], [FILES[0], BELOW[0]]),
+    "gemini": ([FILES[2]], [], [FILES[2], BELOW[2]]),
+    "hermes": ([FILES[0]], BELOW[:2], [FILES[0], BELOW[0]]),
+    "openclaw": ([FILES[0]], [], [BELOW[0]]),
+    # As 1.0.102 did on 2026-11-23; it was not seen with a file that is touched.
+    "copilot": (
+        [*FILES, "docs/a.md", INSTRUCTIONS[0]],
+        [INSTRUCTIONS[1]],
+        [*FILES, "docs/a.md", INSTRUCTIONS[0], *BELOW],
+    ),
+    "cursor": ([FILES[0], RULES[2]], [BELOW[0], RULES[3]], [BELOW[0]]),
+    "antigravity": ([FILES[0], FILES[2], RULES[0]], [RULES[1]], [FILES[0], FILES[2], BELOW[0], BELOW[2], RULES[0]]),
+}
 
 
-def test_claude_code_reads_agents_md_only_where_there_is_no_claude_md(tmp_path: Path) -> None:
-    alone = files(tmp_path / "alone", {"AGENTS.md": "A\n"})
-    above = files(tmp_path / "above", {".git/HEAD": "", "CLAUDE.md": "C\n", "sub/AGENTS.md": "A\n"})
-    assert codes(check(alone, "--host", "claude-code")) == []
-    assert codes(check(above / "sub", "--host", "claude-code")) == [("sub/AGENTS.md: note", "[host-unread]")]
+@pytest.mark.parametrize("host", HOSTS)
+def test_host_loads_its_files_of_a_tree(host: str, tmp_path: Path) -> None:
+    root = files(tmp_path, {".git/HEAD": "", **TREE})
+    first, touched, below = LOADED[host]
 
+    def loaded(folder: Path, *opened: str) -> list[str]:
+        return sorted(file.path for file in read_host_files(load_host(host, "test"), str(folder), opened=opened).files)
 
-def test_finding_names_line_headings_and_tokens(tmp_path: Path) -> None:
-    text = "# One\n" + "a" * 2_915 + "\n" + "```\n# no heading\n```\n## Two\n" + "b\n" * 187 + "c" * 974
-    done = check(files(tmp_path, {"USER.md": text}), "--host", "openclaw")
-    lost = "191 lines under `One`, `Two`, some 101 tokens, are never seen"
-    assert f"USER.md:3: error: OpenClaw cuts this file at 4,000 characters: {lost}: shorten the file" in done.out
+    assert loaded(root) == sorted(first)
+    assert loaded(root / "sub") == sorted(below)
+    assert loaded(root, "sub/x.py") == sorted([*first, *touched])
+    shown = inside("explain", "--host", host, "--open", "sub/x.py", cwd=root).out
+    assert sorted(re.findall(r"^(\S+) +whole .* on demand", shown, re.MULTILINE)) == sorted(touched)
 
 
 def test_json_of_explain_lists_every_lost_section(tmp_path: Path) -> None:
@@ -475,15 +475,6 @@ def test_json_of_check_is_that_of_findings(tmp_path: Path) -> None:
     assert json.loads(short.out)["schema"] == "ctxasm.findings/1"
 
 
-def test_folder_needs_no_workspace_and_may_be_empty(tmp_path: Path) -> None:
-    done = check(tmp_path, "--host", "codex")
-    warning = "warning: Codex loads no file of this folder: write AGENTS.md [host-empty]"
-    assert (done.code, done.out) == (0, f"{warning}\n1 finding: 1 warning\n")
-    assert check(tmp_path, "--host", "codex", "--strict").code == 1
-    assert f"Codex in {tmp_path}: 0 files" in done.err
-    assert "not looked at: ~/.codex/AGENTS.md" in done.err
-
-
 def test_files_that_can_not_be_read_are_findings(tmp_path: Path) -> None:
     folder = files(tmp_path / "folder", {"IDENTITY.md": b"\xff\xfe\x00\xd8"})
     secret = files(tmp_path / "out", {"secret.md": "hidden treasure\n"})
@@ -501,44 +492,6 @@ def test_secret_in_a_heading_is_not_shown(tmp_path: Path) -> None:
     assert "ghp_" not in done.out
 
 
-@pytest.mark.parametrize("command", ["check", "explain"])
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("--host", "openclow"), "did you mean openclaw?"),
-        (("--host", ""), "--host: is empty"),
-        (("--host", "codex", "-a", "luna"), "--agent: does not go with --host"),
-        (("--host", "openclaw", "--host-file", "SOUL.md"), "loads no file of this name from outside"),
-        (("--host", "codex", "--host-file", "missing/AGENTS.md"), "--host-file"),
-        (("--host-file", "AGENTS.md"), "goes with --host only"),
-        (("--host", "codex", "-w", "missing"), "is not a folder"),
-    ],
-)
-def test_contradictions_are_refused(command: str, words: tuple[str, ...], part: str, tmp_path: Path) -> None:
-    refused(inside(command, *words, cwd=files(tmp_path, LONG)), part)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(
-            ("check", "--baseline", "b.json"),
-            ("check", "--update-baseline"),
-        ),
-        *(("explain", "--line", "AGENTS.md:1"), ("explain", "--id", "x")),
-        *(
-            ("explain", "--locked"),
-            ("explain", "--html", "p.html"),
-            ("explain", "--budgets", "1k"),
-        ),
-        *(("explain", "--verbose"), ("check", "AGENTS.md"), ("explain", "abc")),
-    ],
-)
-def test_what_asks_about_a_build_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
-    name = words[1] if words[1].startswith("--") or words[0] == "check" else "RECORD"
-    refused(inside(*words, "--host", "codex", cwd=files(tmp_path, LONG)), f"error: {name}: does not go with --host")
-
-
 def test_staged_files_are_read_as_the_next_commit_has_them(tmp_path: Path) -> None:
     texts = {"CLAUDE.md": "@docs/a.md\n", "docs/a.md": "A.\n", "sub/AGENTS.md": "x" * 40_000}
     root = files(tmp_path, texts)
@@ -552,6 +505,7 @@ def test_staged_files_are_read_as_the_next_commit_has_them(tmp_path: Path) -> No
     ]
     assert check(root / "sub", "--host", "codex").code == 0
     assert "2 files that it loads by itself" in check(root, "--host", "claude-code", "--staged").err
+    assert "docs/a.md" in inside("explain", "--host", "claude-code", "--staged", cwd=root).out
 
 
 @given(

@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from contextasm.model import EntryPool, Memory
+from contextasm.model import EntryPool, Memory, Request
 from contextasm.retrieval.memory_index import index, numbers, stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
@@ -53,6 +53,7 @@ def line(chance: Random) -> str:
         (0.2, f"supersedes=x{chance.randrange(most)},x{chance.randrange(most)}~2"),
         (0.2, f"created={DAY - timedelta(days=chance.randrange(3))}"),
         (0.1, f"status={chance.choice(('draft', 'superseded', 'verified'))}"),
+        (0.1, f"{chance.choice(('expires', 'valid_from'))}={DAY - timedelta(days=chance.randrange(-1, 9))}"),
         (0.1, "pin=true"),
     ):
         if chance.random() < share:
@@ -67,7 +68,9 @@ def page(chance: Random, size: int) -> str:
     return "".join(day if chance.random() < 0.1 else line(chance) for _ in range(size))
 
 
-QUESTIONS = [(topic, today) for topic in TOPICS if topic for today in TODAYS]
+QUESTIONS = [
+    Request("a", "", topic, today, 16_000, "estimate", "markdown") for topic in TOPICS if topic for today in TODAYS
+]
 
 
 def facts(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
@@ -75,19 +78,21 @@ def facts(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
     every = [*pool.newest(0)]
     names = dict(zip(every, pool.entries(every), strict=True))
     similar = [
-        sorted((names[row], value) for row, value in pool.similar(topic, 0.1, today).items())
-        for topic, today in QUESTIONS[turn % 5 :: 5]
+        sorted((names[row], value) for row, value in pool.similar(request, 0.1).items())
+        for request in QUESTIONS[turn % 5 :: 5]
     ]
-    later = [sorted(names[row] for row in pool.later(today)) for today in TODAYS]
+    outside = [
+        sorted((names[row], code) for row, code in pool.outside(each).items()) for each in QUESTIONS[: len(TODAYS)]
+    ]
     inputs = [*zip(names.values(), pool.score_inputs([*names]), strict=True)]
     marked = [names[row] for row in pool.marked()]
-    return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar, later)
+    return (pool.size, pool.rows, [*pool.excluded], [*pool.problems], inputs, sorted(marked), similar, outside)
 
 
 def facts_and_terms(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
     """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
-    indexes_of_days = map(pool.index, TODAYS)
+    indexes_of_days = map(pool.index, QUESTIONS[: len(TODAYS)])
     return (
         *facts(pool, turn),
         [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days],
@@ -210,8 +215,9 @@ class ChangingPool(RuleBasedStateMachine):
         answer = self.ask()
         assert (answer is None) == (pool.size == 0)
         if answer:
-            past = [[memory for memory in pool.active if memory.created <= str(today)] for today in TODAYS]
-            terms = [build_index([*map(index_entry, memories)]).vocabulary for memories in past]
+            outside = map(pool.outside, QUESTIONS[: len(TODAYS)])
+            inside = [[memory for row, memory in enumerate(pool.active) if row not in rows] for rows in outside]
+            terms = [build_index([*map(index_entry, memories)]).vocabulary for memories in inside]
             assert answer == (*facts(pool, self.turn), terms)
 
     @invariant()

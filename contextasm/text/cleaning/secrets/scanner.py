@@ -287,6 +287,9 @@ def _has_assignment(text: str) -> bool:
     )
 
 
+_MARKS_OF_VALUES = ":=|>;,\uff1a"
+"""One of them is between each name of a secret and its value."""
+
 _PASSWORD_ROOTS = (b"passw", b"passp", b"de passe", b"pw", b"kennwort", b"senha", b"wachtwoord", b"contrase")
 _SECRET_ROOTS = (
     *(b"secret", b"token", b"credential", b"key", b"pass", b"authorization", b"cookie", b":aa"),
@@ -300,17 +303,15 @@ _FOREIGN_NAMES = {
 
 
 def _has_name(text: str, roots: Iterable[bytes]) -> bool:
-    """Whether a text may name a secret; `roots` are parts of the names."""
+    """Whether a text may name a secret and give its value; `roots` are parts of the names."""
+    # Most texts that are cleaned are paths and short values, and have no such mark.
+    if not any(map(text.__contains__, _MARKS_OF_VALUES)):
+        return False
     # To fold bytes takes a tenth of folding a text.
     folded = text.encode("utf-8", "surrogatepass").lower()
     if any(root in folded for root in roots):
         return True
     return not text.isascii() and any(form in text for form in _FOREIGN_NAMES)
-
-
-def _has_password(text: str) -> bool:
-    """Whether a text names a password."""
-    return _has_name(text, _PASSWORD_ROOTS)
 
 
 def _has_argument(text: str) -> bool:
@@ -396,7 +397,7 @@ for each anchor.
 
 SHORT_FAMILIES: tuple[Family, ...] = (
     (lambda text: "@" in text and "://" in text, url_shapes),
-    (_has_password, password_shapes),
+    (partial(_has_name, roots=_PASSWORD_ROOTS), password_shapes),
 )
 """Families whose secrets may be short words: they come after the others in order of preference."""
 
