@@ -65,6 +65,7 @@ class StoredPool:
                 return None
             if number is not None and not self._is_outdated(number):
                 return self._used(number, use, least)
+        may_remake = True  # but once: later batches may leave a new index sparse, too
         while True:
             with self._connection:
                 self._connection.begin_writing()
@@ -72,7 +73,11 @@ class StoredPool:
                 if number is None:
                     number = self._connection.execute("INSERT INTO pools VALUES (NULL, ?)", (self._name,)).lastrowid
                 assert number is not None
-                if self._update(number):
+                is_whole, is_sparse = self._update(number)
+                if is_whole and is_sparse and may_remake:
+                    self._remove(number)
+                    may_remake = False
+                elif is_whole:
                     return self._used(number, use, least)
 
     def _number(self) -> int | None:
@@ -111,8 +116,11 @@ class StoredPool:
         stamps = self._files.stamps
         return [path for path, stamp in stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
 
-    def _update(self, number: int) -> bool:
-        """Make the pool hold the files as they are now, but only so many entries; whether that is all of them."""
+    def _update(self, number: int) -> tuple[bool, bool]:
+        """Make the pool hold the files as they are now, but only so many entries.
+
+        Whether that is all of them, and whether few rows are in use.
+        """
         stored, files = self._stored(number), self._files
         doubtful = self._doubtful(stored)
         restamped = {path for path in doubtful if path in stored and not files.has_changed(path, stored[path][1])}
@@ -130,12 +138,9 @@ class StoredPool:
             files.steps.step()
         removed = stored.keys() - files.stamps.keys()
         is_sparse = _FileWriter(self._connection, number, self._kind, files).write(batch, removed)
-        if len(batch) < len(changed):
-            return False
-        files.steps.begin(0)
-        if is_sparse:
-            self._remove(number)
-        return not is_sparse
+        if is_whole := len(batch) == len(changed):
+            files.steps.begin(0)
+        return is_whole, is_sparse
 
 
 class _FileWriter:

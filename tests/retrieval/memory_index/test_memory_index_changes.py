@@ -261,3 +261,16 @@ def test_memory_that_no_longer_replaces_another(tmp_path: Path, monkeypatch: pyt
     assert active(a="- ban {supersedes=x1}\n- lut\n") == ["ban", "kars", "lut"]
     assert active(a="- ban\n- lut\n") == ["ban", "fun", "kars", "lut"]
     assert active(b="- more fun {id=x1}\n") == ["ban", "kars", "lut", "more fun"]
+
+
+def test_index_of_which_a_later_batch_leaves_few_rows_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name, value in SMALL:
+        monkeypatch.setattr(module, name, value)
+    home = Folder(Path(os.path.realpath(tmp_path)))
+    (tmp_path / "memories").mkdir()
+    (tmp_path / "memories/a.md").write_text("".join(f"- ban {number} {{id=x{number}}}\n" for number in range(40)))
+    replaced = ",".join(f"x{number}" for number in range(40))
+    (tmp_path / "memories/b.md").write_text(f"- fun {{supersedes={replaced}}}\n")
+    active = indexes(home).query(MEMORIES, PATTERNS, home.list(PATTERNS[0]), lambda pool: [*pool.newest(0)], new=True)
+    assert active is not None
+    assert len(active) == 1
