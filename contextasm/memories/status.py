@@ -9,6 +9,7 @@ from typing import Annotated
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
+from contextasm.retrieval.pool import with_validity
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
@@ -71,7 +72,7 @@ def change_status(
         def change(memory: Memory) -> Memory:
             _refuse_other_status(memory, step)
             if action == VERIFIED:
-                return memory._replace(verified=str(day))
+                return _verified(memory, day)
             return memory if memory.status in step.same else memory._replace(status=step.status)
 
         for memory in memories:
@@ -80,6 +81,16 @@ def change_status(
     order = [memory.id for memory in memories]
     pairs.sort(key=lambda pair: order.index(pair[0].id))
     return [StatusChange(after, before.status) for before, after in pairs]
+
+
+def _verified(memory: Memory, today: date) -> Memory:
+    """The memory, verified today. Raises `ContextasmError` if it does not hold, or was written or verified later."""
+    if words := with_validity("", memory, today).strip(" ()"):
+        raise ContextasmError(memory.id, words, "`ctxasm edit` changes its days; nothing has been changed", code=1)
+    if (last := max(memory.created, memory.verified)) > str(today):
+        word = "verified" if last == memory.verified else "written"
+        raise ContextasmError(memory.id, f"was {word} on {last}", f"give --date {last} or later", code=1)
+    return memory._replace(verified=str(today))
 
 
 def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
