@@ -183,9 +183,9 @@ _PARSERS: Mapping[str, Callable[[object, str], object]] = {
 
 def _fields(kind: str, named: Mapping[str, object]) -> NewMemory:
     """A memory without its text, of parameters of `remember`; None and an empty text are not given."""
-    given = {name: value for name, value in named.items() if value is not None and value != ""}
-    parsed = {name: (name, _PARSERS.get(name, parameters.parse_text)(value, name)) for name, value in given.items()}
-    return shared_fields({"type": ("type", parameters.parse_text(kind, "type")), **parsed})
+    given = {name: value for name, value in named.items() if value is not None and value != ""} | {"type": kind}
+    parsed = {name: _PARSERS.get(name, parameters.parse_text)(value, name) for name, value in given.items()}
+    return shared_fields({name: (name, value) for name, value in parsed.items()})
 
 
 @_mendable_errors()

@@ -70,7 +70,10 @@ def change_status(
         memories = [*dict.fromkeys(_only_memory(ids, name) for name in names)]
 
         def change(memory: Memory) -> Memory:
-            _refuse_other_status(memory, step)
+            if memory.status not in {*step.origins, *step.same}:
+                what = f"is {memory.status}, and can't be {step.status}"
+                hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
+                raise ContextasmError(memory.id, what, hint, code=1)
             if action == VERIFIED:
                 return _verified(memory, day)
             return memory if memory.status in step.same else memory._replace(status=step.status)
@@ -91,14 +94,6 @@ def _verified(memory: Memory, today: date) -> Memory:
         word = "verified" if last == memory.verified else "written"
         raise ContextasmError(memory.id, f"was {word} on {last}", f"give --date {last} or later", code=1)
     return memory._replace(verified=str(today))
-
-
-def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
-    """Raise `ContextasmError` for a memory that can't make a step."""
-    if memory.status not in {*step.origins, *step.same}:
-        what = f"is {memory.status}, and can't be {step.status}"
-        hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
-        raise ContextasmError(memory.id, what, hint, code=1)
 
 
 def _only_memory(ids: WorkspaceIds, name: str) -> Memory:

@@ -59,11 +59,12 @@ def stats(
     store_problems = overlay.refresh() if overlay else ()
     job, advice = _prepare(options, process, workspace)
     context = None if advice else run_build(job, job.build)
-    documents, file_problems = _read_files(job)
+    reads = _read_files(job)
+    documents = [read for read in reads if isinstance(read, Document)]
     day, counter = job.build.request.date, job.build.counter
     uses = count_uses(workspace.root, day, unshown)
     figures = WorkspaceStats(documents, counter, day, uses, job.build.profile.remember)
-    problems = [*store_problems, *file_problems, *uses.problems]
+    problems = [*store_problems, *(read for read in reads if isinstance(read, Problem)), *uses.problems]
     growth, hosts = figures.growth(weeks), _host_tokens(workspace.root, counter)
     if job.counts:
         job.counts.save()
@@ -104,8 +105,8 @@ def _host_tokens(folder: str, counter: TokenCounter) -> Mapping[str, int]:
     }
 
 
-def _read_files(job: PreparedBuild) -> tuple[Sequence[Document], Sequence[Problem]]:
-    """The files that the audience may see, in path order, and the problems of files that can't be read."""
+def _read_files(job: PreparedBuild) -> Sequence[Document | Problem | None]:
+    """The files that the audience may see, in path order, with a problem for each that can't be read."""
     workspace = for_audience(job.build).workspace
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths]
     named = [*WORKSPACE_PATTERNS, "agents/**/*.md.gz", "teams/**/*.md.gz"]  # archived logs, too
@@ -113,9 +114,7 @@ def _read_files(job: PreparedBuild) -> tuple[Sequence[Document], Sequence[Proble
         named = [pattern for pattern in named if not pattern.startswith(("agents/", "teams/"))]
     patterns = dict.fromkeys([*named, *map(any_owner_pattern, templates)])
     paths = sorted({path for pattern in patterns for path in workspace.list(pattern)})
-    reads = [workspace.read(path) for path in paths]
-    documents = [read for read in reads if isinstance(read, Document)]
-    return documents, [read for read in reads if isinstance(read, Problem)]
+    return [workspace.read(path) for path in paths]
 
 
 _BAR = 20
@@ -158,21 +157,15 @@ def _tables(
     bars = _bars()
     yield f"Sizes by owner ({_unshown_words(stats.uses.days_of_builds())})", _owner_table(stats.owners, bars)
     yield f"Growth a week{_growth_words(growth)}", _growth_table(growth, bars)
-    yield _first("Largest files", stats.files, top), _contributor_table("file", stats.files[:top], bars)
-    if stats.types:
-        yield _first("Types of memories", stats.types, top), _contributor_table("type", stats.types[:top], bars)
-    if stats.authors:
-        yield _first("Authors of memories", stats.authors, top), _contributor_table("author", stats.authors[:top], bars)
+    yield from _contributor_table("Largest files", "file", stats.files, top, bars)
+    yield from _contributor_table("Types of memories", "type", stats.types, top, bars)
+    yield from _contributor_table("Authors of memories", "author", stats.authors, top, bars)
     if stats.duplicates:
         yield _duplicates_title(stats.duplicates, top), _duplicate_table(stats.duplicates[:top])
     if context:
         yield _start_title(context), _layer_table(context, bars)
     if hosts:
         yield "What a host loads by itself", _bar_table(("host", "tokens"), [*hosts.items()], bars, [*hosts.values()])
-
-
-def _first(title: str, contributors: Sequence[Contributor], top: int) -> str:
-    return f"{title}: {top:,} of {len(contributors):,}" if len(contributors) > top else title
 
 
 def _bar_table(
@@ -201,8 +194,8 @@ def _owner_table(owners: Sequence[OwnerSize], bars: _Bars) -> _Table:
 def _unshown_words(days: Sequence[date]) -> str:
     if not days:
         return "unshown memories are not known: no recent build has a record; `ctxasm build --record` writes one"
-    span = f"{len(days):,} of {days[0]} to {days[-1]}"
-    return f"unshown: active memories that recorded builds could show and did not: {span}"
+    span = " to ".join(dict.fromkeys(map(str, (days[0], days[-1]))))
+    return f"unshown: active memories that recorded builds could show and did not: {len(days):,} of {span}"
 
 
 def _growth_words(growth: Growth) -> str:
@@ -219,9 +212,13 @@ def _growth_table(growth: Growth, bars: _Bars) -> _Table:
     return _bar_table(("week of", "logs", "memories", "tokens"), rows, bars, [week.tokens for week in growth.weeks])
 
 
-def _contributor_table(noun: str, contributors: Sequence[Contributor], bars: _Bars) -> _Table:
-    rows = [(each.name, each.memories, each.tokens) for each in contributors]
-    return _bar_table((noun, "memories", "tokens"), rows, bars, [each.tokens for each in contributors])
+def _contributor_table(
+    title: str, noun: str, contributors: Sequence[Contributor], top: int, bars: _Bars
+) -> Iterator[tuple[str, _Table]]:
+    """The table of the first `top` contributors; no table if there are none."""
+    if rows := [(each.name, each.memories, each.tokens) for each in contributors[:top]]:
+        count = f": {top:,} of {len(contributors):,}" if len(contributors) > top else ""
+        yield title + count, _bar_table((noun, "memories", "tokens"), rows, bars, [row[2] for row in rows])
 
 
 def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:

@@ -39,10 +39,9 @@ def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] =
 
 def _aside(brackets: re.Match[str], values: Mapping[str, str]) -> str:
     """The brackets of a template without the parts that have no value."""
-    parts = brackets[2].split(", ")
-    named = [part for part in parts if all(values.get(name, name) for name in placeholders(part))]
-    is_left = any(map(placeholders, named)) or not placeholders(brackets[2])
-    return f"{brackets[1]}({', '.join(named)})" if is_left else ""
+    parts = [part for part in brackets[2].split(", ") if all(values.get(name, name) for name in placeholders(part))]
+    is_left = any(map(placeholders, parts)) or not placeholders(brackets[2])
+    return f"{brackets[1]}({', '.join(parts)})" if is_left else ""
 
 
 ARCHIVE = "archive"
