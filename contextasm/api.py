@@ -6,7 +6,7 @@ They do what the commands of the same names do, with the same settings and varia
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date as day
 from typing import Unpack
@@ -139,6 +139,8 @@ def remember(
     tags: Iterable[str] = (),
     key: str = "",
     supersedes: Iterable[str] = (),
+    valid_from: day | str = "",
+    expires: day | str = "",
     file: str | os.PathLike[str] | None = None,
     writer: str = "",
     force: bool = False,
@@ -155,7 +157,8 @@ def remember(
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
-    reader = NewMemoryReader(_fields(type, importance, tags, key, supersedes, writer))
+    fields = {"importance": importance, "tags": tags, "key": key, "supersedes": supersedes, "writer": writer}
+    reader = NewMemoryReader(_fields(type, fields | {"valid_from": valid_from, "expires": expires}))
     memory = reader.from_text(parameters.parse_text(text, "text"), "text")
     is_forced = parameters.parse_flag(force, "force")
     if audience is not None:
@@ -170,17 +173,19 @@ def remember(
     return outcome._replace(problems=tuple(reader.problems))
 
 
-def _fields(kind: str, importance: object, tags: object, key: str, supersedes: object, writer: str) -> NewMemory:
-    """A memory without its text, of parameters of `remember`."""
-    given = {
-        "type": parameters.parse_text(kind, "type"),
-        "importance": None if importance is None else parameters.parse_number(importance, "importance"),
-        "tags": parameters.parse_texts(tags, "tags"),
-        "key": parameters.parse_text(key, "key") or None,
-        "supersedes": parameters.parse_texts(supersedes, "supersedes"),
-        "writer": parameters.parse_text(writer, "writer") or None,
-    }
-    return shared_fields({name: (name, value) for name, value in given.items()})
+_PARSERS: Mapping[str, Callable[[object, str], object]] = {
+    "importance": parameters.parse_number,
+    **dict.fromkeys(("tags", "supersedes"), parameters.parse_texts),
+    **dict.fromkeys(("valid_from", "expires"), parameters.parse_day),
+}
+"""The parsers of the parameters of `remember` that take more than a text."""
+
+
+def _fields(kind: str, named: Mapping[str, object]) -> NewMemory:
+    """A memory without its text, of parameters of `remember`; None and an empty text are not given."""
+    given = {name: value for name, value in named.items() if value is not None and value != ""} | {"type": kind}
+    parsed = {name: _PARSERS.get(name, parameters.parse_text)(value, name) for name, value in given.items()}
+    return shared_fields({name: (name, value) for name, value in parsed.items()})
 
 
 @_mendable_errors()

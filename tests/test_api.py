@@ -100,6 +100,9 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
         (lambda: remember("a", tags=["b", None]), "tags: is of the type NoneType"),  # type: ignore[list-item]
         (lambda: remember("a", supersedes="m-1"), "m-1"),
         (lambda: remember(b"a"), "text: is of the type bytes"),  # type: ignore[arg-type]
+        (lambda: remember("a", expires="Friday"), "expires: Friday is not a date"),
+        (lambda: remember("a", expires=5), "expires: is of the type int: give a text"),  # type: ignore[arg-type]
+        (lambda: remember("a", valid_from=date(2025, 3, 2), expires="2025-03-01"), "expires: is before the first day"),
         (lambda: contextasm.log(5, workspace=tmp_path), "text: is of the type int"),  # type: ignore[arg-type]
     ):
         with pytest.raises(contextasm.ContextasmError, match=re.escape(words)):
@@ -113,6 +116,13 @@ def test_unknown_parameter_is_a_type_error_with_the_known_ones() -> None:
         TypeError, match=r"unexpected keyword argument 'agnt': did you mean agent\? \(there are: agent, "
     ):
         contextasm.build(agnt="luna")  # type: ignore[call-arg]
+
+
+def test_a_memory_has_its_two_days(tmp_path: Path) -> None:
+    fill(tmp_path, {})
+    days: dict[str, Any] = {"valid_from": date(2025, 3, 2), "expires": "2025-03-04"}
+    memory = contextasm.remember("The lift is out", **days, workspace=tmp_path).memory
+    assert (memory.valid_from, memory.expires) == ("2025-03-02", "2025-03-04")
 
 
 def test_one_tag_is_one_tag(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ def read_hosts(
         raise ContextasmError(folder, "is not a folder", "name one with -w DIR")
     hosts = [load_host(name, "--host") for name in (shipped_hosts() if host == ALL else [host])]
     tokens = parse_tokens(window, "--window") if window is not None else 0
+    if window is not None and not tokens:
+        raise ContextasmError("--window", "0 tokens hold nothing", "give the window of the model, such as 200k")
     hosts = [each.with_window(tokens) for each in hosts] if tokens else hosts
     home = Folder(Path.home()) if own else None
     root = repository_top(os.path.realpath(folder)) or folder

@@ -43,9 +43,9 @@ def _limited(most: int, description: str | None = None, least: int | None = None
 
 Agent = Annotated[str, _limited(LONGEST_NAME)]
 Team = Agent
+Day = Agent
 Topic = Annotated[str, _limited(LONGEST_TEXT, "Chooses memories and logs.")]
 Budget = Annotated[str | Annotated[int, Strict()], Field(description="Most tokens, such as 8k.")]
-Day = Annotated[str, _limited(LONGEST_NAME, "Today, YYYY-MM-DD.")]
 
 
 class ServedTools:
@@ -136,7 +136,7 @@ class ServedTools:
         team: Team = "",
         topic: Topic = "",
         budget: Budget = "",
-        date: Day = "",
+        date: Annotated[str, _limited(LONGEST_NAME, "Today, YYYY-MM-DD.")] = "",
         part: Annotated[int, Field(description="If the receipt names several.", ge=1)] = 1,
     ) -> CallToolResult:
         """The document that an agent starts from: identity, instructions, goals, logs, memories; then a receipt."""
@@ -156,7 +156,7 @@ class ServedTools:
         self,
         agent: Agent = "",
         team: Team = "",
-        topic: Topic = "",
+        topic: Annotated[str, _limited(LONGEST_TEXT)] = "",
         budget: Budget = "",
         date: Day = "",
         place: Annotated[str, _limited(LONGEST_TEXT, "Only this file, FILE:LINE or id.")] = "",
@@ -198,11 +198,14 @@ class ServedTools:
         tags: Annotated[Sequence[str], _limited(MOST_ITEMS, "Words to find it by.")] = (),
         key: Annotated[str, _limited(LONGEST_VALUE, "Subject.")] = "",
         supersedes: Annotated[Sequence[str], _limited(MOST_ITEMS, "Ids that it replaces.")] = (),
+        valid_from: Day = "",
+        expires: Annotated[str, _limited(LONGEST_NAME, "Last day, YYYY-MM-DD.")] = "",
         agent: Agent = "",
         team: Team = "",
     ) -> CallToolResult:
         """Store a memory, or reinforce the one that says the same."""
         fields: dict[str, Any] = {"type": type, "tags": tags, "key": key, "supersedes": supersedes}
+        fields |= {"valid_from": valid_from, "expires": expires}
         by: dict[str, Any] = {"writer": "mcp", "audience": self.served.audience, **self.served.owner(agent, team)}
         with self._lock:
             outcome = api.remember(text, importance=None if importance == "" else importance, **fields, **by)

@@ -9,6 +9,7 @@ from typing import Annotated
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
+from contextasm.retrieval.pool import with_validity
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
@@ -69,9 +70,12 @@ def change_status(
         memories = [*dict.fromkeys(_only_memory(ids, name) for name in names)]
 
         def change(memory: Memory) -> Memory:
-            _refuse_other_status(memory, step)
+            if memory.status not in {*step.origins, *step.same}:
+                what = f"is {memory.status}, and can't be {step.status}"
+                hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
+                raise ContextasmError(memory.id, what, hint, code=1)
             if action == VERIFIED:
-                return memory._replace(verified=str(day))
+                return _verified(memory, day)
             return memory if memory.status in step.same else memory._replace(status=step.status)
 
         for memory in memories:
@@ -82,12 +86,14 @@ def change_status(
     return [StatusChange(after, before.status) for before, after in pairs]
 
 
-def _refuse_other_status(memory: Memory, step: StatusStep) -> None:
-    """Raise `ContextasmError` for a memory that can't make a step."""
-    if memory.status not in {*step.origins, *step.same}:
-        what = f"is {memory.status}, and can't be {step.status}"
-        hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
-        raise ContextasmError(memory.id, what, hint, code=1)
+def _verified(memory: Memory, today: date) -> Memory:
+    """The memory, verified today. Raises `ContextasmError` if it does not hold, or was written or verified later."""
+    if words := with_validity("", memory, today).strip(" ()"):
+        raise ContextasmError(memory.id, words, "`ctxasm edit` changes its days; nothing has been changed", code=1)
+    if (last := max(memory.created, memory.verified)) > str(today):
+        word = "verified" if last == memory.verified else "written"
+        raise ContextasmError(memory.id, f"was {word} on {last}", f"give --date {last} or later", code=1)
+    return memory._replace(verified=str(today))
 
 
 def _only_memory(ids: WorkspaceIds, name: str) -> Memory:

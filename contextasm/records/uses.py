@@ -52,13 +52,15 @@ class RecordedUses:
         """Uses of the file at `path`, or of a fragment of it, that has been there since `day`.
 
         A build for another agent or another team could not have shown what is theirs, so its record tells nothing.
+        One that showed the whole file as a document showed its fragments.
         """
-        days = self._shown.get(_use_key(path, fragment), [])
-        builds = self._days_of_builds(path)
+        keys = {_use_key(path, fragment), _use_key(path, fragment and path)}
+        days = [day for key in keys for day in self._shown.get(key, [])]
+        builds = self.days_of_builds(path)
         able = len(builds) - bisect_left(builds, day)
         return ItemUses(len(days), max(days, default=None), max(able, len(days)))
 
-    def _days_of_builds(self, path: str) -> Sequence[date]:
+    def days_of_builds(self, path: str = "") -> Sequence[date]:
         """Days of the builds for the owner of a path, in ascending order; of all builds for a path without owner."""
         folder, name = [*path.split("/"), ""][:2]
         if (folder, name) not in self._days:
@@ -68,8 +70,8 @@ class RecordedUses:
         return self._days[folder, name]
 
 
-def count_uses(root: str) -> RecordedUses:
-    """The uses in the records of the workspace at `root`; none without records."""
+def count_uses(root: str, today: date = date.max, days: int = date.max.toordinal()) -> RecordedUses:
+    """The uses in the records of the workspace at `root`, of builds up to `days` days before `today`; none without."""
     builds: list[RecordedBuild] = []
     shown: dict[str, list[date]] = defaultdict(list)
     problems: list[Problem] = []
@@ -84,9 +86,10 @@ def count_uses(root: str) -> RecordedUses:
         except ContextasmError as error:
             problems.append(Problem("record", where, 0, error.what, error.hint))
             continue
-        builds.append(build)
-        for key in keys:
-            shown[key].append(build[-1])
+        if 0 <= (today - build[-1]).days <= days:
+            builds.append(build)
+            for key in keys:
+                shown[key].append(build[-1])
     return RecordedUses(builds, shown, problems)
 
 

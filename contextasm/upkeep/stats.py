@@ -11,7 +11,9 @@ from functools import cached_property
 from typing import Literal, TypedDict, TypeVar
 
 from contextasm.model import Context, Document, LayerUsage, Memory, NamedTuple, Problem, TokenCounter, grouped
+from contextasm.records.uses import RecordedUses
 from contextasm.rendering.json_codec import Count, Day, Positive, Share
+from contextasm.retrieval.pool import validity_code
 from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, leading_name
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
 from contextasm.text.names.dates import day_of_name, parse_date
@@ -37,7 +39,9 @@ class OwnerSize(NamedTuple):
     logs: int
     memories: int
     active_memories: int
-    """Memories that a build may show: of an active status, and not superseded."""
+    """Memories that a build may show: of an active status, not superseded, and inside their days."""
+    unshown_memories: int | None
+    """The active ones that a recorded build could have shown, and none did; null if no record tells."""
     memory_tokens: int
     """Tokens of the texts of all its memories."""
 
@@ -87,11 +91,21 @@ Duplicate = tuple[Memory, Memory, float, int]
 class WorkspaceStats:
     """The statistics of files: of contributors and owners, the largest first, by tokens."""
 
-    def __init__(self, documents: Iterable[Document], counter: TokenCounter, remembered: str = "") -> None:
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        counter: TokenCounter,
+        today: date,
+        uses: RecordedUses,
+        remembered: str = "",
+    ) -> None:
         """Count the tokens of the files and of the memories in them.
 
-        `remembered` is the file that memories are added to, outside of the folders of memories.
+        `uses` tell which memories were shown. `remembered` is the file that memories are added to, outside of the
+        folders of memories.
         """
+        self._today = today
+        self.uses = uses
         self._documents = {document.path: document for document in documents}
         self._tokens = {path: counter.count(document.text) for path, document in self._documents.items()}
         self._memories = {
@@ -115,6 +129,7 @@ class WorkspaceStats:
                 logs=sum(self._log_day(path) is not None for path in paths),
                 memories=len(self._memories_in(paths)),
                 active_memories=len(self._active[owner]),
+                unshown_memories=self._unshown(owner),
                 memory_tokens=sum(tokens for _, tokens in self._memories_in(paths)),
             )
             for owner, paths in self._paths.items()
@@ -144,9 +159,9 @@ class WorkspaceStats:
         found = (duplicate for active in self._active.values() for duplicate in _duplicates(active))
         return sorted(found, key=lambda duplicate: (-duplicate[3], duplicate[0].path, duplicate[0].line))
 
-    def growth(self, today: date, weeks: int) -> Growth:
-        """The growth of a number of weeks, at least 1, up to that of `today`."""
-        last = _monday(today)
+    def growth(self, weeks: int) -> Growth:
+        """The growth of a number of weeks, at least 1, up to that of today."""
+        last = _monday(self._today)
         weeks = min(weeks, (last.toordinal() - 1) // 7 + 1)  # the first day of the calendar
         first = last - timedelta(weeks=weeks - 1)
         sizes: Mapping[date, tuple[list[int], list[int]]] = {
@@ -154,7 +169,7 @@ class WorkspaceStats:
         }
         others: list[date | None] = []
         for day, tokens, is_memory in self._dated():
-            if day and first <= day <= today:
+            if day and first <= day <= self._today:
                 sizes[_monday(day)][is_memory].append(tokens)
             else:
                 others.append(day)
@@ -179,7 +194,7 @@ class WorkspaceStats:
     @cached_property
     def _active(self) -> Mapping[str, Sequence[tuple[Memory, int]]]:
         """The memories of each owner that a build may show, under the ids that builds give them, with their tokens."""
-        active = {}
+        active, today = {}, str(self._today)
         for owner, paths in self._paths.items():
             pairs = self._memories_in(paths)
             memories = distinct_memories(memory for memory, _ in pairs)[0]
@@ -188,8 +203,15 @@ class WorkspaceStats:
                 (memory, tokens)
                 for memory, (_, tokens) in zip(memories, pairs, strict=True)
                 if memory.status in ACTIVE_STATUSES and memory.id not in superseded
+                if memory.created <= today and not validity_code(memory, today)
             ]
         return active
+
+    def _unshown(self, owner: str) -> int | None:
+        """The number of active memories of an owner that could be shown and were not; None if no record tells."""
+        days = [(memory, parse_date(memory.created) or date.min) for memory, _ in self._active[owner]]
+        times = [use.times for memory, day in days if (use := self.uses.of(memory.path, day, memory.id)).builds]
+        return times.count(0) if times else None
 
 
 def _owner(path: str) -> str:
@@ -331,7 +353,11 @@ class StatsDocument(TypedDict):
     duplicates: DuplicatesData
     """Memories that `remember` would have merged."""
     context: BuildData | None
-    """The layers of a build; null if several agents could be meant."""
+    """The layers of a build, which is our part of a start; null if several agents could be meant."""
+    hosts: dict[str, Count]
+    """For each host in use, the tokens of the files that it loads by itself at a start."""
+    records: list[Day]
+    """The days of the recorded builds that say which memories were shown, in ascending order."""
     problems: list[Problem]
     """The files that can't be read."""
 
@@ -355,5 +381,6 @@ def stats_data(
             ],
         },
         "context": context and context.request._asdict() | context._asdict() | {"layers": context.allowances},
+        "records": [*map(str, stats.uses.days_of_builds())],
         "problems": problems,
     }

@@ -17,6 +17,7 @@ from rich.cells import cell_len
 
 import contextasm
 from contextasm.model import Document
+from contextasm.records.uses import RecordedUses
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.upkeep.stats import WorkspaceStats
 from tests.command import LUNA, fill, inside, on_terminal
@@ -26,6 +27,7 @@ SCHEMA = json.loads(
     (Path(contextasm.__file__).parent / "rendering" / "schemas" / "stats-1.json").read_text(encoding="utf-8")
 )
 DATE = ("--date", "2025-03-14")
+NO_USES = RecordedUses((), {}, [])
 
 MEMORIES = """\
 - [fact] Mara: the demo is on the pier at dusk {created=2025-03-11}
@@ -84,6 +86,35 @@ def test_contributors_are_files_authors_and_types(tmp_path: Path) -> None:
     assert [each["path"] for each in value["files"]] == ["agents/a/KNOWLEDGE.md", "agents/a/memories/m.md"]
     assert [(each["name"], each["memories"]) for each in value["authors"]] == [("mara", 2)]
     assert len(value["types"]) == 2
+
+
+def test_memories_that_no_recorded_build_shows_are_counted(tmp_path: Path) -> None:
+    known = "- [fact] The bell rings {created=2025-03-01}\n- [fact] The quay is closed {created=2025-03-01}\n"
+    others = "- [fact] It opens later {created=2025-04-01}\n- [fact] It was open {expires=2025-02-01}\n"
+    folder = fill(tmp_path, {"agents/a/memories/m.md": known + others, "teams/t/memories/m.md": known})
+    at = ("-w", folder, "--date")
+    assert {each["unshown_memories"] for each in figures(*at, "2025-04-02")["owners"]} == {None}
+    built = inside("build", *at, "2025-03-10", "-a", "a", "--topic", "the quay", "--record")
+    assert ("bell" in built.out, "quay" in built.out) == (False, True)
+    for days, of_agent, records in (("23", 1, ["2025-03-10"]), ("22", None, [])):
+        value = figures(*at, "2025-04-02", "--unshown", days)
+        unshown = {each["owner"]: (each["active_memories"], each["unshown_memories"]) for each in value["owners"]}
+        assert unshown == {"agents/a": (3, of_agent), "teams/t": (2, None)}  # no build was for the team
+        assert value["records"] == records
+    assert figures(*at, "2025-03-09")["records"] == []
+    assert (
+        "unshown: active memories that recorded builds could show and did not: 1 of 2025-03-10)"
+        in inside("stats", *at, "2025-04-02").out
+    )
+
+
+def test_a_file_of_memories_that_is_shown_as_a_document_shows_its_memories(tmp_path: Path) -> None:
+    folder = fill(tmp_path, {"SOUL.md": "Calm.\n", "MEMORY.md": "- The bell rings at six\n"}, base={})
+    at = ("-w", folder, "-p", "openclaw", *DATE)
+    assert inside("build", *at, "--record").code == 0
+    value = figures(*at)
+    assert [each["unshown_memories"] for each in value["owners"]] == [0]
+    assert value["hosts"] == {"openclaw": sum(each["tokens"] for each in value["files"])}
 
 
 @pytest.mark.parametrize("word", ["April", "Monday", "Note", "TODO", "Decision", "Update", "Hinweis"])
@@ -156,8 +187,8 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     workspace = Files(files)
     reads = [workspace.read(path) for path in files]
     documents = [read for read in reads if isinstance(read, Document)]
-    stats = WorkspaceStats(documents, ESTIMATE)
-    growth = stats.growth(DAY, weeks)
+    stats = WorkspaceStats(documents, ESTIMATE, DAY, NO_USES)
+    growth = stats.growth(weeks)
     memories = sum(owner.memories for owner in stats.owners)
     assert sum(owner.files for owner in stats.owners) == len(stats.files) == len(documents)
     assert sum(owner.tokens for owner in stats.owners) == sum(each.tokens for each in stats.files)
@@ -166,4 +197,4 @@ def test_figures_of_any_workspace_add_up(files: dict[str, Content], weeks: int) 
     assert dated + growth.undated == memories + sum(owner.logs for owner in stats.owners)
     assert len(growth.weeks) == weeks
     assert len(stats.duplicates) <= sum(owner.active_memories for owner in stats.owners)
-    assert WorkspaceStats(documents[::-1], ESTIMATE).growth(DAY, weeks) == growth
+    assert WorkspaceStats(documents[::-1], ESTIMATE, DAY, NO_USES).growth(weeks) == growth

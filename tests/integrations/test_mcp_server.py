@@ -227,6 +227,13 @@ def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
     again = data(call(served, "remember", {"text": "The gulls are drawn last."}))
     assert (again["outcome"], again["id"]) == ("reinforced", data(stored)["id"])
     assert call(served, "remember", {"text": "B", "type": "no]type"}).is_error
+    days = {"valid_from": "2025-03-02", "expires": "2025-03-04"}
+    lift = data(call(served, "remember", {"text": "The lift is out", **days}))
+    kept = contextasm.find_memory(lift["id"], agent="luna", workspace=tmp_path / "w")
+    assert (kept.valid_from, kept.expires) == (*days.values(),)
+    assert "expires: is before the first day" in refused_call(
+        served, "remember", {"text": "B", **days, "expires": "2025-03-01"}
+    )
     logged = data(call(served, "log", {"text": "Drew\u200b the gulls."}))
     assert "Drew the gulls." in (tmp_path / "w" / logged["path"]).read_text()
     assert "hidden" in logged["problems"][0]

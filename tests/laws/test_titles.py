@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from random import Random
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from contextasm.checks.hosts.files import LoadedFile, cut_files, within_total
 from contextasm.config.hosts.loader import load_host
@@ -78,6 +80,17 @@ def sure(lengths: Sequence[int], room: int, top: int) -> int:
     whole = first_fitting([*map(len, wholes)][: top or None], room * 4 - aside - frame)
     header = len("\n\nMore memories, of which `ctxasm show ID` prints one:\n")
     return whole + min(room // 100, first_fitting(titles[whole:], aside - header - frame * (not whole)))
+
+
+@given(st.text(" ()%#?&;:<>[]\\*_`!~'\"^|$ap20é", max_size=12))
+def test_a_link_of_an_index_leads_a_markdown_reader_to_the_file(name: str) -> None:
+    path = f"memories/a{name}.md"
+    index = build({path: "- The bell rings.\n"}, load_profile("claude-memory", "tests", Path()))
+    (line,) = [token for token in MarkdownIt("commonmark").parse(index.text) if token.level == 3]
+    (link,) = [token for token in line.children or () if token.type == "link_open"]
+    assert urlsplit(str(link.attrs["href"])).scheme == ""
+    assert unquote(urlsplit(str(link.attrs["href"])).path) == path
+    assert urlsplit(str(link.attrs["href"])).fragment == "L1"
 
 
 def first_fitting(sizes: Sequence[int], room: int) -> int:

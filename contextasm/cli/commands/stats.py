@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
 from shutil import get_terminal_size
 from textwrap import fill
@@ -12,16 +13,19 @@ from typing import Annotated
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Command
+from contextasm.cli.host_view import ALL, read_hosts
 from contextasm.cli.options import JsonOption, all_but, run_build
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import Context, ContextasmError, Document, Problem
+from contextasm.config.workspace_folder import attach_store, is_native, open_workspace
+from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter
+from contextasm.records.uses import count_uses
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
+from contextasm.upkeep.feedback import FEEDBACK_DAYS
 from contextasm.upkeep.stats import (
     Contributor,
     Duplicate,
@@ -41,12 +45,13 @@ def stats(
     *,
     weeks: Annotated[int, Flag("", "N", "Show the growth of the last N weeks.", least=1, most=MOST_WEEKS)] = 12,
     top: Annotated[int, Flag("", "N", "Show at most N of each kind of contributor.", least=1)] = 10,
+    unshown: Annotated[int, Flag("", "DAYS", "Count memories not shown for so many days.", least=1)] = FEEDBACK_DAYS,
     json: JsonOption = False,
 ) -> int:
-    """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what each layer needs.
+    """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what a start costs.
 
     The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
-    Private parts are in no figure of --audience shared but the bytes of their files.
+    Private parts are in no figure of --audience shared but the bytes of their files and what hosts load.
     """
     process = process_environment()
     workspace = open_workspace(options, process)
@@ -54,19 +59,22 @@ def stats(
     store_problems = overlay.refresh() if overlay else ()
     job, advice = _prepare(options, process, workspace)
     context = None if advice else run_build(job, job.build)
-    documents, file_problems = _read_files(job)
-    problems = [*store_problems, *file_problems]
+    reads = _read_files(job)
+    documents = [read for read in reads if isinstance(read, Document)]
     day, counter = job.build.request.date, job.build.counter
-    figures = WorkspaceStats(documents, counter, job.build.profile.remember)
-    growth = figures.growth(day, weeks)
+    uses = count_uses(workspace.root, day, unshown)
+    figures = WorkspaceStats(documents, counter, day, uses, job.build.profile.remember)
+    problems = [*store_problems, *(read for read in reads if isinstance(read, Problem)), *uses.problems]
+    growth, hosts = figures.growth(weeks), _host_tokens(workspace.root, counter)
     if job.counts:
         job.counts.save()
     output.show_taken("" if advice else job.taken)
     if json:
-        data = stats_data(figures, growth, context, problems, top) | {"date": str(day), "tokenizer": counter.name}
-        output.write_json(StatsDocument, data)
+        data = stats_data(figures, growth, context, problems, top)
+        output.write_json(StatsDocument, data | {"date": str(day), "tokenizer": counter.name, "hosts": hosts})
     else:
-        output.write_stdout(stats_text(figures, growth, context, top))
+        tables = _tables(figures, growth, context, hosts, top)
+        output.write_stdout("\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in tables))
         output.show_problems(problems)
         output.show_lacking(documents, "counts")
         if advice:
@@ -88,19 +96,25 @@ def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -
         return job, f"the layers are left out: {error.hint}"
 
 
-def _read_files(job: PreparedBuild) -> tuple[Sequence[Document], Sequence[Problem]]:
-    """The files that the audience may see, in path order, and the problems of files that can't be read."""
+def _host_tokens(folder: str, counter: TokenCounter) -> Mapping[str, int]:
+    """For each host in use in a folder, the tokens of the parts of files that it loads by itself."""
+    readings = read_hosts(ALL, (), Options(workspace=folder), None, own=False, staged=False) or ()
+    return {
+        each.host.name: sum(counter.count(file.text[start:stop]) for file in each.files for start, stop in file.kept)
+        for each in readings
+    }
+
+
+def _read_files(job: PreparedBuild) -> Sequence[Document | Problem | None]:
+    """The files that the audience may see, in path order, with a problem for each that can't be read."""
     workspace = for_audience(job.build).workspace
     templates = [path for layer in job.build.profile.layers for path in layer.query.paths]
-    patterns = dict.fromkeys([*WORKSPACE_PATTERNS, *_COMPRESSED, *map(any_owner_pattern, templates)])
+    named = [*WORKSPACE_PATTERNS, "agents/**/*.md.gz", "teams/**/*.md.gz"]  # archived logs, too
+    if not (job.build.profile.agents or is_native(job.workspace)):
+        named = [pattern for pattern in named if not pattern.startswith(("agents/", "teams/"))]
+    patterns = dict.fromkeys([*named, *map(any_owner_pattern, templates)])
     paths = sorted({path for pattern in patterns for path in workspace.list(pattern)})
-    reads = [workspace.read(path) for path in paths]
-    documents = [read for read in reads if isinstance(read, Document)]
-    return documents, [read for read in reads if isinstance(read, Problem)]
-
-
-_COMPRESSED = ("agents/**/*.md.gz", "teams/**/*.md.gz")
-"""Archived logs."""
+    return [workspace.read(path) for path in paths]
 
 
 _BAR = 20
@@ -127,12 +141,6 @@ def _columns(value: int, most: int, width: int) -> int:
     return min(width, max(round(value * width / most), 1)) if value > 0 and width else 0
 
 
-def stats_text(stats: WorkspaceStats, growth: Growth, context: Context | None, top: int) -> str:
-    """All tables, each under its title; of contributors and duplicates, `top` at most."""
-    tables = _tables(stats, growth, context, top, _bars())
-    return "\n".join(f"{_title(title)}\n{_table(*table)}" for title, table in tables)
-
-
 def _title(title: str) -> str:
     line = output.shown(one_line(title))
     return fill(line, max(get_terminal_size().columns, 1)) if output.is_terminal() else line
@@ -143,23 +151,21 @@ _Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]
 
 
 def _tables(
-    stats: WorkspaceStats, growth: Growth, context: Context | None, top: int, bars: _Bars
+    stats: WorkspaceStats, growth: Growth, context: Context | None, hosts: Mapping[str, int], top: int
 ) -> Iterator[tuple[str, _Table]]:
-    yield "Sizes by owner", _owner_table(stats.owners, bars)
+    """All tables, each with its title; of contributors and duplicates, `top` at most."""
+    bars = _bars()
+    yield f"Sizes by owner ({_unshown_words(stats.uses.days_of_builds())})", _owner_table(stats.owners, bars)
     yield f"Growth a week{_growth_words(growth)}", _growth_table(growth, bars)
-    yield _first("Largest files", stats.files, top), _contributor_table("file", stats.files[:top], bars)
-    if stats.types:
-        yield _first("Types of memories", stats.types, top), _contributor_table("type", stats.types[:top], bars)
-    if stats.authors:
-        yield _first("Authors of memories", stats.authors, top), _contributor_table("author", stats.authors[:top], bars)
+    yield from _contributor_table("Largest files", "file", stats.files, top, bars)
+    yield from _contributor_table("Types of memories", "type", stats.types, top, bars)
+    yield from _contributor_table("Authors of memories", "author", stats.authors, top, bars)
     if stats.duplicates:
         yield _duplicates_title(stats.duplicates, top), _duplicate_table(stats.duplicates[:top])
     if context:
-        yield _layers_title(context), _layer_table(context, bars)
-
-
-def _first(title: str, contributors: Sequence[Contributor], top: int) -> str:
-    return f"{title}: {top:,} of {len(contributors):,}" if len(contributors) > top else title
+        yield _start_title(context), _layer_table(context, bars)
+    if hosts:
+        yield "What a host loads by itself", _bar_table(("host", "tokens"), [*hosts.items()], bars, [*hosts.values()])
 
 
 def _bar_table(
@@ -176,12 +182,20 @@ def _bar_table(
 
 
 def _owner_table(owners: Sequence[OwnerSize], bars: _Bars) -> _Table:
-    header = ("owner", "files", "logs", "memories", "active", "bytes", "tokens")
+    header = ("owner", "files", "logs", "memories", "active", "unshown", "bytes", "tokens")
     rows = [
-        (each.owner, each.files, each.logs, each.memories, each.active_memories, each.bytes, each.tokens)
+        (each.owner, each.files, each.logs, each.memories, each.active_memories, unshown, each.bytes, each.tokens)
         for each in owners
+        for unshown in ["-" if each.unshown_memories is None else each.unshown_memories]
     ]
     return _bar_table(header, rows, bars, [owner.tokens for owner in owners])
+
+
+def _unshown_words(days: Sequence[date]) -> str:
+    if not days:
+        return "unshown memories are not known: no recent build has a record; `ctxasm build --record` writes one"
+    span = " to ".join(dict.fromkeys(map(str, (days[0], days[-1]))))
+    return f"unshown: active memories that recorded builds could show and did not: {len(days):,} of {span}"
 
 
 def _growth_words(growth: Growth) -> str:
@@ -198,9 +212,13 @@ def _growth_table(growth: Growth, bars: _Bars) -> _Table:
     return _bar_table(("week of", "logs", "memories", "tokens"), rows, bars, [week.tokens for week in growth.weeks])
 
 
-def _contributor_table(noun: str, contributors: Sequence[Contributor], bars: _Bars) -> _Table:
-    rows = [(each.name, each.memories, each.tokens) for each in contributors]
-    return _bar_table((noun, "memories", "tokens"), rows, bars, [each.tokens for each in contributors])
+def _contributor_table(
+    title: str, noun: str, contributors: Sequence[Contributor], top: int, bars: _Bars
+) -> Iterator[tuple[str, _Table]]:
+    """The table of the first `top` contributors; no table if there are none."""
+    if rows := [(each.name, each.memories, each.tokens) for each in contributors[:top]]:
+        count = f": {top:,} of {len(contributors):,}" if len(contributors) > top else ""
+        yield title + count, _bar_table((noun, "memories", "tokens"), rows, bars, [row[2] for row in rows])
 
 
 def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
@@ -227,11 +245,11 @@ def _shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
-def _layers_title(context: Context) -> str:
+def _start_title(context: Context) -> str:
     request = context.request
     owners = " and ".join(filter(None, (request.agent, request.team)))
     figures = f"{context.tokens:,} of {request.budget:,} tokens (profile {context.profile})"
-    return f"Layers of a build{f' for {owners}' if owners else ''}: {figures}"
+    return f"A start{f' for {owners}' if owners else ''}: {figures}"
 
 
 def _layer_table(context: Context, bars: _Bars) -> _Table:

@@ -67,23 +67,25 @@ def documents(query: SourceQuery) -> RetrievalResult:
 def _without_inactive(document: Document, query: SourceQuery) -> tuple[Document, list[Fragment]]:
     """A file of memories without the ones that may not be shown on the day of the request, and a receipt of each.
 
-    A status that no list knows hides nothing: front matter of a document may have a `status` of its own.
+    The others that do not hold on this day have a label. A status that no list knows hides nothing: front matter of a
+    document may have a `status` of its own.
     """
-    from contextasm.retrieval.pool import MEMORIES, outside_reason, read_pool
+    from contextasm.retrieval.pool import MEMORIES, outside_reason, read_pool, with_validity
     from contextasm.text.cleaning.private_parts import blank_lines
     from contextasm.text.memories.parser import INACTIVE_STATUSES, is_one_memory
 
     pool = read_pool(query.build.workspace, MEMORIES, [document.path])
-    lines = without_block_comments(document.text).split("\n")
+    lines, shown = without_block_comments(document.text).split("\n"), document.text.split("\n")
     gone, receipts = set[int](), list[Fragment]()
     for memory, inactive in zip(pool.all_entries, pool.exclusions, strict=True):
-        reason = inactive or outside_reason(memory, query.build.request)
+        reason, row = inactive or outside_reason(memory, query.build.request), memory.line - document.line
+        shown[row] = with_validity(shown[row], memory, query.build.request.date)
         if reason and (reason.code != "status" or memory.status in INACTIVE_STATUSES):
-            first = memory.line - document.line
-            stop = len(lines) if is_one_memory(document) else bullet_end(lines, first)
+            stop = len(lines) if is_one_memory(document) else bullet_end(lines, row)
             gone.update(range(memory.line, document.line + stop))
-            location = Location(document.path, memory.line, rows=stop - first)
+            location = Location(document.path, memory.line, rows=stop - row)
             receipts.append(receipt(memory.id, location, query.layer, reason))
+    document = document._replace(text="\n".join(shown))
     return blank_lines(document, frozenset(gone), "memory") if gone else document, receipts
 
 

@@ -309,12 +309,17 @@ _LINES = frozenset({"text", "rest"})
 """Fields that may have several lines."""
 
 
+_LINK_SIGNS = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "%#?&<>:\\\t"})
+"""Signs of a path that mean something else in a link of Markdown."""
+
+
 def _item_values(memory: Memory, today: date) -> dict[str, str]:
     title, line_end, rest = memory.text.partition("\n")
-    confidence, place = f"{memory.confidence:.2f}", f"{memory.path}#L{memory.line}"
+    place = f"{memory.path.translate(_LINK_SIGNS)}#L{memory.line}"
     values = {"type": memory.type, "text": memory.text, "title": title, "rest": line_end + rest}
     values |= {"age": age_words(memory.created, today), "verified": age_words(memory.verified, today)}
-    return values | {"confidence": confidence, "link": f"<{place}>" if " " in place or "(" in place else place}
+    link = f"<{place}>" if any(sign in place for sign in " ()") else place
+    return values | {"confidence": f"{memory.confidence:.2f}", "link": link}
 
 
 INDEXED_SCORE_PARTS = {"similarity", "importance", "recency"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 
 _NAME = re.compile(r"\{(\w+)\}")
-_ASIDE = re.compile(r" ?\([^(){}]*\{(\w+)\}[^(){}]*\)")
+_ASIDE = re.compile(r"( ?)\(((?:[^(){}]|\{\w+\})*)\)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -28,13 +28,20 @@ def one_line(value: str) -> str:
 def fill_item(template: str, values: Mapping[str, str], texts: Collection[str] = ()) -> str:
     """The template of a list item with each name replaced by its value in one line; `texts` may have several.
 
-    The further lines of these are indented, so that none of them begins another item. Round brackets around a name
-    whose value is empty are left out with all that is in them.
+    The further lines of these are indented, so that none of them begins another item. In round brackets, a part
+    between commas with a name whose value is empty is left out, and the brackets if no part with a name is left.
     """
-    template = _ASIDE.sub(lambda match: match[0] if values.get(match[1], match[1]) else "", template)
+    template = _ASIDE.sub(lambda match: _aside(match, values), template)
     used = ((name, value) for name, value in values.items() if name in template)
     shown = {name: value.replace("\n", "\n  ") if name in texts else one_line(value) for name, value in used}
     return fill_template(template, shown)
+
+
+def _aside(brackets: re.Match[str], values: Mapping[str, str]) -> str:
+    """The brackets of a template without the parts that have no value."""
+    parts = [part for part in brackets[2].split(", ") if all(values.get(name, name) for name in placeholders(part))]
+    is_left = any(map(placeholders, parts)) or not placeholders(brackets[2])
+    return f"{brackets[1]}({', '.join(parts)})" if is_left else ""
 
 
 ARCHIVE = "archive"
