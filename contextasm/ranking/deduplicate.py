@@ -17,14 +17,7 @@ from itertools import accumulate, chain
 from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason, grouped
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import (
-    TextSection,
-    find_similar,
-    fingerprint,
-    identities,
-    stated_text,
-    text_sections,
-)
+from contextasm.text.similarity import TextSection, find_similar, fingerprint, identities, stated_text, text_sections
 
 LEAST_CHARACTERS = 16
 """Length of the shortest text that is compared, of a paragraph or of a section of a text."""

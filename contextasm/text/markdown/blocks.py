@@ -61,6 +61,19 @@ class TextBlock(NamedTuple):
     fence: str = ""
     """The line that closes the fence or the HTML where it is cut."""
 
+    def end(self, lines: Sequence[str]) -> int:
+        """The line after the last one of its body that is not blank; `lines` are those of the text."""
+        return next((line for line in range(self.stop, self.body, -1) if lines[line - 1].strip()), self.body)
+
+    def statement_starts(self, lines: Sequence[str]) -> Iterator[int]:
+        """The lines of a paragraph, but for its first, that begin a sentence or a statement."""
+        if self.kind != "text" or list_mark(lines[self.body]):
+            return
+        for line in range(self.body + 1, self.end(lines)):
+            mark = re.match(_TIME_OR_NAME, lines[line])
+            if re.search(_ENDS_SENTENCE, lines[line - 1]) or (mark and not (mark[1] or "").islower()):
+                yield line
+
 
 def heading(line: str) -> tuple[int, str] | None:
     """Level and words of an ATX heading; None for any other line."""
@@ -306,16 +319,6 @@ def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
     """
     all_levels = [level for block_levels in levels for level in block_levels]
     return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
-
-
-def statement_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
-    """The lines of a paragraph up to `stop`, but for its first, that begin a sentence or a statement."""
-    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
-        return
-    for line in range(block.body + 1, stop):
-        mark = re.match(_TIME_OR_NAME, lines[line])
-        if re.search(_ENDS_SENTENCE, lines[line - 1]) or (mark and not (mark[1] or "").islower()):
-            yield line
 
 
 def passage(document: Document, line: int, text: str) -> tuple[Location, str]:
