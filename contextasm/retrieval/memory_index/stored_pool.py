@@ -7,6 +7,7 @@ pool was read; a file is written, too, if the entries of other files change what
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from contextasm.model import EntryPool, Problem, Reason, T, grouped
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
-from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks
+from contextasm.retrieval.memory_index.numbers import ColumnBlocks, save_postings
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, entry_words
@@ -147,7 +148,8 @@ class _FileWriter:
         self._kind = kind
         self._files = files
         self._columns = ColumnBlocks(connection, pool)
-        self._postings = AddedPostings(connection, pool)
+        self._postings: defaultdict[str, list[int]] = defaultdict(list)
+        """The new rows of each word, as often as they have it."""
         texts = {name: load_list(connection, pool, name) for name in ("dates", "names", *VALIDITY)}
         self._lists = {name: {text: place for place, text in enumerate(own)} for name, own in texts.items()}
 
@@ -162,7 +164,7 @@ class _FileWriter:
             self._files.forget(path)
             self._files.steps.step()
         self._columns.save()
-        self._postings.save()
+        save_postings(self._connection, self._pool, self._postings)
         for name, places in self._lists.items():
             insert = "REPLACE INTO lists VALUES (?, ?, ?)"
             self._connection.execute(insert, (self._pool, name, to_json([*places])))
@@ -251,7 +253,8 @@ class _FileWriter:
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
             rows.append((self._pool, row, inputs.created, path, entry.line, held))
-            self._postings.add_row(row, words)
+            for word in words:
+                self._postings[word].append(row)
         insert = "INSERT INTO units VALUES (?, ?, ?, ?, ?)"
         self._connection.execute(insert, (self._pool, first, number, len(rows), digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -218,11 +218,9 @@ def _poll(
         try:
             changed, problems = overlay.renew()
             pages = _pages(overlay)
-        except ContextasmError as error:  # of the workspace itself: the watch reports it
-            changed, pages, now = (), seen, str(error)
         except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
-            changed, pages = (), seen
-            now = f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
+            changed, pages, words = (), seen, " ".join(str(error).split()) or type(error).__name__
+            now = str(error) if isinstance(error, ContextasmError) else f"the store can't be asked: {words}"
         else:
             now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
         if now != failure:
