@@ -16,8 +16,7 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp, Problem
 from contextasm.workspace.store.connection import UNREACHABLE, UNWRITABLE, StoreConfig, is_replica_locked, pull_problem
-from contextasm.workspace.store.replica import REPLICA, pull, replica_folder
-from contextasm.workspace.store.replica_files import NO_REPLICA, ReplicaState, access_key, load_state
+from contextasm.workspace.store.replica import REPLICA, ReplicaState, pull, replica_state
 
 _SETTINGS_FILE = "ctxasm.yaml"
 
@@ -140,8 +139,7 @@ class StoreOverlay:
 
     def state(self) -> ReplicaState:
         """The state of the replica; `NO_REPLICA` for none, and for that of another store or person."""
-        state = load_state(replica_folder(self.root))
-        return state if state.access == access_key(self.config) else NO_REPLICA
+        return replica_state(self.root, self.config)
 
     def replica_time(self) -> str:
         """The time of the server's last answer, in words; empty without a replica."""

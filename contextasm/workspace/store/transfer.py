@@ -39,8 +39,7 @@ from contextasm.workspace.store.pages import (
     storable_memory,
     with_references,
 )
-from contextasm.workspace.store.replica import locked_replica, replica_folder
-from contextasm.workspace.store.replica_files import ReplicaState
+from contextasm.workspace.store.replica import ReplicaState, locked_replica, replica_folder
 from contextasm.workspace.store.rows import OF_OWNER, Row, locked_rows, update_row, writable_owners
 from contextasm.workspace.store.schema import in_transaction
 
