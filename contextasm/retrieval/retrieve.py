@@ -243,25 +243,24 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
-    filters = request.filters
-    if request.session and not _filtered_by(profile, "event_types"):
-        yield _problem(f"--session {request.session}", f"profile {profile.name} reads no sessions")
-    if filters.event_types and not _filtered_by(profile, "event_types"):
-        yield _problem("--event-type", f"profile {profile.name} reads no events")
-    if filters.entity_types and not _filtered_by(profile, "entity_types"):
-        yield _problem("--entity-type", f"profile {profile.name} reads no entities")
-    if request.additional.strip() and not _layers_of(profile, lambda source: not source.reads_files):
-        hint = "add a layer with `source: additional`"
-        yield _problem("--additional", f"profile {profile.name} has no layer that shows the text; {hint}")
-    if request.prefer and profile.conflicts is None:
-        yield _problem("--prefer", f"profile {profile.name} settles no conflicts")
-    if request.open and not any(_uses_open_files(layer) for layer in profile.layers):
-        yield _problem("--open", f"profile {profile.name} does not look at open files")
+    events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
+    additional = _layers_of(profile, lambda source: not source.reads_files)
+    no_text = "has no layer that shows the text; add a layer with `source: additional`"
+    for option, given, is_used, what in (
+        (f"--session {request.session}", request.session, events, "reads no sessions"),
+        ("--event-type", request.filters.event_types, events, "reads no events"),
+        ("--entity-type", request.filters.entity_types, entities, "reads no entities"),
+        ("--additional", request.additional.strip(), additional, no_text),
+        ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
+        ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
+    ):
+        if given and not is_used:
+            yield _problem(option, f"profile {profile.name} {what}")
 
 
-def _uses_open_files(layer: Layer) -> bool:
-    is_named = "{open}" in layer.query.paths or "open" in dict(layer.ranking.weights)
-    return is_named or any(source.uses_open for source in layer.query.traits)
+def _uses_open_files(profile: Profile) -> bool:
+    shown = ("{open}" in layer.query.paths or "open" in dict(layer.ranking.weights) for layer in profile.layers)
+    return any(shown) or bool(_layers_of(profile, lambda source: source.uses_open))
 
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
@@ -350,7 +349,7 @@ def _is_for_open_file(found: str, path: str) -> bool:
 
 
 def _unmatched_open_files(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
-    if not request.open or not any(_uses_open_files(layer) for layer in profile.layers):
+    if not request.open or not _uses_open_files(profile):
         return
     fragments = [*_fragments(profile.layers, results)]
     if any(dict(fragment.score).get("open") for fragment in fragments):

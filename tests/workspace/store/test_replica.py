@@ -28,7 +28,7 @@ from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import overlay, replica
 from contextasm.workspace.store.connection import Session, StoreConfig, open_session
-from contextasm.workspace.store.replica import access_key, load_state, page_texts, pull
+from contextasm.workspace.store.replica import access_key, load_state, page_texts, pull, replica_state
 from contextasm.workspace.store.writing import StoredMemories
 from tests.command import clean
 from tests.postgres import TEAM, Database, replicated
@@ -911,22 +911,22 @@ def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     watched = database.overlay(tmp_path)
-    real_pull, real_state, begun = pull, load_state, threading.Event()
+    real_pull, real_state, begun = pull, replica_state, threading.Event()
 
     def pull_late(*args: Any) -> Sequence[str]:
         if moment == "before":
             watched.place(f"{TEAM}/memories")
         return real_pull(*args)
 
-    def read_early(folder: Path) -> Any:
-        state = real_state(folder)
+    def read_early(*args: Any) -> Any:
+        state = real_state(*args)
         if not begun.is_set() and moment != "before":
             begun.set()
             watched.pull()  # ends before what was read is kept
         return state
 
     monkeypatch.setattr(overlay, "pull", pull_late)
-    monkeypatch.setattr(overlay, "load_state", read_early)
+    monkeypatch.setattr(overlay, "replica_state", read_early)
     if moment == "before":
         watched.pull()
     else:
