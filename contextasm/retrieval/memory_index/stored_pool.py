@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from contextasm.model import EntryPool, Problem, Reason, T, grouped
+from contextasm.model import EntryPool, Reason, T, grouped
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
 from contextasm.retrieval.memory_index.numbers import ColumnBlocks, save_postings
@@ -189,21 +189,16 @@ class _FileWriter:
 
     def _write_file(self, path: str, decided: Decided) -> None:
         file = self._files.read(path)
-        entries: Sequence[Any] = file.entries
-        ids: Sequence[str] = ()
-        states: Sequence[Any] = ()
-        duplicates: Sequence[Problem] = ()
-        if self._kind.has_ids:
-            ids, states = _ids_and_states(file.entries)
-            entries = [
-                entry._replace(id=decided[place][0]) if place in decided else entry
-                for place, entry in enumerate(file.entries)
-            ]
-            duplicates = [
-                duplicate_id_problem(entry.id, path, entry.line)
-                for entry, final in zip(file.entries, entries, strict=True)
-                if entry.id != final.id and is_given_by_hand(entry)
-            ]
+        ids, states = _ids_and_states(file.entries) if self._kind.has_ids else ([], [])
+        entries = [
+            entry._replace(id=decided[place][0]) if place in decided else entry
+            for place, entry in enumerate(file.entries)
+        ]
+        duplicates = [
+            duplicate_id_problem(file.entries[place].id, path, file.entries[place].line)
+            for place, (name, _) in decided.items()
+            if name != file.entries[place].id and is_given_by_hand(file.entries[place])
+        ]
         reasons = [reason for _, reason in decided.values()]
         facts = (ids, states, _decided(decided), file.problems, duplicates, count_reasons(reasons))
         values = (self._files.stamps[path], file.digest, len(entries), *map(to_json, facts))

@@ -272,12 +272,10 @@ def withdraw(root: str, error: BaseException) -> None:
 
     Raises `ContextasmError` if its changes stay, because a file was changed since.
     """
-    stays: object = None
     try:
-        recovery = recover(root)
-        stays = recovery if isinstance(recovery, ContextasmError) else None
-    except (ContextasmError, OSError) as failure:
-        stays = failure
+        stays = isinstance(recover(root), ContextasmError)
+    except (ContextasmError, OSError):
+        stays = True
     if stays and isinstance(error, ContextasmError):
         raise _half_done(error) from error
 

@@ -28,7 +28,7 @@ from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store import overlay, replica
 from contextasm.workspace.store.connection import Session, StoreConfig, open_session
-from contextasm.workspace.store.replica import access_key, load_state, page_texts, pull, replica_state
+from contextasm.workspace.store.replica import access_key, page_texts, pull, replica_state
 from contextasm.workspace.store.writing import StoredMemories
 from tests.command import clean
 from tests.postgres import TEAM, Database, replicated
