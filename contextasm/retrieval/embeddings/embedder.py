@@ -155,5 +155,4 @@ def _normalize(values: Vector) -> PackedVector:
 
 def _cosine(one: PackedVector, other: PackedVector) -> float:
     """Cosine of two vectors of length one, rounded: the last digits of a sum differ between versions of Python."""
-    cosine: float = sum(map(mul, one, other))
-    return round(cosine, 6)
+    return round(float(sum(map(mul, one, other))), 6)

@@ -53,14 +53,12 @@ class Supersession:
         """Take all memories of the owner, of any status."""
         self._naming = {old: memory for memory in memories for old in memory.supersedes}
         self._by_id = {memory.id: memory for memory in memories}
-        self._successors = {
-            old: new for old, new in superseded_by(memories).items() if old != new and old in self._by_id
-        }
+        pairs = ((old, new) for old, new in superseded_by(memories).items() if old != new and old in self._by_id)
+        self._successors = {old: self._by_id[new] for old, new in pairs}
 
     def successor(self, memory: Memory) -> Memory | None:
         """The active memory that supersedes it; None for none."""
-        new = self._successors.get(memory.id)
-        return self._by_id[new] if new else None
+        return self._successors.get(memory.id)
 
     def named_successor(self, memory: Memory) -> Memory | None:
         """A memory, active or not, that says that it supersedes this one; None for none."""
