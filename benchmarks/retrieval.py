@@ -30,7 +30,7 @@ from contextasm.retrieval.embeddings.local_model import embed_by_folder
 from contextasm.retrieval.embeddings.request import EmbeddingRequest
 from contextasm.retrieval.pool import index_entry
 from contextasm.retrieval.search.bm25 import similarities
-from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, STOP, IndexEntry, MemoryIndex, analyze, build_index
+from contextasm.retrieval.search.inverted_index import SPEAKER_MARK, STOP, Index, IndexEntry, analyze, build_index
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.processes import run_program
 
@@ -58,7 +58,7 @@ class Pool:
 
     ids: tuple[str, ...]
     entries: tuple[IndexEntry, ...]
-    index: MemoryIndex
+    index: Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,7 @@ from itertools import accumulate, chain
 from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason, grouped
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
-from contextasm.text.similarity import (
-    TextSection,
-    find_similar,
-    fingerprint,
-    identities,
-    stated_text,
-    text_sections,
-)
+from contextasm.text.similarity import TextSection, find_similar, fingerprint, identities, stated_text, text_sections
 
 LEAST_CHARACTERS = 16
 """Length of the shortest text that is compared, of a paragraph or of a section of a text."""
@@ -75,13 +68,15 @@ def show_each_once(
             ahead, turns = set(), 0
             continue
         unshown |= ahead
-        missing = _unshown_copies(twins, context.decisions) - unshown
+        standing = {shown for shown, _ in twins.values()}
+        missing = standing - _decisions_that_show(standing, context.decisions).keys() - unshown
         if not missing:
             decisions = _with_twins(context.decisions, twins)
             return context._replace(decisions=decisions, problems=(*problems, *context.problems))
         unshown |= missing
         turns += 1
-        ahead = _next_copies(twins, missing, 2 ** max(turns - EXACT_TURNS, 0) - 1)
+        following = grouped((shown, copy) for copy, (shown, _) in twins.items())
+        ahead = {copy for shown in missing for copy in following[shown][: 2 ** max(turns - EXACT_TURNS, 0) - 1]}
 
 
 METHODS = ("content", "dedup", "near")
@@ -346,18 +341,6 @@ def _reason(shown: Copy, method: str) -> Reason:
 # --- After selection -------------------------------------------------------------------------------------------------
 
 
-def _unshown_copies(twins: Twins, decisions: Sequence[Decision]) -> set[Copy]:
-    """The copies that stand for others and are not shown themselves."""
-    copies = {shown for shown, _ in twins.values()}
-    return copies - _decisions_that_show(copies, decisions).keys()
-
-
-def _next_copies(twins: Twins, missing: Collection[Copy], count: int) -> set[Copy]:
-    """The first `count` of the copies for which each of the missing ones stands."""
-    following = grouped((shown, copy) for copy, (shown, _) in twins.items())
-    return {copy for shown in missing for copy in following[shown][:count]}
-
-
 def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:
     """The decisions, those on shown fragments with the places of the copies that they stand for."""
     decision_of = _decisions_that_show({shown for shown, _ in twins.values()}, decisions)
@@ -411,7 +394,7 @@ def _resolve_conflicts(
         for claim in claims:
             if claim.is_protected or _name(claim) == _name(winner):
                 continue
-            if _is_same(claim.fragment, winner.fragment):
+            if fingerprint(claim.fragment) == fingerprint(winner.fragment):
                 reason = Reason.of("merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key")
             else:
                 reason = Reason.of("overruled", by=winner.fragment.id, key=key)
@@ -441,17 +424,13 @@ def _conflicting_claims(
     stated = (each for each in all_claims if each.fragment.labels.key and each.fragment.verdict.excluded is None)
     for key, claims in grouped((claim.fragment.labels.key, claim) for claim in stated).items():
         others = (claim for claim in claims if _name(claim) != _name(claims[0]))
-        if any(not _is_same(claims[0].fragment, claim.fragment) for claim in others):
+        if any(fingerprint(claims[0].fragment) != fingerprint(claim.fragment) for claim in others):
             yield key, claims
 
 
 def _name(claim: _Candidate) -> str:
     """The page of a section, since its sections say one thing together; else the fragment's id."""
     return claim.fragment.labels.claim or claim.fragment.id
-
-
-def _is_same(one: Fragment, other: Fragment) -> bool:
-    return fingerprint(one) == fingerprint(other)
 
 
 def _severity(profile: Profile, claims: Sequence[_Candidate]) -> float:

@@ -32,44 +32,41 @@ from contextasm.model import (
     Workspace,
     timed_out_layers,
 )
+from contextasm.retrieval.reading.files import pool_patterns
 from contextasm.retrieval.sources.documents import additional, daily_logs, documents, threads
 from contextasm.retrieval.sources.memories import recent_memories, search_memories, weighed_memories
 from contextasm.text.cleaning.clean import HIDDEN_TEXT, decode_document, hidden_problems
 from contextasm.text.names.matching import nearest
 from contextasm.text.names.places import is_named
-from contextasm.text.names.templates import placeholders
 
 Source = Callable[[SourceQuery], RetrievalResult]
 
 
-def _import_on_call(module: str, function: str) -> Source:
-    def source(query: SourceQuery) -> RetrievalResult:
-        imported: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), function)
-        return imported(query)
-
-    return source
+def _imported(module: str, function: str, query: SourceQuery) -> RetrievalResult:
+    source: Source = getattr(import_module(f"contextasm.retrieval.sources.{module}"), function)
+    return source(query)
 
 
 SOURCES: Mapping[str, Source] = {
     "document": documents,
     "daily": daily_logs,
-    "instructions": _import_on_call("instructions", "instructions"),
-    "log-search": _import_on_call("log_search", "log_search"),
+    "instructions": partial(_imported, "instructions", "instructions"),
+    "log-search": partial(_imported, "log_search", "log_search"),
     "recent": recent_memories,
     "search": search_memories,
     "weighed": weighed_memories,
-    "events": _import_on_call("events", "events"),
-    "knowledge": _import_on_call("knowledge", "knowledge"),
-    "entities": _import_on_call("graph", "entities"),
-    "relations": _import_on_call("graph", "relations"),
-    "patterns": _import_on_call("patterns", "patterns"),
+    "events": partial(_imported, "events", "events"),
+    "knowledge": partial(_imported, "knowledge", "knowledge"),
+    "entities": partial(_imported, "graph", "entities"),
+    "relations": partial(_imported, "graph", "relations"),
+    "patterns": partial(_imported, "patterns", "patterns"),
     "threads": threads,
-    "files": _import_on_call("files", "files"),
-    "tools": _import_on_call("tools", "tools"),
-    "root-goal": _import_on_call("tasks", "root_goal"),
-    "ancestor-goals": _import_on_call("tasks", "ancestor_goals"),
-    "sibling-results": _import_on_call("tasks", "sibling_results"),
-    "current-goal": _import_on_call("tasks", "current_goals"),
+    "files": partial(_imported, "files", "files"),
+    "tools": partial(_imported, "tools", "tools"),
+    "root-goal": partial(_imported, "tasks", "root_goal"),
+    "ancestor-goals": partial(_imported, "tasks", "ancestor_goals"),
+    "sibling-results": partial(_imported, "tasks", "sibling_results"),
+    "current-goal": partial(_imported, "tasks", "current_goals"),
     "additional": additional,
 }
 """Every source, by the name that profiles use."""
@@ -141,10 +138,8 @@ def _fallback_layer(layer: Layer) -> Layer:
 
 def _late_result(query: SourceQuery) -> RetrievalResult:
     """A problem, unless all paths of the layer name an agent or a team, and the request has none."""
-    request, layer = query.build.request, query.layer
-    given = {"agent": request.agent, "team": request.team}
-    skipped = [any(not given.get(name, name) for name in placeholders(path)) for path in layer.query.paths]
-    return RetrievalResult() if skipped and all(skipped) else _timeout_result(layer)
+    is_skipped = query.layer.query.paths and not pool_patterns(query)
+    return RetrievalResult() if is_skipped else _timeout_result(query.layer)
 
 
 def _is_found(fragment: Fragment) -> bool:
@@ -248,25 +243,24 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
-    filters = request.filters
-    if request.session and not _filtered_by(profile, "event_types"):
-        yield _problem(f"--session {request.session}", f"profile {profile.name} reads no sessions")
-    if filters.event_types and not _filtered_by(profile, "event_types"):
-        yield _problem("--event-type", f"profile {profile.name} reads no events")
-    if filters.entity_types and not _filtered_by(profile, "entity_types"):
-        yield _problem("--entity-type", f"profile {profile.name} reads no entities")
-    if request.additional.strip() and not _layers_of(profile, lambda source: not source.reads_files):
-        hint = "add a layer with `source: additional`"
-        yield _problem("--additional", f"profile {profile.name} has no layer that shows the text; {hint}")
-    if request.prefer and profile.conflicts is None:
-        yield _problem("--prefer", f"profile {profile.name} settles no conflicts")
-    if request.open and not any(_uses_open_files(layer) for layer in profile.layers):
-        yield _problem("--open", f"profile {profile.name} does not look at open files")
+    events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
+    additional = _layers_of(profile, lambda source: not source.reads_files)
+    no_text = "has no layer that shows the text; add a layer with `source: additional`"
+    for option, given, is_used, what in (
+        (f"--session {request.session}", request.session, events, "reads no sessions"),
+        ("--event-type", request.filters.event_types, events, "reads no events"),
+        ("--entity-type", request.filters.entity_types, entities, "reads no entities"),
+        ("--additional", request.additional.strip(), additional, no_text),
+        ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
+        ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
+    ):
+        if given and not is_used:
+            yield _problem(option, f"profile {profile.name} {what}")
 
 
-def _uses_open_files(layer: Layer) -> bool:
-    is_named = "{open}" in layer.query.paths or "open" in dict(layer.ranking.weights)
-    return is_named or any(source.uses_open for source in layer.query.traits)
+def _uses_open_files(profile: Profile) -> bool:
+    shown = ("{open}" in layer.query.paths or "open" in dict(layer.ranking.weights) for layer in profile.layers)
+    return any(shown) or bool(_layers_of(profile, lambda source: source.uses_open))
 
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
@@ -310,12 +304,9 @@ def _dead_keys(profile: Profile) -> Iterator[Problem]:
 
 
 def _unmatched_exclusions(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
-    patterns = request.filters.exclude
-    if not patterns:
-        return
     required = [layer for layer in profile.layers if layer.limits.required]
     optional = [layer for layer in profile.layers if not layer.limits.required]
-    for pattern in dict.fromkeys(patterns):
+    for pattern in dict.fromkeys(request.filters.exclude):
         if _excludes_any(pattern, _fragments(optional, results)):
             continue
         if _excludes_any(pattern, _fragments(required, results)):
@@ -358,7 +349,7 @@ def _is_for_open_file(found: str, path: str) -> bool:
 
 
 def _unmatched_open_files(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:
-    if not request.open or not any(_uses_open_files(layer) for layer in profile.layers):
+    if not request.open or not _uses_open_files(profile):
         return
     fragments = [*_fragments(profile.layers, results)]
     if any(dict(fragment.score).get("open") for fragment in fragments):

@@ -80,12 +80,11 @@ class CommandSummarizer:
 
     def forbid(self, advice: str) -> None:
         """Have nothing run and no summary remembered, since the workspace is not trusted; `advice` ends the problem."""
-        message = f"{self._words[0]} is not run; nothing is summarized; {advice}"
-        self._problem = Problem("summarizer", FILE, self._line, message)
+        self._fail("is not run", f"; {advice}")
 
-    def _fail(self, what: str) -> Problem:
+    def _fail(self, what: str, advice: str = "") -> Problem:
         """Have nothing run any more; the problem that says why."""
-        message = f"{self._words[0]} {what}; nothing is summarized"
+        message = f"{self._words[0]} {what}; nothing is summarized{advice}"
         self._problem = Problem("summarizer", FILE, self._line, message)
         return self._problem
 

@@ -13,14 +13,7 @@ from typing import TypeVar
 
 from contextasm.model import Fragment, NamedTuple, TokenCounter, grouped
 from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
-from contextasm.text.markdown.blocks import (
-    TextBlock,
-    blocks,
-    keep_order,
-    list_mark,
-    statement_starts,
-    structural_length,
-)
+from contextasm.text.markdown.blocks import TextBlock, blocks, keep_order, list_mark, structural_length
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -198,9 +191,7 @@ def _part(
     `left` is the room that is not taken by the blocks before it; looking further than that would be in vain. With
     `may_tear`, words of a first sentence that is too long.
     """
-    stop = block.stop
-    while stop > block.body and not lines[stop - 1].strip():
-        stop -= 1
+    stop = block.end(lines)
     if block.kind == "fence" and stop - block.body <= WHOLE_CODE + 2:
         return None
     if block.kind != "text":
@@ -214,7 +205,7 @@ def _part(
         line, end = place
         return LineRange(block.first, line, lines[line][:end])
 
-    starts = {*statement_starts(lines, block, stop)}
+    starts = {*block.statement_starts(lines)}
     states = _places(lines, block.body, stop, starts, lambda line: sentence_ends(line, list_mark(line)))
     place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
     if place is None and may_tear:

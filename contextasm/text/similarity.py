@@ -265,16 +265,13 @@ def find_candidates(text: str, others: Sequence[str], least: float = SAME) -> li
     return [at for _, _, at in process.extract(text, others, scorer=fuzz.ratio, limit=None, score_cutoff=cutoff)]
 
 
-Similar = list[tuple[int, float]]
-
-
-def find_similar(text: str, others: Sequence[str], folded: Sequence[str], least: float = SAME) -> Similar:
-    """The places of the texts in `others`, as written, that are like `text`, each with its similarity, from `least` on.
+def find_similar(text: str, others: Sequence[str], folded: Sequence[str]) -> list[tuple[int, float]]:
+    """The places of the texts in `others`, as written, that say the same as `text`, each with its similarity.
 
     `folded` are the same texts, folded. The most similar by letters comes first.
     """
-    shares = ((at, similarity(text, others[at])) for at in find_candidates(fold_text(text), folded, least))
-    return [(at, share) for at, share in shares if share >= least]
+    shares = ((at, similarity(text, others[at])) for at in find_candidates(fold_text(text), folded))
+    return [(at, share) for at, share in shares if share >= SAME]
 
 
 class Fingerprint(NamedTuple):

@@ -24,15 +24,7 @@ from contextasm.upkeep.input import UpkeepInput
 from contextasm.upkeep.plan import make_plan
 from contextasm.upkeep.retention import RETENTION_VERBS
 from contextasm.workspace.editing.files import EditableFile
-from contextasm.workspace.editing.journal import (
-    FileChange,
-    Journal,
-    current_content,
-    finish,
-    make_changes,
-    refuse_unwritable_path,
-    withdraw,
-)
+from contextasm.workspace.editing.journal import FileChange, Journal, changeable_content, finish, make_changes, withdraw
 from contextasm.workspace.editing.memory_file import Edit, edited
 
 _USUAL_MODE = 0o644
@@ -155,9 +147,7 @@ class _Composition:
     def _content(self, path: str) -> bytes | None:
         """The bytes of a file that is to change; None for no file. Raises `ContextasmError` if it can't change."""
         if path not in self._contents:
-            content = current_content(self._root, path)
-            refuse_unwritable_path(self._root, path)
-            self._contents[path] = content
+            self._contents[path] = changeable_content(self._root, path)
         return self._contents[path]
 
     def changes(self) -> list[FileChange]:

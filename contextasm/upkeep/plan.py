@@ -10,12 +10,11 @@ from itertools import chain
 from contextasm.config.build import make_summarizer, semantic_similarity
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import load_settings_file, resolve_settings
-from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.keys.upkeep import parse_upkeep
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import Problem, Profile
+from contextasm.model import Problem
 from contextasm.rendering.prometheus import Sample, Series
 from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.text.similarity import RELATED
@@ -25,7 +24,6 @@ from contextasm.upkeep.input import UpkeepInput, without_variables
 from contextasm.upkeep.logs import plan_logs, plan_long_files
 from contextasm.upkeep.memories.planner import plan_memories
 from contextasm.upkeep.retention import plan_retention
-from contextasm.workspace.folder import Folder
 
 
 def make_plan(upkeep: UpkeepInput) -> Sequence[Action]:
@@ -59,21 +57,16 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
     settings = resolve_settings({"date": options.date, "tz": options.tz}, process.environment, settings_file)
     today = resolve_date(settings, process).value
     assert isinstance(today, date)
+    reader = ProfileReader(settings_file, workspace, without_variables(workspace))  # a plan depends on no variable
     return UpkeepInput(
         workspace=workspace,
         settings=parse_upkeep(settings_file),
         settings_file=settings_file,
         today=today,
         summarizer=make_summarizer(settings_file, workspace, process, None),
-        profiles=_profiles(workspace, settings_file),
+        profiles=[*reader.all_named(resolve_settings({}, {}, settings_file))],
         semantics=semantic_similarity(ProfileReader(settings_file, workspace, process), {}, "memories", near=RELATED),
     )
-
-
-def _profiles(workspace: Folder, settings_file: YamlMapping) -> Sequence[Profile]:
-    """All profiles of the workspace: a plan depends on no variable of the process."""
-    settings = resolve_settings({}, {}, settings_file)
-    return [*ProfileReader(settings_file, workspace, without_variables(workspace)).all_named(settings)]
 
 
 def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> Iterator[Series]:

@@ -56,10 +56,8 @@ class EmbeddingSimilarity:
     ) -> None:
         """Embed for the workspace at `root`, and remember vectors in the folder `cache`; None keeps them in memory."""
         self._embedder = embedder
-        self._root = root
-        self._environment = environment
+        self._request = EmbeddingRequest(embedder, root, environment, (), 0.0, run_program)
         self._cache_folder = Path(cache) if cache else None
-        self._run_program = run_program
         self._cache: VectorCache | None = None
         self._problem: Problem | None = None
         self.lookups = 0
@@ -81,7 +79,7 @@ class EmbeddingSimilarity:
     def _vectors(self, texts: Sequence[str]) -> Mapping[str, PackedVector]:
         """A vector for each text, remembered or new, all of one length."""
         if not self._cache:
-            self._cache = VectorCache(self._cache_folder, _model_key(self._embedder, self._root))
+            self._cache = VectorCache(self._cache_folder, _model_key(self._embedder, self._request.root))
         distinct = list(dict.fromkeys(texts))
         remembered = self._cache.get(distinct)
         self.lookups += len(distinct)
@@ -98,8 +96,7 @@ class EmbeddingSimilarity:
         if not texts:
             return vectors
         assert self._cache
-        deadline = monotonic() + self._embedder.timeout
-        job = EmbeddingRequest(self._embedder, self._root, self._environment, texts, deadline, self._run_program)
+        job = self._request._replace(texts=texts, deadline=monotonic() + self._embedder.timeout)
         try:
             with closing(_embed(job)) as answers:  # type: ignore[type-var]
                 _collect(answers, texts, vectors)
@@ -158,5 +155,4 @@ def _normalize(values: Vector) -> PackedVector:
 
 def _cosine(one: PackedVector, other: PackedVector) -> float:
     """Cosine of two vectors of length one, rounded: the last digits of a sum differ between versions of Python."""
-    cosine: float = sum(map(mul, one, other))
-    return round(cosine, 6)
+    return round(float(sum(map(mul, one, other))), 6)

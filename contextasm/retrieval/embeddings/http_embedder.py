@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Any
@@ -44,23 +45,20 @@ def _answer(job: EmbeddingRequest, texts: Sequence[str]) -> Any:
     The request has a thread of its own: the time-outs of sockets begin anew with every byte, and a name that has to be
     looked up has none.
     """
-    answers: list[Any] = []
     seconds = job.seconds_left()
+    answer: Future[Any] = Future()
 
     def post() -> None:
         try:
-            answers.append(_post(job, texts, seconds))
-        except EmbeddingFailed as error:
-            answers.append(error)
+            answer.set_result(_post(job, texts, seconds))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            answer.set_exception(error)
 
-    thread = threading.Thread(target=post, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not answers:
-        raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s")
-    if isinstance(answers[0], EmbeddingFailed):
-        raise answers[0]
-    return answers[0]
+    threading.Thread(target=post, daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError as error:
+        raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s") from error
 
 
 def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
@@ -98,32 +98,17 @@ class ColumnBlocks:
         return self._blocks[number]
 
 
-class AddedPostings:
-    """Postings of new rows, until `save` writes them."""
-
-    def __init__(self, connection: IndexConnection, pool: int) -> None:
-        self._connection = connection
-        self._pool = pool
-        self._added: defaultdict[str, list[int]] = defaultdict(list)
-
-    def add_row(self, row: int, words: Iterable[str]) -> None:
-        """Add the words of a row after all others, each as often as the row has it."""
-        for word in words:
-            self._added[word].append(row)
-
-    def save(self) -> None:
-        """Write the blocks. Nothing is added after that."""
-        rows_of: defaultdict[str, list[int]] = defaultdict(list)
-        for word, rows in self._added.items():
-            rows_of[term(word)] += rows
-        names = [*rows_of]
-        insert = "INSERT OR IGNORE INTO terms VALUES (NULL, ?, ?)"
-        self._connection.executemany(insert, ((self._pool, name) for name in names))
-        query = "SELECT id, term FROM terms WHERE pool = ? AND term IN ({})"
-        numbers = {name: number for number, name in select_among(self._connection, query, names, self._pool)}
-        blocks = sorted((numbers[name] << 32 | min(rows), sorted(rows)) for name, rows in rows_of.items())
-        stored = ((place, bytearray(_rows_and_counts(rows).tobytes())) for place, rows in blocks)
-        self._connection.executemany("INSERT INTO postings VALUES (?, ?)", stored)
+def save_postings(connection: IndexConnection, pool: int, added: Mapping[str, Sequence[int]]) -> None:
+    """Write the postings of rows after all others: by each word the rows that have it, as often as they do."""
+    rows_of: defaultdict[str, list[int]] = defaultdict(list)
+    for word, rows in added.items():
+        rows_of[term(word)] += rows
+    connection.executemany("INSERT OR IGNORE INTO terms VALUES (NULL, ?, ?)", ((pool, name) for name in rows_of))
+    query = "SELECT id, term FROM terms WHERE pool = ? AND term IN ({})"
+    numbers = {name: number for number, name in select_among(connection, query, [*rows_of], pool)}
+    blocks = sorted((numbers[name] << 32 | min(rows), sorted(rows)) for name, rows in rows_of.items())
+    stored = ((place, bytearray(_rows_and_counts(rows).tobytes())) for place, rows in blocks)
+    connection.executemany("INSERT INTO postings VALUES (?, ?)", stored)
 
 
 def _rows_and_counts(rows: Sequence[int]) -> Numbers:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 from contextasm.model import Document, Problem, Reason, Request, ScoreInputs
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
 from contextasm.retrieval.memory_index.numbers import load_columns, read_postings
 from contextasm.retrieval.pool import EntryKind, outside_code
-from contextasm.retrieval.search.inverted_index import PADDING, IndexColumns
+from contextasm.retrieval.search.inverted_index import PADDING, Index, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
 from contextasm.text.memories.parser import VALIDITY
 
@@ -87,15 +87,24 @@ class IndexedPool:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        index = self.index(request)
-        found = similarities(request.topic, index, min_match, min_cover)
-        return {index.row(place): value for place, value in found.items()}
+        index, moved = self.index(request)
+        end, found = len(self._columns["sections"]), similarities(request.topic, index, min_match, min_cover)
+        return {place if place < end else moved[place - end]: value for place, value in found.items()}
 
-    def index(self, request: Request) -> StoredIndex:
-        """The postings of the entries that are not outside their days."""
-        if outside := self.outside(request):
-            return DayIndex(self._connection, self._pool, self._columns, outside)
-        return StoredIndex(self._connection, self._pool, self._columns)
+    def index(self, request: Request) -> tuple[Index, Sequence[int]]:
+        """The postings of the entries that are not outside their days, and the rows that are moved after all others.
+
+        Entries of a file may be in any order of days. Two with only `outside` ones between them become neighbours, so
+        all rows of such a file are moved, in the order of the file. Terms that only `outside` ones hold are still
+        listed, and no row holds them.
+        """
+        outside, end = self.outside(request), len(self._columns["sections"])
+        rows_of_files = _rows_of_files(self._connection, self._pool, outside)
+        files = [[row for row in rows if row not in outside] for rows in rows_of_files]
+        moved = [row for rows in files for row in rows]
+        columns = _moved_columns(self._columns, files, outside) if outside else self._columns
+        place_of = {row: end + at for at, row in enumerate(moved)}
+        return _stored_index(self._connection, self._pool, columns, place_of), moved
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
@@ -145,74 +154,32 @@ def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
     return texts
 
 
-class StoredIndex:
-    """The stored postings of a pool (`search.inverted_index.Index`)."""
+def _stored_index(
+    connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], place_of: Mapping[int, int]
+) -> Index:
+    """The postings of a pool, which are read when a search needs them; `place_of` has the new places of moved rows."""
+    sections = columns["sections"]
+    size = len(sections) - sections.count(0)
 
-    def __init__(self, connection: IndexConnection, pool: int, columns: Mapping[str, Numbers]) -> None:
-        """Index over loaded columns; postings are read when a search needs them."""
-        sections = columns["sections"]
-        others = {field: columns[field] for field in IndexColumns._fields if field != "sections"}
-        self.columns = IndexColumns(sections=sections + array("I", [0] * PADDING), **others)
-        self.authors: Sequence[str] = load_list(connection, pool, "names")
-        self.size = len(sections) - sections.count(0)
-        self.average = sum(columns["lengths"]) / max(1, self.size)
-        self._connection = connection
-        self._pool = pool
-        self._postings: dict[str, tuple[Numbers, Numbers]] = {}
-
-    def row(self, place: int) -> int:
-        """The row of the pool that a search finds at a place: each has its own number."""
-        return place
-
-    def postings(self, name: str) -> tuple[Numbers, Numbers]:
-        """Rows that hold a term, and its number in each of them."""
-        if name not in self._postings:
-            rows, counts = self._read(name)
-            sections = self.columns.sections
-            if self.size < len(sections) - PADDING:  # some rows are empty
-                living = [at for at, row in enumerate(rows) if sections[row]]
-                if len(living) < len(rows):
-                    rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
-            self._postings[name] = (rows, counts)
-        return self._postings[name]
-
-    def beginning(self, prefix: str) -> Sequence[str]:
-        """Terms of texts that begin with a prefix, in order; all of them for an empty one."""
-        query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
-        return [name for (name,) in self._connection.execute(query, (self._pool, prefix, prefix + LAST_WORD))]
-
-    def _read(self, name: str) -> tuple[Numbers, Numbers]:
-        """Rows that hold or held a term, and its number in each of them."""
-        return read_postings(self._connection, self._pool, name)
-
-
-class DayIndex(StoredIndex):
-    """The stored postings of a pool on a day: the entries outside their days have no part in it.
-
-    Entries of a file may be in any order of days. Two entries with only such ones between them become neighbours, so
-    all rows of such a file are moved after the others, in the order of the file: a search finds them at their new
-    places. Terms that only these hold are still listed, and no row holds them.
-    """
-
-    def __init__(
-        self, connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], outside: Collection[int]
-    ) -> None:
-        """`outside` has the rows to leave out."""
-        files = [[row for row in rows if row not in outside] for rows in _rows_of_files(connection, pool, outside)]
-        self._moved = [row for rows in files for row in rows]
-        self._end = len(columns["sections"])
-        self._place_of = {row: self._end + at for at, row in enumerate(self._moved)}
-        super().__init__(connection, pool, _moved_columns(columns, files, outside))
-
-    def row(self, place: int) -> int:
-        """The row of the pool that a search finds at a place."""
-        return place if place < self._end else self._moved[place - self._end]
-
-    def _read(self, name: str) -> tuple[Numbers, Numbers]:
-        rows, counts = super()._read(name)
-        if not self._place_of.keys().isdisjoint(rows):
-            rows = array("I", [self._place_of.get(row, row) for row in rows])
+    @cache
+    def postings(name: str) -> tuple[Numbers, Numbers]:
+        rows, counts = read_postings(connection, pool, name)
+        if place_of and not place_of.keys().isdisjoint(rows):
+            rows = array("I", [place_of.get(row, row) for row in rows])
+        if size < len(sections):  # some rows are empty
+            living = [at for at, row in enumerate(rows) if sections[row]]
+            if len(living) < len(rows):
+                rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
         return rows, counts
+
+    def beginning(prefix: str) -> Sequence[str]:
+        query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
+        return [name for (name,) in connection.execute(query, (pool, prefix, prefix + LAST_WORD))]
+
+    padded = {**columns, "sections": sections + array("I", [0] * PADDING)}
+    facts = IndexColumns(*(padded[name] for name in IndexColumns._fields))
+    average = sum(columns["lengths"]) / max(1, size)
+    return Index(size, average, facts, load_list(connection, pool, "names"), postings, beginning)
 
 
 def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]) -> Iterator[list[int]]:

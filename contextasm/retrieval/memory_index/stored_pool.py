@@ -7,14 +7,15 @@ pool was read; a file is written, too, if the entries of other files change what
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from contextasm.model import EntryPool, Problem, Reason, T, grouped
+from contextasm.model import EntryPool, Reason, T, grouped
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
-from contextasm.retrieval.memory_index.numbers import AddedPostings, ColumnBlocks
+from contextasm.retrieval.memory_index.numbers import ColumnBlocks, save_postings
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, entry_words
@@ -152,7 +153,8 @@ class _FileWriter:
         self._kind = kind
         self._files = files
         self._columns = ColumnBlocks(connection, pool)
-        self._postings = AddedPostings(connection, pool)
+        self._postings: defaultdict[str, list[int]] = defaultdict(list)
+        """The new rows of each word, as often as they have it."""
         texts = {name: load_list(connection, pool, name) for name in ("dates", "names", *VALIDITY)}
         self._lists = {name: {text: place for place, text in enumerate(own)} for name, own in texts.items()}
 
@@ -167,7 +169,7 @@ class _FileWriter:
             self._files.forget(path)
             self._files.steps.step()
         self._columns.save()
-        self._postings.save()
+        save_postings(self._connection, self._pool, self._postings)
         for name, places in self._lists.items():
             insert = "REPLACE INTO lists VALUES (?, ?, ?)"
             self._connection.execute(insert, (self._pool, name, to_json([*places])))
@@ -192,21 +194,16 @@ class _FileWriter:
 
     def _write_file(self, path: str, decided: Decided) -> None:
         file = self._files.read(path)
-        entries: Sequence[Any] = file.entries
-        ids: Sequence[str] = ()
-        states: Sequence[Any] = ()
-        duplicates: Sequence[Problem] = ()
-        if self._kind.has_ids:
-            ids, states = _ids_and_states(file.entries)
-            entries = [
-                entry._replace(id=decided[place][0]) if place in decided else entry
-                for place, entry in enumerate(file.entries)
-            ]
-            duplicates = [
-                duplicate_id_problem(entry.id, path, entry.line)
-                for entry, final in zip(file.entries, entries, strict=True)
-                if entry.id != final.id and is_given_by_hand(entry)
-            ]
+        ids, states = _ids_and_states(file.entries) if self._kind.has_ids else ([], [])
+        entries = [
+            entry._replace(id=decided[place][0]) if place in decided else entry
+            for place, entry in enumerate(file.entries)
+        ]
+        duplicates = [
+            duplicate_id_problem(file.entries[place].id, path, file.entries[place].line)
+            for place, (name, _) in decided.items()
+            if name != file.entries[place].id and is_given_by_hand(file.entries[place])
+        ]
         reasons = [reason for _, reason in decided.values()]
         facts = (ids, states, _decided(decided), file.problems, duplicates, count_reasons(reasons))
         values = (self._files.stamps[path], file.digest, len(entries), *map(to_json, facts))
@@ -256,7 +253,8 @@ class _FileWriter:
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
             rows.append((self._pool, row, inputs.created, path, entry.line, held))
-            self._postings.add_row(row, words)
+            for word in words:
+                self._postings[word].append(row)
         insert = "INSERT INTO units VALUES (?, ?, ?, ?, ?)"
         self._connection.execute(insert, (self._pool, first, number, len(rows), digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)

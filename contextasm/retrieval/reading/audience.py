@@ -120,14 +120,9 @@ def private_patterns(profile: Profile, request: Request | None = None) -> Sequen
         *profile.private_paths,
         *(path for layer in profile.layers if layer.private for path in layer.query.paths),
     )
-    return [path for template in dict.fromkeys(templates) for path in _all_owners(template, request)]
-
-
-def _all_owners(template: str, request: Request | None) -> Sequence[str]:
-    if template in {"{open}", "{changed}"}:
-        files = (request.open, request.changed) if request else ((), ())
-        return files[template == "{changed}"]
-    return (any_owner_pattern(template),)
+    named = {"{open}": request.open if request else (), "{changed}": request.changed if request else ()}
+    paths_of = {template: named.get(template, (any_owner_pattern(template),)) for template in templates}
+    return [path for paths in paths_of.values() for path in paths]
 
 
 def for_audience(build: Build) -> Build:

@@ -42,16 +42,22 @@ def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterat
     if template in {"{open}", "{changed}"}:
         yield from request.open if template == "{open}" else request.changed
         return
-    names = {"agent": request.agent, "team": request.team}
-    if not all(names.get(name, " ") for name in placeholders(template)):
+    path = _filled(template, request)
+    if path is None:
         return
-    path = fill_template(template, names)
     if not is_pattern(path):
         yield path
     elif ARCHIVE in path.split("/"):
         yield from workspace.list(path)
     else:
         yield from (found for found in workspace.list(path) if f"/{ARCHIVE}/" not in f"/{found}")
+
+
+def _filled(template: str, request: Request) -> str | None:
+    """A layer's path with agent and team filled in; None if it needs a name that the request does not give."""
+    names = {"agent": request.agent, "team": request.team}
+    is_given = all(names.get(name, " ") for name in placeholders(template))
+    return fill_template(template, names) if is_given else None
 
 
 def paths_by_template(query: SourceQuery) -> list[Sequence[str]]:
@@ -139,12 +145,8 @@ def counts_rest(query: SourceQuery) -> bool:
 
 def pool_patterns(query: SourceQuery) -> list[str]:
     """The layer's paths with agent and team filled in, without the paths whose name is not given."""
-    names = {"agent": query.build.request.agent, "team": query.build.request.team}
-    return [
-        fill_template(path, names)
-        for path in query.layer.query.paths
-        if all(names.get(name, " ") for name in placeholders(path))
-    ]
+    filled = (_filled(path, query.build.request) for path in query.layer.query.paths)
+    return [path for path in filled if path is not None]
 
 
 def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:

@@ -10,9 +10,9 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 
 from contextasm.model import NamedTuple
 
@@ -270,53 +270,21 @@ class IndexColumns(NamedTuple):
     """In hundredths."""
 
 
-class Index(Protocol):
+class Index(NamedTuple):
     """An inverted index, in memory or in a file."""
 
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-
-    @property
-    def average(self) -> float:
-        """Mean length of the entries."""
-
-    @property
-    def columns(self) -> IndexColumns:
-        """Facts of each row besides its terms."""
-
-    @property
-    def authors(self) -> Sequence[str]:
-        """Names that the column of authors points to."""
-
-    def postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Rows that hold a term, and its number in each of them."""
-
-    def beginning(self, prefix: str) -> Sequence[str]:
-        """Terms that begin with a prefix, in order; all of them for an empty one. It may be that no row holds one."""
-
-
-class MemoryIndex(NamedTuple):
-    """An inverted index in memory."""
-
     size: int
+    """Number of entries."""
     average: float
+    """Mean length of the entries."""
     columns: IndexColumns
+    """Facts of each row besides its terms."""
     authors: Sequence[str]
-    postings_of: Mapping[str, tuple[Sequence[int], Sequence[int]]]
-    """Rows and counts, by term."""
-    vocabulary: Sequence[str]
-    """All terms, in order."""
-
-    def postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Rows that hold a term, and its number in each of them."""
-        return self.postings_of.get(term, ((), ()))
-
-    def beginning(self, prefix: str) -> Sequence[str]:
-        """Terms that begin with a prefix, in order; all of them for an empty one."""
-        first = bisect_left(self.vocabulary, prefix)
-        last = bisect_left(self.vocabulary, prefix + "\U0010ffff")
-        return self.vocabulary[first:last]
+    """Names that the column of authors points to."""
+    postings: Callable[[str], tuple[Sequence[int], Sequence[int]]]
+    """Gives the rows that hold a term, and its number in each of them."""
+    beginning: Callable[[str], Sequence[str]]
+    """Gives the terms that begin with a prefix, in order; all for an empty one. It may be that no row holds one."""
 
 
 def day_number(day: str) -> int:
@@ -325,12 +293,12 @@ def day_number(day: str) -> int:
     return int(digits) if len(digits) == 8 and digits.isdecimal() else 0
 
 
-def build_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
+def build_index(entries: Sequence[IndexEntry]) -> Index:
     """Index entries in memory; their positions are the row numbers. Equal entries share one, which nobody changes."""
     return _cached_index(tuple(entries)) if len(entries) <= MOST_CACHED else _new_index(entries)
 
 
-def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
+def _new_index(entries: Sequence[IndexEntry]) -> Index:
     postings_of: dict[str, tuple[list[int], list[int]]] = {}
     lengths: list[int] = []
     flags: list[int] = []
@@ -355,7 +323,15 @@ def _new_index(entries: Sequence[IndexEntry]) -> MemoryIndex:
         flags,
         [round(100 * entry.kernel) for entry in entries],
     )
-    return MemoryIndex(len(entries), average, columns, authors, postings_of, sorted(postings_of))
+    vocabulary = sorted(postings_of)
+
+    def postings(name: str) -> tuple[Sequence[int], Sequence[int]]:
+        return postings_of.get(name, ((), ()))
+
+    def beginning(prefix: str) -> Sequence[str]:
+        return vocabulary[bisect_left(vocabulary, prefix) : bisect_left(vocabulary, f"{prefix}\U0010ffff")]
+
+    return Index(len(entries), average, columns, authors, postings, beginning)
 
 
 _cached_index = lru_cache(maxsize=8)(_new_index)

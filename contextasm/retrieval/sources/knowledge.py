@@ -26,9 +26,13 @@ def knowledge(query: SourceQuery) -> RetrievalResult:
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
+    from contextasm.retrieval.search.bm25 import similarities
+    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+
     documents, problems = read_documents(query)
     sections = [section for document in documents for section in split_sections(document, query.layer)]
-    similarity_of = _similarities(query, sections)
+    entries = [IndexEntry("\n".join((*trail, fragment.text)), "", fragment.labels.day) for trail, fragment in sections]
+    similarity_of = similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
     words = keywords(query.build.request.topic)
     fragments = []
     for row, (_, fragment) in enumerate(sections):
@@ -40,14 +44,6 @@ def knowledge(query: SourceQuery) -> RetrievalResult:
         else:
             fragments.append(fragment.exclude(Reason("no-match")))
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
-
-
-def _similarities(query: SourceQuery, sections: Sequence[tuple[Trail, Fragment]]) -> dict[int, float]:
-    from contextasm.retrieval.search.bm25 import similarities
-    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
-
-    entries = [IndexEntry("\n".join((*trail, fragment.text)), "", fragment.labels.day) for trail, fragment in sections]
-    return similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
 
 
 def split_sections(document: Document, layer: Layer) -> Iterator[tuple[Trail, Fragment]]:

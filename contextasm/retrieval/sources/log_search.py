@@ -10,18 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from contextasm.model import (
-    EntryPool,
-    Fragment,
-    Labels,
-    Layer,
-    Location,
-    Reason,
-    RetrievalResult,
-    ScoreInputs,
-    SourceQuery,
-    Verdict,
-)
+from contextasm.model import EntryPool, Fragment, Labels, Location, Reason, RetrievalResult, ScoreInputs, SourceQuery
 from contextasm.retrieval.pool import MANY, EntryKind, first_rows, use_pool
 from contextasm.retrieval.reading.files import (
     DatedLog,
@@ -121,9 +110,9 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
     lines = dict(zip(rows, pool.entries(rows), strict=True))
     found_by_others = _without_own_match(query.build.request.topic, {row: lines[row] for row in scores}, logs)
     for row, line in lines.items():
-        fragment = _line_fragment(line, logs[line.path], query.layer)
+        fragment = _line_fragment(line, logs[line.path], query)
         if row in scores:
-            verdict = Verdict(note=BESIDE) if row in found_by_others else Verdict()
+            verdict = fragment.verdict._replace(note=BESIDE) if row in found_by_others else fragment.verdict
             fragments.append(fragment._replace(score=(("similarity", scores[row]),), verdict=verdict))
         elif row in merged:
             into = lines[merged[row]]
@@ -197,11 +186,11 @@ def _without_copies(
     return scores, merged
 
 
-def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], layer: Layer) -> Fragment:
+def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], query: SourceQuery) -> Fragment:
     log, place = placed
-    template = layer.display.item_template
+    template = query.layer.display.item_template
     text = fill_item(template, {"text": line.text}, ("text",)) if template else line.text
-    display = layer_display(layer, {"date": str(log.day)}, (place, line.location.line))
+    display = layer_display(query.layer, {"date": str(log.day)}, (place, line.location.line))
     if display.group and line.title:
         display = display._replace(group=f"{display.group}: {line.title}")
     return Fragment(

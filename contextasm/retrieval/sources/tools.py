@@ -69,7 +69,11 @@ def _tools(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[
         text = tool.get("description")
         text = " ".join(text.split()) if isinstance(text, str) else ""
         location = Location(data.document.path, lines.get(name, 1), rows=1)
-        yield f"{name.strip().replace('_', ' ')} {name.strip()} {text}", _tool_fragment(tool, text, location, query)
+        name = name.strip()
+        arguments = ", ".join(_arguments(tool))
+        values = {"name": name, "text": text or "no description", "arguments": f" ({arguments})" if arguments else ""}
+        line = fill_item(query.layer.display.item_template or LINE, values)
+        yield f"{name.replace('_', ' ')} {name} {text}", Fragment("", location, line, layer_display(query.layer))
 
 
 def _lines_of_names(document: Document) -> Mapping[str, int]:
@@ -95,11 +99,3 @@ def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
         type_ = values.get("type") if isinstance(values, Mapping) else None
         argument = f"{name}: {type_}" if isinstance(type_, str) else str(name)
         yield argument if name in required else f"[{argument}]"
-
-
-def _tool_fragment(tool: Mapping[str, object], text: str, location: Location, query: SourceQuery) -> Fragment:
-    name = str(tool.get("name") or tool.get("title")).strip()
-    arguments = ", ".join(_arguments(tool))
-    values = {"name": name, "text": text or "no description", "arguments": f" ({arguments})" if arguments else ""}
-    text = fill_item(query.layer.display.item_template or LINE, values)
-    return Fragment("", location, text, layer_display(query.layer))

@@ -11,19 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from contextasm.model import (
-    CLEAN,
-    MAX_FILE,
-    Cleaning,
-    ContextasmError,
-    Data,
-    Document,
-    Gap,
-    Hidden,
-    Parse,
-    Problem,
-    Span,
-)
+from contextasm.model import CLEAN, MAX_FILE, Cleaning, ContextasmError, Data, Document, Gap, Hidden, Parse, Problem
 from contextasm.text.caching import MOST_CACHED
 from contextasm.text.cleaning.hidden_characters import strip_hidden
 from contextasm.text.cleaning.secrets.scanner import CleanText, mask_secrets
@@ -228,14 +216,15 @@ def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
         what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
         return Problem("not-text", path, 0, what)
     clean = clean_text(text, cleaning)
-    text, block = without_block(clean.text)
+    text, (first, last) = without_block(clean.text)
+    gaps = [Gap(*span, "secret") for span in clean.gaps if not first <= span[0] <= last]
     document = Document(
         path,
         text,
         line=1,
         front={},
         data=data,
-        gaps=_gaps(block, clean.gaps),
+        gaps=tuple(sorted([*gaps, *([Gap(first, last, "block")] if first else [])])),
         hidden=clean.hidden,
         secrets=clean.secrets,
         cleaning=cleaning,
@@ -275,12 +264,6 @@ def _decompressed(path: str, data: bytes) -> bytes | Problem:
     if member:
         return Problem("not-text", path, 0, "is a gzip file that is cut off")
     return b"".join(contents)
-
-
-def _gaps(block: Span, secrets: Sequence[Span]) -> tuple[Gap, ...]:
-    first, last = block
-    gaps = [Gap(*span, "secret") for span in secrets if not first <= span[0] <= last]
-    return tuple(sorted([*gaps, *([Gap(first, last, "block")] if first else [])]))
 
 
 def parse_data(document: Document, parse: Parse) -> Data | Problem:

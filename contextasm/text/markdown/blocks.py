@@ -61,6 +61,19 @@ class TextBlock(NamedTuple):
     fence: str = ""
     """The line that closes the fence or the HTML where it is cut."""
 
+    def end(self, lines: Sequence[str]) -> int:
+        """The line after the last one of its body that is not blank; `lines` are those of the text."""
+        return next((line for line in range(self.stop, self.body, -1) if lines[line - 1].strip()), self.body)
+
+    def statement_starts(self, lines: Sequence[str]) -> Iterator[int]:
+        """The lines of a paragraph, but for its first, that begin a sentence or a statement."""
+        if self.kind != "text" or list_mark(lines[self.body]):
+            return
+        for line in range(self.body + 1, self.end(lines)):
+            mark = re.match(_TIME_OR_NAME, lines[line])
+            if re.search(_ENDS_SENTENCE, lines[line - 1]) or (mark and not (mark[1] or "").islower()):
+                yield line
+
 
 def heading(line: str) -> tuple[int, str] | None:
     """Level and words of an ATX heading; None for any other line."""
@@ -308,16 +321,6 @@ def has_title(levels: Sequence[tuple[int, ...]]) -> bool:
     return bool(levels and levels[0]) and levels[0][0] == min(all_levels) and all_levels.count(min(all_levels)) == 1
 
 
-def statement_starts(lines: Sequence[str], block: TextBlock, stop: int) -> Iterator[int]:
-    """The lines of a paragraph up to `stop`, but for its first, that begin a sentence or a statement."""
-    if block.kind != "text" or (block.body < stop and list_mark(lines[block.body])):
-        return
-    for line in range(block.body + 1, stop):
-        mark = re.match(_TIME_OR_NAME, lines[line])
-        if re.search(_ENDS_SENTENCE, lines[line - 1]) or (mark and not (mark[1] or "").islower()):
-            yield line
-
-
 def passage(document: Document, line: int, text: str) -> tuple[Location, str]:
     """Location and text of a part of a document that begins at `line` of the file, without the lines of its gaps.
 
@@ -366,12 +369,33 @@ def comments(text: str) -> Iterator[Comment]:
     lines = text.split("\n")
     code = code_lines(lines)
     at, start = 0, 0
-    open_ends = _OpenEnds()
+    # Where comments have been seen to have no end, so that no line is searched for each of many: the line at which the
+    # paragraph ends that has none from here on, and whether the rest of the text has none.
+    paragraph_end, is_never_closed = -1, False
+
+    def comment_end(at: int, start: int) -> tuple[int, int] | None:
+        """Line and character after the comment that begins there; None if it is never closed."""
+        nonlocal paragraph_end, is_never_closed
+        is_block = start < 4 and not lines[at][:start].strip(" ")
+        if is_never_closed or (not is_block and at < paragraph_end):
+            return None
+        begin = start + 4
+        for last in range(at, len(lines)):
+            if not is_block and last > at and (not lines[last].strip() or last in code):
+                paragraph_end = last
+                return None
+            end = lines[last].find(_END, begin)
+            if end >= 0:
+                return last, end + len(_END)
+            begin = 0
+        is_never_closed = True
+        return None
+
     while at < len(lines):
         found = (
             None if at in code else next((m for m in re.compile(_START).finditer(lines[at], start) if not m[1]), None)
         )
-        end = _comment_end(lines, code, at, found.start(), open_ends) if found else None
+        end = comment_end(at, found.start()) if found else None
         if found and end:
             yield Comment(at, found.start(), *end)
             at, start = end
@@ -379,35 +403,6 @@ def comments(text: str) -> Iterator[Comment]:
             start = found.end()
         else:
             at, start = at + 1, 0
-
-
-class _OpenEnds:
-    """Where comments have been seen to have no end, so that no line is searched for each of many."""
-
-    paragraph = -1
-    """Line at which the paragraph ends that has none from here on."""
-    text = False
-    """Whether the rest of the text has none."""
-
-
-def _comment_end(
-    lines: Sequence[str], code: set[int], at: int, start: int, open_ends: _OpenEnds
-) -> tuple[int, int] | None:
-    """Line and character after the comment that begins there; None if it is never closed."""
-    is_block = start < 4 and not lines[at][:start].strip(" ")
-    if open_ends.text or (not is_block and at < open_ends.paragraph):
-        return None
-    begin = start + 4
-    for last in range(at, len(lines)):
-        if not is_block and last > at and (not lines[last].strip() or last in code):
-            open_ends.paragraph = last
-            return None  # a paragraph ends there
-        end = lines[last].find(_END, begin)
-        if end >= 0:
-            return last, end + len(_END)
-        begin = 0
-    open_ends.text = True
-    return None
 
 
 def code_lines(lines: Sequence[str]) -> set[int]:

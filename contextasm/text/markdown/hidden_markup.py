@@ -40,7 +40,8 @@ def hidden_markup(text: str) -> list[Comment]:
         code = code_lines(lines)
         # Code and comments are blanked, so that nothing in them is taken for markup.
         blank = "\n".join(
-            " " * len(line) if number in code else _CODE.sub(_blanked, line) for number, line in enumerate(lines)
+            " " * len(line) if number in code else _CODE.sub(lambda span: " " * len(span[0]), line)
+            for number, line in enumerate(lines)
         )
         pieces, at = list[str](), 0
         for comment in found:
@@ -51,10 +52,6 @@ def hidden_markup(text: str) -> list[Comment]:
         spans = [*(match.span() for match in _LINK_COMMENT.finditer(blank)), *_hidden_elements(blank)]
         found = _outer([*found, *(_comment(span, starts) for span in spans)])
     return found
-
-
-def _blanked(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _hidden_elements(text: str) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from contextasm.model import Document, Location, NamedTuple, Problem
 from contextasm.text.caching import cached_by_content
-from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage, statement_starts
+from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage
 
 MAX_LINES = 20_000
 """Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
@@ -72,10 +72,8 @@ def _spans(lines: Sequence[str], in_order: Sequence[TextBlock]) -> Iterator[tupl
     # Half open, with whether it is a heading.
     for block in in_order:
         yield from ((line, line + 1, True) for line in range(block.first, block.body) if lines[line].strip())
-        stop = block.stop
-        while stop > block.body and not lines[stop - 1].strip():
-            stop -= 1
-        starts = [block.body, *statement_starts(lines, block, stop)]
+        stop = block.end(lines)
+        starts = [block.body, *block.statement_starts(lines)]
         yield from ((first, end, False) for first, end in zip(starts, [*starts[1:], stop], strict=True) if first < end)
 
 

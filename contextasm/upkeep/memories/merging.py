@@ -72,28 +72,23 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
             first_of[key] = at
             if len(text) <= MAX_LENGTH:
                 distinct.append(at)
-    search = _RareParts([folded[at] for at in distinct]) if len(distinct) > MAX_COMPARED else None
-    for number, at in enumerate(distinct):
-        earlier = [distinct[other] for other in (search.candidates(number) if search else range(number))]
+    is_many = len(distinct) > MAX_COMPARED
+    others_of = _sharing_rare_parts([folded[at] for at in distinct]) if is_many else map(range, range(len(distinct)))
+    for at, others in zip(distinct, others_of, strict=True):
+        earlier = [distinct[other] for other in others]
         for place in find_candidates(folded[at], [folded[other] for other in earlier], RELATED):
             if (share := similarity(texts[at], texts[earlier[place]])) >= RELATED:
                 yield earlier[place], at, share
 
 
-class _RareParts:
-    """Candidates among many texts, by their parts."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        """Find the rarest parts of each text, except parts that no other text has."""
-        all_parts = [_parts(text) for text in texts]
-        counts = Counter(chain.from_iterable(all_parts))
-        shared = {part: (count, part) for part, count in counts.items() if count > 1}
-        self._rarest = [sorted(map(shared.__getitem__, shared.keys() & parts))[: 2 * _RAREST] for parts in all_parts]
-        self._postings: dict[str, list[int]] = {}
-
-    def candidates(self, number: int) -> Sequence[int]:
-        """The numbers of earlier texts that share rare parts with this one; called once for each, in their order."""
-        rarest, postings = self._rarest[number], self._postings
+def _sharing_rare_parts(texts: Sequence[str]) -> Iterator[Sequence[int]]:
+    """For each text the numbers of earlier ones that share its rarest parts; parts that no other text has are none."""
+    all_parts = [_parts(text) for text in texts]
+    counts = Counter(chain.from_iterable(all_parts))
+    shared = {part: (count, part) for part, count in counts.items() if count > 1}
+    postings: dict[str, list[int]] = {}
+    for number, parts in enumerate(all_parts):
+        rarest = sorted(map(shared.__getitem__, shared.keys() & parts))[: 2 * _RAREST]
         hits = Counter(chain.from_iterable(postings.get(part, ()) for _, part in rarest[:_RAREST]))
         # One text is found by more of its parts than it asks for: of two alike, one has a rare part more.
         for _, part in rarest:
@@ -103,7 +98,7 @@ class _RareParts:
         # Most share one part: they need no sorting, for of texts with as many the first found comes first.
         often = sorted((other for other, count in hits.items() if count > 1), key=hits.__getitem__, reverse=True)
         once = (other for other, count in hits.items() if count == 1)
-        return sorted(islice(chain(often, once), _MAX_CANDIDATES))
+        yield sorted(islice(chain(often, once), _MAX_CANDIDATES))
 
 
 def _parts(text: str) -> set[str]:

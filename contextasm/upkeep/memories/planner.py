@@ -39,15 +39,9 @@ def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
         memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)
     ]
     planned: set[str] = set()
-    for actions in (
-        plan_closed(owner, supersession, active, upkeep.today, planned),
-        plan_retired(owner, supersession, planned),
-    ):
-        for action, memories in actions:
-            planned |= {memory.id for memory in memories}
-            yield action
-    rest = [memory for memory in active if memory.id not in planned]
-    yield from _plan_similar(upkeep, owner, rest)
+    yield from plan_closed(owner, supersession, active, upkeep.today, planned)
+    yield from plan_retired(owner, supersession, planned)
+    yield from _plan_similar(upkeep, owner, [memory for memory in active if memory.id not in planned])
 
 
 def _plan_similar(upkeep: UpkeepInput, owner: OwnerMemories, memories: Sequence[Memory]) -> Iterator[Action]:

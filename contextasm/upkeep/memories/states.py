@@ -53,14 +53,12 @@ class Supersession:
         """Take all memories of the owner, of any status."""
         self._naming = {old: memory for memory in memories for old in memory.supersedes}
         self._by_id = {memory.id: memory for memory in memories}
-        self._successors = {
-            old: new for old, new in superseded_by(memories).items() if old != new and old in self._by_id
-        }
+        pairs = ((old, new) for old, new in superseded_by(memories).items() if old != new and old in self._by_id)
+        self._successors = {old: self._by_id[new] for old, new in pairs}
 
     def successor(self, memory: Memory) -> Memory | None:
         """The active memory that supersedes it; None for none."""
-        new = self._successors.get(memory.id)
-        return self._by_id[new] if new else None
+        return self._successors.get(memory.id)
 
     def named_successor(self, memory: Memory) -> Memory | None:
         """A memory, active or not, that says that it supersedes this one; None for none."""
@@ -83,12 +81,10 @@ class Supersession:
         return found
 
 
-def plan_retired(
-    owner: OwnerMemories, supersession: Supersession, planned: Collection[str]
-) -> Iterator[tuple[Action, Sequence[Memory]]]:
-    """An action, and the memories that it takes, for each that is deprecated, superseded or has a successor.
+def plan_retired(owner: OwnerMemories, supersession: Supersession, planned: set[str]) -> Iterator[Action]:
+    """An action for each memory that is deprecated, superseded or has a successor.
 
-    `planned` has the ids of memories that are part of another action.
+    `planned` has the ids of memories that are part of another action, and is given those that these actions take.
     """
     memories = owner.memories
     with_successor = [
@@ -109,17 +105,16 @@ def plan_retired(
         else:
             continue
         if all(map(owner.can_archive, leaving)):
-            action = change_action("archive", leaving, reason, needs_approval=False)
-            yield owner.archive(action, leaving), leaving
+            planned |= {memory.id for memory in leaving}
+            yield owner.archive(change_action("archive", leaving, reason, needs_approval=False), leaving)
 
 
 def plan_closed(
-    owner: OwnerMemories, supersession: Supersession, memories: Sequence[Memory], today: date, planned: Collection[str]
-) -> Iterator[tuple[Action, Sequence[Memory]]]:
-    """An action for each of these memories that is a stale task or past its last day, and the memories it takes.
+    owner: OwnerMemories, supersession: Supersession, memories: Sequence[Memory], today: date, planned: set[str]
+) -> Iterator[Action]:
+    """An action for each of these memories that is a stale task or past its last day; a pinned one stays as it is.
 
-    A pinned memory stays as it is. `planned`, a set that grows meanwhile, has the ids of memories that are part of
-    another action.
+    `planned` has the ids of memories that are part of another action, and is given those that these actions take.
     """
     for memory in memories:
         known = known_fields(memory)
@@ -135,8 +130,8 @@ def plan_closed(
         fields = {"created": known.created} if known is not memory else {}
         action = change_action(verb, [memory, *followers], f"{quoted(memory)} {why}", needs_approval=True)
         action = owner.set_fields(action, memory, {**fields, "status": status})
-        action = owner.archive(action, followers)
-        yield action._replace(tokens_saved=memory_tokens([memory])), [memory, *followers]
+        planned |= {memory.id, *(follower.id for follower in followers)}
+        yield owner.archive(action, followers)._replace(tokens_saved=memory_tokens([memory]))
 
 
 def memory_audience(memory: Memory) -> tuple[bool, str, str]:

@@ -47,11 +47,13 @@ def current_content(root: str, path: str) -> bytes | None:
     raise ContextasmError(path, read.message, "make it a file that can be read")
 
 
-def refuse_unwritable_path(root: str, path: str) -> None:
-    """Raise `ContextasmError` for a file that `make_changes` could not write, as far as can be said without trying.
+def changeable_content(root: str, path: str) -> bytes | None:
+    """The bytes of a file that is to change; None without a file.
 
-    Missing folders are made.
+    Raises `ContextasmError` as `current_content`, and for a file that `make_changes` could not write, as far as can be
+    said without trying. Missing folders are made.
     """
+    content = current_content(root, path)
     folder = f"{root}/{path}".rpartition("/")[0]
     while not os.path.lexists(folder):
         folder = folder.rpartition("/")[0]
@@ -62,6 +64,7 @@ def refuse_unwritable_path(root: str, path: str) -> None:
         number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
     if number:
         raise ContextasmError(path, f"can't be written: {os.strerror(number)}", _WRITE_HINT)
+    return content
 
 
 def put_content(root: str, path: str, content: bytes | None, mode: int, modified: int = 0) -> None:
@@ -137,16 +140,8 @@ def save_journal(root: str, journal: Journal) -> None:
     if mark is None:
         hint = "make it a regular file: the journal, by which changes are taken back, names it"
         raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing or not a regular file", hint)
-    entries = [
-        {
-            "path": entry.path,
-            "size": None if entry.before is None else len(entry.before),
-            "mode": entry.mode,
-            "states": entry.states,
-            "modified": entry.modified,
-        }
-        for entry in journal.entries
-    ]
+    sizes = (None if entry.before is None else len(entry.before) for entry in journal.entries)
+    entries = [{**entry._replace(before=None)._asdict(), "size": next(sizes)} for entry in journal.entries]
     header = {"schema": _SCHEMA, "mark": mark, "folders": journal.folders, "entries": entries}
     body = b"".join((json.dumps(header).encode(), b"\n", *(entry.before or b"" for entry in journal.entries)))
     write_private(folder / UNFINISHED, f"{content_digest(body)}\n".encode() + body)
@@ -277,12 +272,10 @@ def withdraw(root: str, error: BaseException) -> None:
 
     Raises `ContextasmError` if its changes stay, because a file was changed since.
     """
-    stays: object = None
     try:
-        recovery = recover(root)
-        stays = recovery if isinstance(recovery, ContextasmError) else None
-    except (ContextasmError, OSError) as failure:
-        stays = failure
+        stays = isinstance(recover(root), ContextasmError)
+    except (ContextasmError, OSError):
+        stays = True
     if stays and isinstance(error, ContextasmError):
         raise _half_done(error) from error
 

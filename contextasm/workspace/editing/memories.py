@@ -21,7 +21,7 @@ from contextasm.workspace.editing.files import locked, open_document, save_file,
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
 from contextasm.workspace.editing.memory_file import MemoryFile, edited, with_bullets
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.storage import MemoryPlace
+from contextasm.workspace.storage import MemoryPlace, NewMemory
 
 
 class MemoryEditor:
@@ -106,6 +106,11 @@ class MemoryEditor:
         if found is None:
             raise unknown_id(name, self._ids.names(), where)
         return next(memory for memory in self.memories(found.path) if memory.line == found.line)
+
+    def superseded_by(self, entries: Sequence[NewMemory]) -> Mapping[str, Memory]:
+        """The memories that new entries replace, by the ids that these name. Raises `ContextasmError` as `find`."""
+        names = dict.fromkeys(name for entry in entries for name in entry.supersedes)
+        return {name: self.find(name, "--supersedes") for name in names}
 
     @cached_property
     def _ids(self) -> FolderIds:

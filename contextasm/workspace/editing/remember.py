@@ -44,7 +44,7 @@ def store_memories(
     """
     with locked(workspace):
         editor = MemoryEditor(workspace, place)
-        replaced = superseded_memories(editor, entries)
+        replaced = editor.superseded_by(entries)
         new: list[NewMemory] = []
         outcomes = [reinforce_or_add(editor, new, entry, day, force=force) for entry in entries]
         _mark_superseded(editor, [*replaced.values()])
@@ -54,15 +54,6 @@ def store_memories(
         RememberOutcome(outcome.what, stored[outcome.at], *outcome[2:]) if isinstance(outcome, AmongNew) else outcome
         for outcome in outcomes
     ]
-
-
-def superseded_memories(editor: MemoryEditor, entries: Sequence[NewMemory]) -> Mapping[str, Memory]:
-    """The memories that entries replace, by the ids that these name.
-
-    Raises `ContextasmError`, with the nearest id, for an id that no memory has.
-    """
-    names = dict.fromkeys(name for entry in entries for name in entry.supersedes)
-    return {name: editor.find(name, "--supersedes") for name in names}
 
 
 def _mark_superseded(editor: MemoryEditor, replaced: Sequence[Memory]) -> None:

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp, Problem
 from contextasm.workspace.store.connection import UNREACHABLE, UNWRITABLE, StoreConfig, is_replica_locked, pull_problem
-from contextasm.workspace.store.replica import REPLICA, pull, replica_folder
-from contextasm.workspace.store.replica_files import NO_REPLICA, ReplicaState, access_key, load_state
+from contextasm.workspace.store.replica import REPLICA, ReplicaState, pull, replica_state
 
 _SETTINGS_FILE = "ctxasm.yaml"
 
@@ -140,8 +139,7 @@ class StoreOverlay:
 
     def state(self) -> ReplicaState:
         """The state of the replica; `NO_REPLICA` for none, and for that of another store or person."""
-        state = load_state(replica_folder(self.root))
-        return state if state.access == access_key(self.config) else NO_REPLICA
+        return replica_state(self.root, self.config)
 
     def replica_time(self) -> str:
         """The time of the server's last answer, in words; empty without a replica."""
@@ -218,11 +216,9 @@ def _poll(
         try:
             changed, problems = overlay.renew()
             pages = _pages(overlay)
-        except ContextasmError as error:  # of the workspace itself: the watch reports it
-            changed, pages, now = (), seen, str(error)
         except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
-            changed, pages = (), seen
-            now = f"the store can't be asked: {' '.join(str(error).split()) or type(error).__name__}"
+            changed, pages, words = (), seen, " ".join(str(error).split()) or type(error).__name__
+            now = str(error) if isinstance(error, ContextasmError) else f"the store can't be asked: {words}"
         else:
             now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
         if now != failure:

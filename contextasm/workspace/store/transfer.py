@@ -39,8 +39,7 @@ from contextasm.workspace.store.pages import (
     storable_memory,
     with_references,
 )
-from contextasm.workspace.store.replica import locked_replica, replica_folder
-from contextasm.workspace.store.replica_files import ReplicaState
+from contextasm.workspace.store.replica import ReplicaState, locked_replica, replica_folder
 from contextasm.workspace.store.rows import OF_OWNER, Row, locked_rows, update_row, writable_owners
 from contextasm.workspace.store.schema import in_transaction
 
@@ -176,7 +175,8 @@ def stated_memories(
         base = row.memory if row else entry.memory
         memory = storable_memory(base._replace(text=entry.text, **entry.fields, id=entry.id), each.where)
         if row and row.memory.private != memory.private:
-            raise _other_privacy(each.where, is_private=row.memory.private)
+            what = f"is {'' if row.memory.private else 'not '}private in the store, and that can't be changed"
+            raise ContextasmError(each.where, what, _ANOTHER_ID)
         own_id = f"{number}{'p' * memory.private}-{entry.id}"
         row = row or next((rows[id_] for id_ in (own_id, entry.id) if id_ in rows), None)
         id_, path = (row.memory.id, row.memory.path) if row else (own_id, "")
@@ -204,12 +204,6 @@ def _refuse_private_references(each: IncomingMemory, memory: Memory) -> None:
     if not memory.private and any(map(is_private_id, named)):
         hint = "take it out of `supersedes`, and give the private memory {status=superseded}"
         raise ContextasmError(each.where, "is not private and names a memory that is", hint)
-
-
-def _other_privacy(where: str, *, is_private: bool) -> ContextasmError:
-    """The error of a memory that comes in with another privacy than the store's has."""
-    what = f"is {'' if is_private else 'not '}private in the store, and that can't be changed"
-    return ContextasmError(where, what, _ANOTHER_ID)
 
 
 def _insert(session: Session, owner: str, new: Sequence[tuple[IncomingMemory, Memory]]) -> None:

@@ -19,13 +19,7 @@ from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
 from contextasm.workspace.editing.import_memories import alike_memories, outcome_word
 from contextasm.workspace.editing.memories import MemoryEditor
-from contextasm.workspace.editing.remember import (
-    AmongNew,
-    entry_fields,
-    reinforce_or_add,
-    reinforced,
-    superseded_memories,
-)
+from contextasm.workspace.editing.remember import AmongNew, entry_fields, reinforce_or_add, reinforced
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, RememberOutcome
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
@@ -71,7 +65,7 @@ class StoredMemories(StoreOverlay):
         self, owner: str, editor: MemoryEditor, new: Sequence[tuple[NewMemory, Memory]], day: date, *, force: bool
     ) -> list[RememberOutcome]:
         """Store new entries, each with the memory that it may become, in addition to the memories of the replica."""
-        replaced = superseded_memories(editor, [entry for entry, _ in new]).keys()
+        replaced = editor.superseded_by([entry for entry, _ in new]).keys()
         added: list[NewMemory] = []
         said = [reinforce_or_add(editor, added, entry, day, force=force) for entry, _ in new]
         ids = {*replaced, *(each.memory.id for each in said if isinstance(each, RememberOutcome))}

@@ -92,7 +92,7 @@ def facts(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
 def facts_and_terms(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
     """What an indexed pool says, and the terms that its index knows on each day."""
     assert isinstance(pool, IndexedPool)
-    indexes_of_days = map(pool.index, QUESTIONS[: len(TODAYS)])
+    indexes_of_days = [pool.index(each)[0] for each in QUESTIONS[: len(TODAYS)]]
     return (
         *facts(pool, turn),
         [[name for name in each.beginning("") if each.postings(name)[0]] for each in indexes_of_days],
@@ -217,7 +217,7 @@ class ChangingPool(RuleBasedStateMachine):
         if answer:
             outside = map(pool.outside, QUESTIONS[: len(TODAYS)])
             inside = [[memory for row, memory in enumerate(pool.active) if row not in rows] for rows in outside]
-            terms = [build_index([*map(index_entry, memories)]).vocabulary for memories in inside]
+            terms = [build_index([*map(index_entry, memories)]).beginning("") for memories in inside]
             assert answer == (*facts(pool, self.turn), terms)
 
     @invariant()

@@ -26,10 +26,9 @@ from contextasm.model import ContextasmError, FileStamp
 from contextasm.retrieval.memory_index import files as index_files
 from contextasm.workspace.editing.files import hold_lock_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.store import overlay, replica, replica_files
+from contextasm.workspace.store import overlay, replica
 from contextasm.workspace.store.connection import Session, StoreConfig, open_session
-from contextasm.workspace.store.replica import page_texts, pull
-from contextasm.workspace.store.replica_files import access_key, load_state
+from contextasm.workspace.store.replica import access_key, page_texts, pull, replica_state
 from contextasm.workspace.store.writing import StoredMemories
 from tests.command import clean
 from tests.postgres import TEAM, Database, replicated
@@ -247,7 +246,7 @@ def test_pulls_of_one_workspace_do_not_meet(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.add("one")
-    real = replica_files.write_page
+    real = replica.write_page
     told: list[str] = []
 
     def pull_meanwhile(path: Path, text: str) -> bool:
@@ -304,7 +303,7 @@ def test_a_first_replica_that_is_not_whole_is_not_read(
     owners = ("teams/q1", "teams/other")
     if owner_is_new:
         database.overlay(tmp_path, owners=owners[1:]).pull()
-    write_page, written = replica_files.write_page, list[Path]()
+    write_page, written = replica.write_page, list[Path]()
 
     def write_one(path: Path, text: str) -> bool:
         written.append(path)
@@ -441,7 +440,7 @@ def test_a_page_that_is_gone_as_soon_as_it_is_written_is_fetched_again(
         return is_new
 
     with monkeypatch.context() as patch:
-        write_page = replica_files.write_page
+        write_page = replica.write_page
         patch.setattr(replica, "write_page", write_for_a_moment)
         pulled(database, tmp_path)
     assert texts(tmp_path) == []
@@ -685,7 +684,7 @@ def test_no_index_outlives_a_page_of_which_a_pull_was_killed(
     database: Database, searched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.run("DELETE FROM ctxasm.member WHERE role = 'luna'")
-    real = replica_files.remove_pages
+    real = replica.remove_pages
 
     def killed(*args: Any) -> None:
         real(*args)
@@ -912,22 +911,22 @@ def test_a_path_that_is_asked_for_while_another_thread_pulls_is_looked_up_again(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     watched = database.overlay(tmp_path)
-    real_pull, real_state, begun = pull, load_state, threading.Event()
+    real_pull, real_state, begun = pull, replica_state, threading.Event()
 
     def pull_late(*args: Any) -> Sequence[str]:
         if moment == "before":
             watched.place(f"{TEAM}/memories")
         return real_pull(*args)
 
-    def read_early(folder: Path) -> Any:
-        state = real_state(folder)
+    def read_early(*args: Any) -> Any:
+        state = real_state(*args)
         if not begun.is_set() and moment != "before":
             begun.set()
             watched.pull()  # ends before what was read is kept
         return state
 
     monkeypatch.setattr(overlay, "pull", pull_late)
-    monkeypatch.setattr(overlay, "load_state", read_early)
+    monkeypatch.setattr(overlay, "replica_state", read_early)
     if moment == "before":
         watched.pull()
     else:

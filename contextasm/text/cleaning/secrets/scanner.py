@@ -11,23 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from contextasm.model import Hidden, NamedTuple, Secret, Span
-from contextasm.text.cleaning.secrets.shapes import (
-    PASSWORDS,
-    SecretSpan,
-    Shape,
-    argument_shapes,
-    assigned_shapes,
-    aws_secret_shapes,
-    capitals_shapes,
-    dot_shapes,
-    hyphen_shapes,
-    password_shapes,
-    service_pattern,
-    service_shapes,
-    underscore_shapes,
-    url_shapes,
-    webhook_shapes,
-)
+from contextasm.text.cleaning.secrets import shapes
+from contextasm.text.cleaning.secrets.shapes import PASSWORDS, SecretSpan, Shape, service_pattern
 
 _MASK = r"\[masked:([a-z0-9-]+)\]"
 
@@ -156,16 +141,16 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 def _spans(text: str) -> list[SecretSpan]:
     """The secrets, none of which overlap, without the ones that a comment allows."""
-    shapes = _shapes_to_search(text)
+    searched = _shapes_to_search(text)
     spans = list[SecretSpan]()
     if _may_hold_block(text):
         from contextasm.text.cleaning.secrets.blocks import block_spans  # here: few texts hold one
 
         spans += block_spans(text)
-    if shapes:
+    if searched:
         # Of all letters, only this one becomes longer.
         folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
-        spans += [span for shape in shapes for span in _shape_spans(text, folded_text, shape)]
+        spans += [span for shape in searched for span in _shape_spans(text, folded_text, shape)]
     if not spans:
         return []
     return _without_allowed(text, _merge(spans))
@@ -379,15 +364,15 @@ Family = tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]]
 """A test that every text with one of the shapes passes, and the shapes."""
 
 LONG_FAMILIES: tuple[Family, ...] = (
-    (partial(_has, "_", _BEHIND_UNDERSCORE), underscore_shapes),
-    (partial(_has, "-", _BEHIND_HYPHEN), hyphen_shapes),
-    (_has_dot_token, dot_shapes),
-    (_has_prefix_of_letters, capitals_shapes),
-    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), service_shapes),
-    (_has_secret_address, webhook_shapes),
-    (_has_aws_secret, aws_secret_shapes),
-    (_has_assignment, assigned_shapes),
-    (_has_argument, argument_shapes),
+    (partial(_has, "_", _BEHIND_UNDERSCORE), shapes.underscore_shapes),
+    (partial(_has, "-", _BEHIND_HYPHEN), shapes.hyphen_shapes),
+    (_has_dot_token, shapes.dot_shapes),
+    (_has_prefix_of_letters, shapes.capitals_shapes),
+    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.service_shapes),
+    (_has_secret_address, shapes.webhook_shapes),
+    (_has_aws_secret, shapes.aws_secret_shapes),
+    (_has_assignment, shapes.assigned_shapes),
+    (_has_argument, shapes.argument_shapes),
 )
 """Families whose secrets are long words, in order of preference.
 
@@ -396,8 +381,8 @@ for each anchor.
 """
 
 SHORT_FAMILIES: tuple[Family, ...] = (
-    (lambda text: "@" in text and "://" in text, url_shapes),
-    (partial(_has_name, roots=_PASSWORD_ROOTS), password_shapes),
+    (lambda text: "@" in text and "://" in text, shapes.url_shapes),
+    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.password_shapes),
 )
 """Families whose secrets may be short words: they come after the others in order of preference."""
 
@@ -405,4 +390,4 @@ SHORT_FAMILIES: tuple[Family, ...] = (
 def _shapes_to_search(text: str) -> list[Shape]:
     """The shapes of which a text may hold one, in order of preference."""
     families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
-    return [shape for may_hold, shapes in families if may_hold(text) for shape in shapes()]
+    return [shape for may_hold, family in families if may_hold(text) for shape in family()]

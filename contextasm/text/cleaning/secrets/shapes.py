@@ -11,19 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from contextasm.model import NamedTuple
-from contextasm.text.cleaning.secrets.values import (
-    always,
-    has_digits,
-    has_random_body,
-    is_jwt,
-    is_password,
-    is_password_of_real_host,
-    is_random_body,
-    is_random_value,
-    is_real_jwt,
-    is_stand_in,
-    never,
-)
+from contextasm.text.cleaning.secrets import values
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it.
 
@@ -49,9 +37,9 @@ class Shape(NamedTuple):
     """Texts of which one begins every match; without any, the pattern itself is searched for where `clue` is found."""
     pattern: re.Pattern[str]
     """The group `secret` is the secret, else the whole match. No repeat without a bound gives back what it took."""
-    is_secret: Callable[[re.Match[str]], bool] = always
+    is_secret: Callable[[re.Match[str]], bool] = values.always
     """Whether a match is a secret at all."""
-    is_real: Callable[[re.Match[str]], bool] = always
+    is_real: Callable[[re.Match[str]], bool] = values.always
     """Whether a secret is not a placeholder."""
     wider: bool = False
     """Placeholders are not secrets."""
@@ -61,7 +49,7 @@ class Shape(NamedTuple):
     """The secret goes on after the bound of the pattern, to the end of the word."""
     clue: re.Pattern[str] | None = None
     """A part of every match that begins with one certain character, which is found faster."""
-    is_sure: Callable[[re.Match[str]], bool] = always
+    is_sure: Callable[[re.Match[str]], bool] = values.always
     """Whether a secret can hardly be anything else."""
 
 
@@ -85,7 +73,7 @@ def common(kind: str, anchors: str, pattern: str, clue: str = "", edge: str = ED
 
     def is_real(match: re.Match[str]) -> bool:
         prefix = next((anchor for anchor in anchors.split() if match[0].startswith(anchor)), "")
-        return not is_stand_in(match[0][len(prefix) :])
+        return not values.is_stand_in(match[0][len(prefix) :])
 
     compiled_clue = re.compile(clue, re.ASCII) if clue else None
     whole_pattern = re.compile(rf"{edge}(?:{pattern})", re.ASCII)
@@ -96,12 +84,14 @@ def wider(kind: str, anchors: str, body: str) -> Shape:
     """A wider shape: one of the anchors, which are set apart by blanks, and the pattern of what follows."""
     either = "|".join(re.escape(anchor) for anchor in anchors.split())
     pattern = rf"{EDGE}(?:{either})(?P<body>{body})"
-    return Shape(kind, tuple(anchors.split()), re.compile(pattern, re.ASCII), is_real=has_random_body, wider=True)
+    return Shape(
+        kind, tuple(anchors.split()), re.compile(pattern, re.ASCII), is_real=values.has_random_body, wider=True
+    )
 
 
 def with_body(kind: str, anchors: str, pattern: str, *, folded: bool = False) -> Shape:
     """A common shape of which the group `body` says whether it is a placeholder; `anchors` as in `common`."""
-    return Shape(kind, tuple(anchors.split()), re.compile(pattern), is_real=has_random_body, folded=folded)
+    return Shape(kind, tuple(anchors.split()), re.compile(pattern), is_real=values.has_random_body, folded=folded)
 
 
 # --- Shapes by families ----------------------------------------------------------------------------------------------
@@ -164,12 +154,12 @@ def assigned_shapes() -> tuple[Shape, ...]:
             "assigned-secret",
             _ANCHORS,
             re.compile(rf"{_LABEL}(?P<rest>[\w.-]{{0,20}}+)(?:{_SIGN}){_LETTERS}(?P<call>\(?)"),
-            is_random_value,
+            values.is_random_value,
             folded=True,
             long=True,
-            is_sure=has_digits,
+            is_sure=values.has_digits,
         ),
-        Shape("cookie", ("cookie",), re.compile(_COOKIE, re.IGNORECASE), is_random_body, folded=True),
+        Shape("cookie", ("cookie",), re.compile(_COOKIE, re.IGNORECASE), values.is_random_body, folded=True),
     )
 
 
@@ -179,7 +169,7 @@ def password_shapes() -> tuple[Shape, ...]:
     sign = r"\s\"'`|<>,;{}()\[\]"
     value = rf"(?P<secret>[^{sign}]{{5,127}}[^{sign}.:\\*])"
     pattern = re.compile(rf"{_PASSWORD}(?:{_SIGN}){value}(?P<call>\(?)")
-    return (Shape("assigned-secret", PASSWORDS, pattern, is_password, folded=True, is_sure=never),)
+    return (Shape("assigned-secret", PASSWORDS, pattern, values.is_password, folded=True, is_sure=values.never),)
 
 
 @cache
@@ -197,7 +187,9 @@ def argument_shapes() -> tuple[Shape, ...]:
 
 def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
     whole_pattern = re.compile(rf"{pattern}{_LETTERS}(?P<call>\(?)")
-    return Shape("assigned-secret", anchors, whole_pattern, is_random_value, long=True, is_sure=has_digits)
+    return Shape(
+        "assigned-secret", anchors, whole_pattern, values.is_random_value, long=True, is_sure=values.has_digits
+    )
 
 
 @cache
@@ -269,7 +261,7 @@ def service_shapes() -> tuple[Shape, ...]:
     """Keys with a known beginning, and random signs with digits after it."""
     either = "|".join(map(re.escape, SERVICES))
     pattern = re.compile(rf"{EDGE}(?:{either})(?P<body>\w+(?:[.+/-]+\w+)*+)", re.ASCII)
-    return (Shape("service-key", SERVICES, pattern, is_real=is_random_body, wider=True),)
+    return (Shape("service-key", SERVICES, pattern, is_real=values.is_random_body, wider=True),)
 
 
 @cache
@@ -293,8 +285,8 @@ def dot_shapes() -> tuple[Shape, ...]:
             re.compile(
                 rf"{EDGE}(?P<head>eyJ[\w-]{{15,2000}}+)\.(?P<claims>eyJ[\w-]{{15,4000}}+)\.[\w-]{{20,}}+", re.ASCII
             ),
-            is_jwt,
-            is_real_jwt,
+            values.is_jwt,
+            values.is_real_jwt,
         ),
         Shape(
             "jwt",
@@ -303,7 +295,7 @@ def dot_shapes() -> tuple[Shape, ...]:
             re.compile(
                 rf"(?<!-){WORD_EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII
             ),
-            is_real=is_real_jwt,
+            is_real=values.is_real_jwt,
             wider=True,
         ),
     )
@@ -369,7 +361,7 @@ def url_shapes() -> tuple[Shape, ...]:
             re.compile(
                 r"://[^\s:/@'\"<>]{0,64}+:(?P<secret>[^\s:/@'\"<>$]{3,128}+)@(?=[\w.-])(?P<host>[\w.${%-]++)",
             ),
-            is_real=is_password_of_real_host,
+            is_real=values.is_password_of_real_host,
         ),
         Shape(
             "url-password",
@@ -378,7 +370,7 @@ def url_shapes() -> tuple[Shape, ...]:
                 r"(?<=[A-Za-z0-9])://[^\s:@/\"'<>`]*+:(?P<secret>[^\s@/\"'<>`]++)@"
                 r"(?P<host>\[[0-9A-Fa-f:.]*+\]|[\w.${%-]++)",
             ),
-            is_real=is_password_of_real_host,
+            is_real=values.is_password_of_real_host,
             wider=True,
         ),
     )
