@@ -166,7 +166,9 @@ def test_text_around_a_block_never_changes(before: str, after: str, eol: str, co
     assert with_block(second, contents[1], "f") == second
 
 
-ends = st.lists(st.sampled_from(("line", "\n", "\r\n", "\r", " ", "\ufeff", "\udcff", "<!-- other -->", "\x0c"))).map("".join)
+ends = st.lists(st.sampled_from(("line", "\n", "\r\n", "\r", " ", "\ufeff", "\udcff", "<!-- other -->", "\x0c"))).map(
+    "".join
+)
 
 
 @given(text=st.none() | ends, contents=st.lists(texts | st.just(f"{BEGIN} x -->\n"), min_size=1, max_size=3))

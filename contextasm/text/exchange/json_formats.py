@@ -161,11 +161,11 @@ def read_beads(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEnt
     """The memories of an export of beads, with the ids `beads-KEY`: `bd export --include-memories`.
 
     As of its source (gastownhall/beads, cmd/bd/export.go, 2026): a line is an issue, or what `bd remember` was given,
-    with `_type`, `key` and `value`. Issues are left out.
+    with `_type`, `key` and `value`. All other lines are left out.
     """
     for where, data in json_lines(only_file(files)):
         if data.get("_type") != "memory":
-            yield LeftOutPart(where, "issue")
+            yield LeftOutPart(where, "issue or other record")
             continue
         name, text = required_text(data, "key", where), required_text(data, "value", where)
         yield SourceEntry(where, f"beads-{name.strip()}", text, {})
