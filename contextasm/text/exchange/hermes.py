@@ -20,7 +20,7 @@ _USER = "user"
 
 
 def read_hermes(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
-    """A memory for each entry; those of `USER.md` are private and have the type `user`."""
+    """A memory for each entry; entries of `USER.md` are private and have the type `user`."""
     for file in files:
         yield from with_front_fields(file, _entries(file))
 

@@ -138,7 +138,7 @@ def _own_block(text: str, content: str | None, where: str, hint: str, *, force: 
 
 def _gap(before: str, eol: str, after: str) -> str:
     """The line ends that part an appended block from the text before it."""
-    return "" if not before.strip("\ufeff") else eol if after else eol * 2
+    return "" if before in {"", "\ufeff"} else eol if after else eol * 2
 
 
 def _format_block(content: str, eol: str) -> str:
