@@ -74,16 +74,16 @@ class RequestedFiles(NamedTuple):
         code = 0
         for target, data in files:
             if (old := outputs.current_bytes(target.path)) != data:
-                write_file_diff(target.path, old or b"", data, "expected")
+                write_file_diff(target.path, old or b"", data or b"", "expected")
                 write_stderr(f"ctxasm: error: {target.path}: stale: run the same command without --check")
                 code = 1
         return code
 
     @contextmanager
     def settled(
-        self, text: str, reports: Reports, workspace: Folder, *, force: bool, quiet: bool
+        self, text: str | None, reports: Reports, workspace: Folder, *, force: bool, quiet: bool
     ) -> Iterator[Sequence[outputs.PendingWrite]]:
-        """The files with the bytes that each should hold.
+        """The files with the bytes that each should hold; for no text, those without their managed blocks.
 
         If one has a managed block, the lock of the workspace is held: its other text must not change before it is
         written. Raises `ContextasmError` for a file that can't be written, before any is.
@@ -95,9 +95,10 @@ class RequestedFiles(NamedTuple):
         else:
             yield files
 
-    def _settle(self, text: str, reports: Reports, *, force: bool) -> Sequence[outputs.PendingWrite]:
+    def _settle(self, text: str | None, reports: Reports, *, force: bool) -> Sequence[outputs.PendingWrite]:
+        data = None if text is None else as_bytes(text)
         files = (
-            *(outputs.pending_write(target, as_bytes(text), force=force) for target in self._texts),
+            *(outputs.pending_write(target, data, force=force) for target in self._texts),
             *((target, as_bytes(reports[target.kind])) for target in self.targets if target.kind in outputs.REPORTS),
         )
         for target, _ in files:
@@ -124,9 +125,9 @@ def _lock(workspace: Folder, *, quiet: bool) -> Iterator[None]:
 def write_files(files: Sequence[outputs.PendingWrite], *, quiet: bool) -> None:
     """Write the files whose bytes differ."""
     for target, data in files:
-        changed = write(target.path, data)
+        outcome = "unchanged" if not write(target.path, data) else "removed" if data is None else "written"
         if not quiet and target.kind not in outputs.REPORTS:
-            write_stderr(f"{target.path}: {'written' if changed else 'unchanged'}")
+            write_stderr(f"{target.path}: {outcome}")
 
 
 def write_file_diff(path: Path, old: bytes, new: bytes, label: str) -> None:

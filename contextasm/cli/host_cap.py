@@ -17,7 +17,7 @@ from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import ContextasmError
 from contextasm.selection.tokens import CHARS_ESTIMATE, LENGTHS
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block
-from contextasm.workspace.outputs import OutputFile, current_bytes, file_identity
+from contextasm.workspace.outputs import OutputFile, current_text, file_identity
 
 _OWN_LINES = 2
 """Lines of a text that are no item: its heading, and the marker of what is left out."""
@@ -29,7 +29,7 @@ def blocks_of(targets: Sequence[OutputFile]) -> Sequence[OutputFile]:
     Raises `ContextasmError` for a file that has no block of ours: nothing of it may be lost.
     """
     for target in targets:
-        text = _text(target) if target.kind == "text" else ""
+        text = (current_text(target.path) if target.kind == "text" else None) or ""
         if text.strip() and not isinstance(find_block(text), ManagedBlock):
             hint = f"add a block to it with --into {target.path}, or move it to another name first"
             raise ContextasmError(f"-o {target.path}", "is a file that ctxasm did not write", hint)
@@ -48,7 +48,7 @@ def within_limits(job: PreparedBuild, targets: Sequence[OutputFile]) -> Prepared
         raise ContextasmError(where, what, f"name a file that `ctxasm explain --host {host.name}` lists")
     target = next((target for target in targets if target.managed), None)
     path = target.full if target else f"{job.workspace.root}/{profile.fits}"
-    rest = with_block(_text(target) if target else "", "", path, force=True)
+    rest = with_block(current_text(target.path) if target else None, "", path, force=True)
     reading = read_host_files(host, os.path.dirname(path))
     others = [file for file in reading.files if file_identity(f"{reading.root}/{file.path}") != file_identity(path)]
     own = request.budget * (1 if request.tokenizer in LENGTHS else CHARS_ESTIMATE.units_per_token)
@@ -62,10 +62,6 @@ def within_limits(job: PreparedBuild, targets: Sequence[OutputFile]) -> Prepared
     if rule.each.lines:
         profile = profile._replace(layers=tuple(with_layer_values(each, {"top": lines}) for each in profile.layers))
     return job._replace(build=job.build._replace(profile=profile, request=request, counter=counter))
-
-
-def _text(target: OutputFile) -> str:
-    return (current_bytes(target.path) or b"").decode("utf-8", "surrogateescape")
 
 
 def _rooms(host: Host, rule: LoadRule, rest: str, others: Sequence[LoadedFile]) -> Iterator[int]:

@@ -61,11 +61,9 @@ class SettingsFile:
             raise ContextasmError(self._name, "has changed meanwhile", "run the command again")
         if new is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write(self.path, new)
-            return
-        os.unlink(os.path.realpath(self.path))
+        write(self.path, new)
         with suppress(OSError):  # others have files there
-            for folder in Path(self._name).parents[:-1]:
+            for folder in Path(self._name).parents[:-1] if new is None else ():
                 os.rmdir(Path(self._project, folder))
 
     def _text(self) -> str:

@@ -12,7 +12,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, system_errors
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.reads import emit
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
-    """Make `data` the content of a file, atomically; False if the file has it already.
+def write(path: Path, data: bytes | None, new_mode: int | None = None) -> bool:
+    """Make `data` the content of a file, atomically, or for None remove it; False if that is so already.
 
     A link's target is written, not the link. A new file gets `new_mode`, None for the usual one, and with a mode the
     owner and group of its folder; an old one keeps its own, as far as the process may set them.
@@ -29,6 +29,11 @@ def write(path: Path, data: bytes, new_mode: int | None = None) -> bool:
     """
     target = os.path.realpath(path)
     status = _status(path)
+    if data is None:
+        with system_errors(str(path), "can't be removed", "name a file that can be written"):
+            if status:
+                os.unlink(target)
+        return status is not None
     if status is None:
         mode = 0o666 & ~permission_mask() if new_mode is None else new_mode
         owner = None if new_mode is None else _owner(os.path.dirname(target))

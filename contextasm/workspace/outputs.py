@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 from contextasm.model import ContextasmError, NamedTuple, grouped
-from contextasm.text.markdown.managed_block import find_block, with_block
+from contextasm.text.markdown.managed_block import find_block, remove_block, with_block
 from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder, folders_above, is_below
 from contextasm.workspace.reading import MISSING, file_bytes
@@ -82,8 +82,8 @@ REPORTS = {"manifest", "metrics"}
 """Kinds of files that describe a context and do not hold its text."""
 
 
-PendingWrite = tuple[OutputFile, bytes]
-"""A file and its new content."""
+PendingWrite = tuple[OutputFile, bytes | None]
+"""A file and its new content; None for no file."""
 
 
 def file_identity(path: str) -> FileIdentity:
@@ -151,26 +151,28 @@ def _is_device(path: str) -> bool:
 
 def is_missing(target: OutputFile) -> bool:
     """Whether the file, or the managed block in it, does not exist. Raises `ContextasmError` for an unreadable file."""
-    data = current_bytes(target.path)
-    return data is None or (target.managed and find_block(data.decode("utf-8", "surrogateescape")) is None)
+    text = current_text(target.path)
+    return text is None or (target.managed and find_block(text) is None)
 
 
-def pending_write(target: OutputFile, data: bytes, *, force: bool = False) -> PendingWrite:
-    """The new content of a target for `data`, a text in UTF-8.
+def pending_write(target: OutputFile, data: bytes | None, *, force: bool = False) -> PendingWrite:
+    """The new content of a target for `data`, a text in UTF-8; for None, its content without the managed block.
 
     `force` replaces a managed block that was edited by hand. Raises `ContextasmError` for an edited block without
     `force`, for broken markers and for a file that can't be read.
     """
     if not target.managed:
         return target, data
+    where = str(target.path)
     if target.path.exists() and not target.path.is_file():
-        raise ContextasmError(str(target.path), "is not a file that can hold a block", "name a text file")
-    old = current_bytes(target.path) or b""
-    if old.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in old:
-        raise ContextasmError(str(target.path), "is not UTF-8 text", "name a text file, or save it as UTF-8")
-    # Bytes outside the block need not be UTF-8, and stay unchanged.
-    new = with_block(old.decode("utf-8", "surrogateescape"), data.decode(), str(target.path), force=force)
-    return target, new.encode("utf-8", "surrogateescape")
+        raise ContextasmError(where, "is not a file that can hold a block", "name a text file")
+    text = current_text(target.path)
+    if text and (text.startswith(("\udcff\udcfe", "\udcfe\udcff")) or "\0" in text):
+        raise ContextasmError(where, "is not UTF-8 text", "name a text file, or save it as UTF-8")
+    if data is not None:
+        return target, with_block(text, data.decode(), where, force=force).encode("utf-8", "surrogateescape")
+    rest = None if text is None else remove_block(text, where, force=force)
+    return target, None if rest is None else rest.encode("utf-8", "surrogateescape")
 
 
 def current_bytes(path: Path) -> bytes | None:
@@ -181,6 +183,12 @@ def current_bytes(path: Path) -> bytes | None:
     if data.code in {MISSING, "not-a-folder"}:
         return None
     raise ContextasmError(str(path), data.message, "name a file that can be read")
+
+
+def current_text(path: Path) -> str | None:
+    """As `current_bytes`, as a text that gives all bytes back: they need not be UTF-8."""
+    data = current_bytes(path)
+    return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
 _ARCHIVE = "ctxasm tidy keeps here what left other files, and searches find it"
@@ -227,12 +235,17 @@ def refuse_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> None:
 
     Also for one that a link in the workspace turns into a file outside: the person did not name that file.
     """
-    for target in targets:
-        if _leads_out(target, inputs.folder.root):
-            what = f"a link in the workspace leads out of it, to {target.real}"
-            raise ContextasmError(f"{target.option} {target.path}", what, "name that file itself to write it")
+    refuse_links_out(targets, inputs.folder.root)
     for target, what in overwritten_inputs(targets, inputs):
         raise ContextasmError(f"{target.option} {target.path}", what, "name another file to write to")
+
+
+def refuse_links_out(targets: Sequence[OutputFile], root: str) -> None:
+    """Raise `ContextasmError` for a target that a link in the workspace at `root` turns into a file outside."""
+    for target in targets:
+        if _leads_out(target, root):
+            what = f"a link in the workspace leads out of it, to {target.real}"
+            raise ContextasmError(f"{target.option} {target.path}", what, "name that file itself to write it")
 
 
 def _leads_out(target: OutputFile, root: str) -> bool:

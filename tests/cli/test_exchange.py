@@ -12,8 +12,12 @@ from tests.command import CASES, Result, fill, inside, refused
 
 EXCHANGE = CASES / "exchange"
 INPUTS = {
+    "beads": "input.jsonl",
     "claude-code": "memory",
     "claude-export": "memories.json",
+    "codex": "memories",
+    "hermes": "memories",
+    "letta": "agent.af",
     "mem0": "input.json",
     "memory-server": "input.jsonl",
     "openclaw": "MEMORY.md",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.markdown.managed_block import ManagedBlock, find_block, with_block
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block, remove_block, with_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
 from tests.command import SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
@@ -164,3 +164,27 @@ def test_text_around_a_block_never_changes(before: str, after: str, eol: str, co
     assert second.endswith(f"-->{eol}{after}")
     assert state(second) == "fresh"
     assert with_block(second, contents[1], "f") == second
+
+
+ends = st.lists(st.sampled_from(("line", "\n", "\r\n", "\r", " ", "\ufeff", "\udcff", "<!-- other -->", "\x0c"))).map(
+    "".join
+)
+
+
+@given(text=st.none() | ends, contents=st.lists(texts | st.just(f"{BEGIN} x -->\n"), min_size=1, max_size=3))
+def test_law_a_file_has_its_old_bytes_once_its_block_is_taken_out(text: str | None, contents: list[str]) -> None:
+    new = text
+    for content in contents:
+        new = with_block(new, content, "f")
+    assert new is not None
+    assert remove_block(new, "f") == text
+    assert text is None or remove_block(text, "f") == text
+
+
+@given(before=ends, after=ends)
+def test_law_what_a_person_wrote_around_a_block_stays_without_it(before: str, after: str) -> None:
+    text = with_block(before, "body", "f")
+    left = remove_block(text + ("" if text.endswith("\n") else "\n") + after, "f") or ""
+    assert left.startswith(before)
+    assert left.endswith(after)
+    assert not left[len(before) : len(left) - len(after)].strip("\r\n")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -55,9 +55,21 @@ def markdown_in_json(text: str) -> str:
     return json.dumps([{"conversations_memory": text, "project_memories": {"p": text}}])
 
 
+def codex(text: str) -> str:
+    text = text.replace("# A", "# Task Group: A").replace("### B", "### keywords")
+    return re.sub("(?m)^word1", "scope: word1", text)
+
+
+def letta_blocks(text: str) -> str:
+    return json.dumps({"blocks": [{"label": "human", "value": text}]})
+
+
 MARKDOWN: Mapping[str, Callable[[str], str]] = {
     "claude-code": str,
     "claude-export": markdown_in_json,
+    "codex": codex,
+    "hermes": lambda text: text.replace("\n\n", "\n§\n"),
+    "letta": letta_blocks,
     "openclaw": str,
 }
 """Writers of the formats that hold Markdown."""
@@ -83,12 +95,27 @@ def memory_server(items: Items) -> str:
     return "\n".join(map(json.dumps, lines))
 
 
+def letta_passages(items: Items) -> str:
+    return json.dumps([{"id": str(n), "text": text, "tags": [text], **more} for n, (text, more) in enumerate(items)])
+
+
+def beads(items: Items) -> str:
+    lines = ({"_type": "memory", "key": str(n), "value": text, **more} for n, (text, more) in enumerate(items))
+    return "\n".join(map(json.dumps, lines))
+
+
 def own_lines(items: Items) -> str:
     """Lines without ids; other keys would be refused."""
     return "\n".join(json.dumps({"text": text}) for text, _ in items)
 
 
-WRITERS: Mapping[str, Callable[[Items], str]] = {"mem0": mem0, "memory-server": memory_server, "jsonl": own_lines}
+WRITERS: Mapping[str, Callable[[Items], str]] = {
+    "beads": beads,
+    "letta": letta_passages,
+    "mem0": mem0,
+    "memory-server": memory_server,
+    "jsonl": own_lines,
+}
 """Writers of the formats that hold values."""
 
 
@@ -126,9 +153,11 @@ def lines_lost(text: str, entries: CheckedEntries, place: str) -> list[str]:
 @given(LINES)
 def test_law_no_line_is_lost_untold(name: str, text: str) -> None:
     entries = checked(name, MARKDOWN[name](text))
-    keys = ("conversations_memory", "project_memories: p")
-    places = [f"{NAME}: [0]: {key}: line " for key in keys] if name == "claude-export" else [f"{NAME}:"]
-    for place in places:
+    in_json = {
+        "claude-export": ("[0]: conversations_memory: line ", "[0]: project_memories: p: line "),
+        "letta": ("blocks[0]: value: line ",),
+    }
+    for place in [f"{NAME}: {key}" for key in in_json[name]] if name in in_json else [f"{NAME}:"]:
         assert lines_lost(text, entries, place) == []
 
 
@@ -172,6 +201,7 @@ def test_law_what_is_imported_is_read_back_and_a_second_import_changes_nothing(
 KEYS = (
     *("results", "id", "memory", "type", "name", "observations", "from", "to", "relationType", "text", "tags"),
     *("created", "created_at", "conversations_memory", "project_memories", "importance"),
+    *("blocks", "core_memory", "label", "value", "_type", "key"),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -180,10 +210,12 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 ).map(json.dumps)
-SAMPLES = sorted(
-    path.read_text(encoding="utf-8") for path in CASES.glob("exchange/*/*") if path.suffix in {".md", ".json", ".jsonl"}
-)
-CUT = st.tuples(st.sampled_from(SAMPLES), st.integers(0, 2_000)).map(lambda drawn: drawn[0][: drawn[1]])
+SAMPLES = {
+    path.read_text(encoding="utf-8"): path.relative_to(CASES / "exchange").parts[0]
+    for path in sorted(CASES.glob("exchange/**/*.*"))
+}
+"""The files of the golden cases, each with its format."""
+CUT = st.tuples(st.sampled_from([*SAMPLES]), st.integers(0, 2_000)).map(lambda drawn: drawn[0][: drawn[1]])
 ANY = st.text(st.characters(), max_size=60)
 
 
@@ -195,12 +227,49 @@ ANY = st.text(st.characters(), max_size=60)
 @example("---\nname: x\nmetadata: {modified: [1]}\n---\nx")
 @example("<!-- observed: -->\n- x")
 def test_law_any_input_is_a_result_or_an_error_of_one_line(name: str, text: str) -> None:
+    checked_or_refused(name, text)
+
+
+def checked_or_refused(name: str, text: str) -> CheckedEntries | None:
+    """The entries of a text; None for an error, which is held to be of one line."""
     try:
-        checked(name, text)
+        return checked(name, text)
     except ContextasmError as raised:
         error = raised
-    else:
-        return
     parts = (error.where, error.what, error.hint)
     assert all(parts)
     assert "\n" not in "".join(parts)
+    return None
+
+
+def hostile(text: str) -> Iterator[str]:
+    """A file of a program as accidents and attackers leave it."""
+    yield from (text[: len(text) * part // 8] for part in range(1, 8))
+    for value in (
+        "1",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        '""',
+        '" "',
+        '"\\ud800"',
+        '"\\u0000"',
+        "NaN",
+        "9" * 500,
+        "[[[1]]]",
+    ):
+        yield re.sub(r'"[^"]*"(?=[,}\]])', value.replace("\\", r"\\"), text)
+    yield from (deep * 25_000 for deep in ("[", '{"blocks":', "- ", "> ", "§\n", "# Task Group: a\n"))
+    yield re.sub(r'"(\w+)": *("[^"]*")', r'"\1": [], "\1": \2, "\1": 1', text)
+    yield from (text.replace(" ", mark) for mark in ("\0", "\r", "\ufeff", "\u2028", "\u200b", "\ud800"))
+    yield from (text + text, text * 200, f"---\nid: x\nprivate: true\n---\n{text}")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_hostile_files_are_imported_whole_or_refused(tmp_path: Path, name: str) -> None:
+    texts = [*chain(*(hostile(sample) for sample, owner in SAMPLES.items() if owner == name))]
+    assert len(texts) > 25
+    for number, text in enumerate(texts):
+        if (entries := checked_or_refused(name, text)) and entries.entries:
+            store_twice(tmp_path / str(number), entries)

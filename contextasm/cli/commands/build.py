@@ -12,8 +12,11 @@ from contextasm.cli.command_line import Command
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
+from contextasm.config.resolve import process_environment
+from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
 from contextasm.rendering.formats import format_context
+from contextasm.workspace.outputs import refuse_links_out
 from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
@@ -30,6 +33,7 @@ class BuildFlags(NamedTuple):
     output: Annotated[str | None, Flag("-o", "FILE", "Write to this file; - is standard output.")] = None
     into: Annotated[tuple[str, ...], Flag("", "FILE", "Write into a managed block of this file; repeatable.")] = ()
     force: Annotated[bool, Flag("", "", "Replace a managed block that was edited by hand.")] = False
+    remove: Annotated[bool, Flag("", "", "Build nothing; take the managed block out of the files of --into.")] = False
     explain: Annotated[bool, Flag("", "", "Print the table of decisions on standard error.")] = False
     check: Annotated[bool, Flag("", "", "Write nothing; exit 1 with a diff if a file is stale.")] = False
     strict: Annotated[bool, Flag("", "", "Write nothing and exit 1 if there is a problem.")] = False
@@ -72,6 +76,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     The receipt and all messages go to standard error.
     """
     _refuse_contradictions(flags)
+    if flags.remove:
+        return _remove_blocks(options, flags)
     files = RequestedFiles.named(flags.output, flags.into, flags.reports, check=flags.check)
     started = perf_counter()
     job = prepare_context(options, files.targets, locked=flags.locked)
@@ -114,6 +120,22 @@ def _refuse_contradictions(flags: BuildFlags) -> None:
         raise ContextasmError("--metrics", "--check writes nothing", "leave one of the two out")
     if flags.force and not flags.into:
         raise ContextasmError("--force", "no managed block to replace is named", "name its file with --into FILE")
+    if flags.remove and not flags.into:
+        raise ContextasmError("--remove", "no managed block to remove is named", "name its file with --into FILE")
+    if flags.remove and flags._replace(into=(), force=False, remove=False, quiet=False) != BuildFlags():
+        raise ContextasmError(
+            "--remove", "builds nothing", "leave out the options of a build but --into, --force and -q"
+        )
+
+
+def _remove_blocks(options: Options, flags: BuildFlags) -> int:
+    """Take the managed blocks out of the files; returns the exit code, 0."""
+    workspace = open_workspace(options, process_environment())
+    files = RequestedFiles.named(None, flags.into, {}, check=False)
+    refuse_links_out(files.targets, workspace.root)
+    with files.settled(None, {}, workspace, force=flags.force, quiet=flags.quiet) as writes:
+        write_files(writes, quiet=flags.quiet)
+    return 0
 
 
 def _recover(job: PreparedBuild, flags: BuildFlags) -> None:

@@ -28,7 +28,7 @@ from contextasm.text.exchange.entry import (
     stated_day,
     unread_keys,
 )
-from contextasm.text.exchange.notes import FRONT_FIELDS, text_parts, unread_front, with_front_fields
+from contextasm.text.exchange.notes import FRONT_FIELDS, no_kind, note_items, text_items, with_front_fields
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
 
@@ -79,25 +79,16 @@ def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[
 
 def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     is_index = file.stem.casefold() == _INDEX
-    written = file.text.split("\n")
-    front = front_matter(written)
-    above = 0 if FRONT_FIELDS.isdisjoint(front.values) else front.lines
-    if above:
-        yield from unread_front(file)
-    kind_of = _index_kind if is_index else lambda _: ""
-    for line, text, title, left_out in text_parts("\n".join(written[above:]), kind_of):
-        first = above + line
-        where = f"{file.name}:{first}"
-        if left_out:
-            numbers = [number for number, words in enumerate(text.split("\n"), first) if words.strip()]
-            yield from (LeftOutPart(f"{file.name}:{number}", left_out) for number in numbers)
-        else:
-            content = _LINK.sub(r"\1", text).strip() if is_index else text
-            fields = {"tags": fitting_words([title])}
-            yield SourceEntry(where, derived_id(_PREFIX, file.stem, title, content), content, stated(fields))
+
+    def entry(where: str, text: str, titles: Sequence[str]) -> SourceEntry:
+        content = _LINK.sub(r"\1", text).strip() if is_index else text
+        name = derived_id(_PREFIX, file.stem, titles[-1], content)
+        return SourceEntry(where, name, content, stated({"tags": fitting_words(titles[-1:])}))
+
+    return note_items(file, entry, _index_kind if is_index else no_kind)
 
 
-def _index_kind(text: str) -> str:
+def _index_kind(text: str, _titles: Sequence[str]) -> str:
     return "" if _LINK.sub("", text).strip(_BETWEEN_LINKS) else "link to a file"
 
 
@@ -114,24 +105,9 @@ def read_claude_export(files: Sequence[SourceFile], _parse: Parse) -> Iterator[S
         if not any(key in data for key in _KEYS):
             hint = "name memories.json of the export; conversations hold no memories"
             raise ContextasmError(where, f"has neither {_KEYS[0]} nor {_KEYS[1]}", hint)
-        yield from _parts_of_claude_export(data.get(_KEYS[0]), f"{where}: {_KEYS[0]}", "")
+        yield from text_items(data.get(_KEYS[0]), f"{where}: {_KEYS[0]}", ("claude-export", ""), (), {})
         projects = data.get(_KEYS[1]) or {}
         for project, text in required_object(projects, f"{where}: {_KEYS[1]}").items():
-            yield from _parts_of_claude_export(text, f"{where}: {_KEYS[1]}: {project}", project)
+            place, names = f"{where}: {_KEYS[1]}: {project}", ("claude-export", project)
+            yield from text_items(text, place, names, [f"project {project}"] if project else (), {})
         yield from unread_keys(data, _KEYS, where)
-
-
-def _parts_of_claude_export(text: object, where: str, project: str) -> Iterator[SourceEntry | LeftOutPart]:
-    if text is None:
-        return
-    if not isinstance(text, str):
-        raise ContextasmError(where, "is not text", "correct it, or choose the format that the file has")
-    tags = [f"project {fitting_word(project)}"] if project else []
-    for line, content, title, left_out in text_parts(text):
-        place = f"{where}: line {line}"
-        if left_out:
-            yield LeftOutPart(place, left_out)
-        else:
-            name = derived_id("claude-export", project, title, content)
-            fields = {"tags": [*fitting_words([title]), *tags]}
-            yield SourceEntry(place, name, content, stated(fields))

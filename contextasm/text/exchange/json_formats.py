@@ -1,4 +1,4 @@
-"""Memories in files of JSON: our own lines, and the files of mem0 and of the reference MCP server `memory`.
+"""Memories in files of JSON: our own lines, and the files of mem0, Letta, beads and the reference MCP server `memory`.
 
 Our own format has one JSON object a line for each memory, under the names that its fields have in files. A line also
 has `id`, `text` and `source`, the place that the memory was exported from; importing leaves that out. Fields that are
@@ -28,6 +28,7 @@ from contextasm.text.exchange.entry import (
     stated_day,
     unread_keys,
 )
+from contextasm.text.exchange.notes import text_items
 from contextasm.text.json_reader import load_json
 from contextasm.text.memories.parser import FIELDS
 from contextasm.text.memories.writer import quoted_value
@@ -86,10 +87,8 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
         data = required_object(item, where)
         created, updated = stated_day(data, "created_at", where), stated_day(data, "updated_at", where)
         categories = data.get("categories")
-        metadata = data.get("metadata")
-        is_private = is_private_mapping(data) or (isinstance(metadata, dict) and is_private_mapping(metadata))
         fields = {
-            "private": True if is_private else None,
+            "private": _private(data),
             "created": created,
             "accessed": updated if updated != created else "",
             "expires": stated_day(data, "expiration_date", where),
@@ -98,6 +97,79 @@ def read_mem0(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntr
         name, text = required_text(data, "id", where), required_text(data, "memory", where)
         yield SourceEntry(where, f"mem0-{name.strip()}", text, stated(fields))
         yield from unread_keys(data, _MEM0_KEYS if isinstance(categories, list) else _MEM0_KEYS[:-1], where)
+
+
+def _private(data: Mapping[str, object]) -> bool | None:
+    """Whether an object, or its metadata, says that it is private; None for neither."""
+    metadata = data.get("metadata")
+    return is_private_mapping(data) or (isinstance(metadata, dict) and is_private_mapping(metadata)) or None
+
+
+def read_letta(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
+    """The memory blocks of an agent file (`.af`) of Letta, and the passages of its archival memory.
+
+    As of its source (letta-ai/letta, letta/schemas/agent_file.py, and the files of letta-ai/agent-file, 2026): an
+    object with `blocks`, in older files `core_memory`, each with `label` and `value`; some files have it all as one
+    text. An agent file has no passages: the API lists them, as an array of objects with `id`, `text`, `tags` and
+    `created_at`. Each bullet and paragraph of a block is a memory, tagged with the heading above it and the block's
+    label, and each passage is one, with the id `letta-ID`. Agents and their messages are left out.
+    """
+    file = only_file(files)
+    value = load_json(file.text, file.name)
+    value = load_json(value, file.name) if isinstance(value, str) else value
+    data = {"": value} if isinstance(value, list) else required_object(value, file.name)
+    if not any(key in data for key in _LETTA_LISTS):
+        what = "has neither blocks nor core_memory, and is not a list of passages"
+        raise ContextasmError(file.name, what, "name an agent file, or what the API lists")
+    for key, read in _LETTA_LISTS.items():
+        place = f"{file.name}: {key}" if key else file.name
+        for number, item in enumerate(required_list(data.get(key, []), place)):
+            where = f"{place}[{number}]"
+            yield from read(required_object(item, where), where)
+    yield from unread_keys(data, _LETTA_LISTS, file.name)
+
+
+def _block_items(data: Mapping[str, object], where: str) -> Iterator[SourceEntry | LeftOutPart]:
+    label, tags = required_text(data, "label", where), _words(data, where)
+    yield from text_items(data.get("value"), f"{where}: value", ("letta", label), (label, *tags), _fields(data, where))
+    yield from unread_keys(data, ("label", "value", *_LETTA_KEYS), where)
+
+
+def _passage_items(data: Mapping[str, object], where: str) -> Iterator[SourceEntry | LeftOutPart]:
+    name, text = required_text(data, "id", where), required_text(data, "text", where)
+    fields = {**_fields(data, where), "tags": _words(data, where)}
+    yield SourceEntry(where, f"letta-{name.strip()}", text, stated(fields))
+    yield from unread_keys(data, ("id", "text", *_LETTA_KEYS), where)
+
+
+_LETTA_KEYS = ("created_at", "tags")
+
+
+def _fields(data: Mapping[str, object], where: str) -> Mapping[str, object]:
+    return {"private": _private(data), "created": stated_day(data, "created_at", where)}
+
+
+def _words(data: Mapping[str, object], where: str) -> list[str]:
+    return fitting_words(required_list(data.get("tags") or [], f"{where}: tags"))
+
+
+_LETTA_LISTS = {"blocks": _block_items, "core_memory": _block_items, "": _passage_items}
+"""By the key of a list of memories, the reader of an object in it; the empty key is that of the file's own list."""
+
+
+def read_beads(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
+    """The memories of an export of beads, with the ids `beads-KEY`: `bd export --include-memories`.
+
+    As of its source (gastownhall/beads, cmd/bd/export.go, 2026): a line is an issue, or what `bd remember` was given,
+    with `_type`, `key` and `value`. All other lines are left out.
+    """
+    for where, data in json_lines(only_file(files)):
+        if data.get("_type") != "memory":
+            yield LeftOutPart(where, "issue or other record")
+            continue
+        name, text = required_text(data, "key", where), required_text(data, "value", where)
+        yield SourceEntry(where, f"beads-{name.strip()}", text, {})
+        yield from unread_keys(data, ("_type", "key", "value"), where)
 
 
 _SERVER = "memory-server"

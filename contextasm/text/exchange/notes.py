@@ -8,8 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from contextasm.model import ContextasmError
 from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
-from contextasm.text.exchange.entry import LeftOutPart, SourceEntry, SourceFile, fitting_type, unread_keys
+from contextasm.text.exchange.entry import (
+    LeftOutPart,
+    SourceEntry,
+    SourceFile,
+    derived_id,
+    fitting_type,
+    fitting_words,
+    stated,
+    unread_keys,
+)
 from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_rule, part_at
 from contextasm.text.markdown.front_matter import Value, front_matter
 from contextasm.text.memories.parser import FIELDS, LISTS, YES
@@ -72,54 +82,102 @@ def _as_stated(name: str, values: Mapping[str, Value]) -> object:
 
 _BOLD_LINE = re.compile(r"(\*\*|__)(.+?):?\1:?")
 """A whole line in bold type is taken for a heading."""
+_BOLD_LEVEL = 7
+"""Below all others."""
 
 
-TextPart = tuple[int, str, str, str]
-"""Line of the text, counted from 1; text of a bullet without its mark, or of a paragraph; heading above it.
+TextPart = tuple[int, str, tuple[str, ...], str]
+"""Line of the text, counted from 1; text of a bullet without its mark, or of a paragraph; headings above it, from
+an empty text to the nearest one.
 
 The last is empty for what may be a memory, else it says what it is, such as a rule.
 """
 
 
-def text_parts(text: str, kind_of: Callable[[str], str] = lambda _: "") -> Iterator[TextPart]:
+KindOf = Callable[[str, Sequence[str]], str]
+"""Gives, for text and headings of a part that is not a memory, what it is; for any other part an empty text."""
+
+
+def no_kind(_text: str, _titles: Sequence[str]) -> str:
+    """The `KindOf` for which every part may be a memory."""
+    return ""
+
+
+def note_items(
+    file: SourceFile, entry: Callable[[str, str, Sequence[str]], SourceEntry], kind_of: KindOf = no_kind
+) -> Iterator[SourceEntry | LeftOutPart]:
+    """The items of a file of notes; `entry` makes that of a part, of its place, its text and the headings above it."""
+    lines = file.text.split("\n")
+    front = front_matter(lines)
+    above = 0 if FRONT_FIELDS.isdisjoint(front.values) else front.lines
+    if above:
+        yield from unread_front(file)
+    for line, text, titles, left_out in text_parts("\n".join(lines[above:]), kind_of):
+        first = above + line
+        if left_out:
+            numbers = [number for number, words in enumerate(text.split("\n"), first) if words.strip()]
+            yield from (LeftOutPart(f"{file.name}:{number}", left_out) for number in numbers)
+        else:
+            yield entry(f"{file.name}:{first}", text, titles)
+
+
+def text_items(
+    text: object, where: str, names: Sequence[str], tags: Sequence[str], fields: Mapping[str, object]
+) -> Iterator[SourceEntry | LeftOutPart]:
+    """The items of a text in a file of JSON; None is an empty text. Raises `ContextasmError` for anything else.
+
+    The ids are made of `names`. Each entry has these fields and, after the heading above it, these tags.
+    """
+    if not isinstance(text, str | None):
+        raise ContextasmError(where, "is not text", "correct it, or choose the format that the file has")
+    for line, content, (*_, title), left_out in text_parts(text or ""):
+        place = f"{where}: line {line}"
+        if left_out:
+            yield LeftOutPart(place, left_out)
+        else:
+            own = stated({**fields, "tags": fitting_words([title, *tags])})
+            yield SourceEntry(place, derived_id(*names, title, content), content, own)
+
+
+def text_parts(text: str, kind_of: KindOf = no_kind) -> Iterator[TextPart]:
     """The parts of a text in their order: each line that is not blank is in a part, or in the heading of one.
 
-    `kind_of` gives, for the text of a part that is not a memory, what it is, and for any other an empty text.
     A fence of code, or a comment, belongs to the paragraph before it. A line in bold type with nothing below it is a
     paragraph.
     """
     lines = text.split("\n")
-    at, title, unclosed = 0, "", set[str]()
+    at, titles, unclosed = 0, {0: ""}, set[str]()
     unused: TextPart | None = None  # the last heading, while nothing is below it
     while at < len(lines):
         line = lines[at]
         stop = at + 1
-        if (found := _title(line)) is not None:
+        if found := _title(line):
             if unused:
                 yield unused
-            title, unused = found, _unused_title(at + 1, line)
+            above = {level: words for level, words in titles.items() if level < found[0]}
+            titles, unused = {**above, found[0]: found[1]}, _unused_title(at + 1, line)
         elif is_rule(line):
-            yield at + 1, line.strip(), title, "rule"
+            yield at + 1, line.strip(), (*titles.values(),), "rule"
         elif line.strip():
             stop, content = _content(lines, at, unclosed)
-            kind = kind_of(content)
+            kind = kind_of(content, (*titles.values(),))
             unused = unused if kind else None
-            yield at + 1, content, title, kind
+            yield at + 1, content, (*titles.values(),), kind
         at = stop
     if unused:
         yield unused
 
 
-def _title(line: str) -> str | None:
-    """The words of a line that is a heading, or is taken for one; None for any other line."""
+def _title(line: str) -> tuple[int, str] | None:
+    """Level and words of a line that is a heading, or is taken for one; None for any other line."""
     if found := heading(line):
-        return found[1].strip()
+        return found[0], found[1].strip()
     bold = _BOLD_LINE.fullmatch(line.strip())
-    return bold[2].strip() if bold else None
+    return (_BOLD_LEVEL, bold[2].strip()) if bold else None
 
 
 def _unused_title(number: int, line: str) -> TextPart:
-    return number, line.strip(), "", "heading with nothing below it" if heading(line) else ""
+    return number, line.strip(), ("",), "heading with nothing below it" if heading(line) else ""
 
 
 def _content(lines: Sequence[str], at: int, unclosed: set[str]) -> tuple[int, str]:

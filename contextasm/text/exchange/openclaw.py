@@ -69,7 +69,7 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     above = front_matter(lines).lines
     yield from unread_front(file)
     observed: tuple[str, dict[str, object]] | None = None
-    for line_of_text, text, title, left_out in text_parts(_separated(lines[above:]), _kind):
+    for line_of_text, text, (*_, title), left_out in text_parts(_separated(lines[above:]), _kind):
         line = above + line_of_text
         where = f"{file.name}:{line}"
         if left_out not in ("", _BOOKKEEPING):
@@ -91,7 +91,7 @@ def _file_items(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
     yield from _unused(observed)
 
 
-def _kind(text: str) -> str:
+def _kind(text: str, _titles: Sequence[str]) -> str:
     return "" if _without_bookkeeping(text) else _BOOKKEEPING
 
 

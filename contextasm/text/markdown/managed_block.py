@@ -93,34 +93,52 @@ def without_block(text: str) -> tuple[str, Span]:
     return text[: block.start] + "\n" * line_ends + text[block.end :], (block.line, block.line + line_ends)
 
 
-def with_block(text: str, content: str, where: str, *, force: bool = False) -> str:
-    """The text with `content` as its managed block, which is appended if it has none.
+def with_block(text: str | None, content: str, where: str, *, force: bool = False) -> str:
+    """The text, None for no file, with `content` as its managed block, which is appended if it has none.
 
     `where` names the text in messages. A block that was edited by hand is replaced only with `force`. Raises
     `ContextasmError` for such a block, with code 1, and for broken markers.
     """
     content = re.sub(_ESCAPED, r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
+    before = text or ""
+    if block := _own_block(before, content, where, "overwrite them with `ctxasm build --into FILE", force=force):
+        return before[: block.start] + _format_block(content, block.eol) + before[block.end :]
+    eol = "\r\n" if before.partition("\n")[0].endswith("\r") else "\n"
+    # By the line end after the block, `remove_block` knows how the text ended.
+    after = eol if text is None or text.endswith("\n") else ""
+    return before + _gap(before, eol, after) + _format_block(content, eol) + after
+
+
+def remove_block(text: str, where: str, *, force: bool = False) -> str | None:
+    """The text as it was before `with_block` appended its managed block, None for no file; without a block, the text.
+
+    Raises `ContextasmError` as `with_block` does.
+    """
+    block = _own_block(text, None, where, "drop them with `ctxasm build --into FILE --remove", force=force)
+    if not block:
+        return text
+    before, after = text[: block.start], text[block.end :]
+    rest = before.removesuffix(_gap(before, block.eol, after)) + after.partition("\n")[2]
+    return rest if rest or not after else None
+
+
+def _own_block(text: str, content: str | None, where: str, hint: str, *, force: bool) -> ManagedBlock | None:
     block = find_block(text)
     if block is None:
-        eol = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-        return text + _separator_before_block(text, eol) + _format_block(content, eol) + eol
+        return None
     if not isinstance(block, ManagedBlock):
         line, fault = block
         hint = "keep one line `<!-- ctxasm:begin ... -->` and one `<!-- ctxasm:end ... -->` after it, or neither"
         raise ContextasmError(f"{where}:{line}", fault, hint)
     if block.edited and block.content != content and not force:
-        hint = "move the edits out of the block, or overwrite them with `ctxasm build --into FILE --force`"
+        hint = f"move the edits out of the block, or {hint} --force`"
         raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", hint, code=1)
-    return text[: block.start] + _format_block(content, block.eol) + text[block.end :]
+    return block
 
 
-def _separator_before_block(text: str, eol: str) -> str:
-    # One blank line, of which the text may end in a part.
-    if not text.strip("\ufeff"):
-        return ""
-    if not text.endswith("\n"):
-        return eol * 2
-    return "" if text.endswith(("\n\n", "\n\r\n")) else eol
+def _gap(before: str, eol: str, after: str) -> str:
+    """The line ends that part an appended block from the text before it."""
+    return "" if before in {"", "\ufeff"} else eol if after else eol * 2
 
 
 def _format_block(content: str, eol: str) -> str:

@@ -292,9 +292,9 @@ class Rebuilder:
         with ExitStack() as held:
             if target.managed:
                 self._hold_lock(held)
-            _, data = pending_write(target, data)
+            _, new = pending_write(target, data)
             refuse_unwritable(target.path)
-            return write(target.path, data)
+            return write(target.path, new)
 
     def _hold_lock(self, held: ExitStack) -> None:
         try:

@@ -21,7 +21,7 @@ def spans(document: Document) -> list[tuple[int, int]]:
     return [(gap.first, gap.last) for gap in document.gaps if gap.reason == "private"]
 
 
-BLOCK = with_block("", "- x {private=true}\n", "a.md") + "- y {private=true}\n"
+BLOCK = with_block(None, "- x {private=true}\n", "a.md") + "- y {private=true}\n"
 
 
 TABLE = "| a | b |\n|---|---|\n| Cem | 70k {private=true} |\n| Ben {private=true} | 5k |\n\nx\n"

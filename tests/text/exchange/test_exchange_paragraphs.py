@@ -23,4 +23,4 @@ from contextasm.text.exchange.notes import text_parts
     ],
 )  # fmt: skip
 def test_parts_of_a_text(text: str, parts: list[tuple[int, str, str]]) -> None:
-    assert [part[:3] for part in text_parts(text)] == parts
+    assert [(line, content, title) for line, content, (*_, title), _ in text_parts(text)] == parts
