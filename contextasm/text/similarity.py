@@ -76,12 +76,15 @@ _STEMS = "|".join(_OPPOSITE_STEMS.split())
 _PREFIX = r"(?:un|in|im|ir|il|dis|non|mis|de|anti)\w{3}"
 _SUFFIX = r"\w{2,}(less|ful|los)(?:ly|ness|e[nrms]?)?"
 _WORD = (
-    r"\w+://\S*\w"
-    r"|\w[\w-]*(?:\.[^\W\d_]\w*)+"
+    r"(?<!\w)\w{1,32}://\S*\w"
+    r"|(?<!\w)\w[\w-]{0,255}(?:\.[^\W\d_]\w*)+"
     r"|[^\W\d_]+(?:['’ʼ][^\W\d_]+)?"
     r"|!=|[<>]=?|(?<!\w)[-−](?=\d)|(?<=\w)#|[%?]|[^\x00-\x7f\w\s]|[$+=~|]"
 )
-"""Addresses, names of files, words, and signs, among which there are marks that mean nothing."""
+"""Addresses, names of files, words, and signs, among which there are marks that mean nothing.
+
+Without the limits of the first two, a long run of digits or dashes would be read to its end from each of its signs.
+"""
 _ROMAN = r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})"
 _NEGATION_SIGNS = "ない|ません|なかった|不|没|未|无|無|非|勿"
 _STEM_LENGTH = 4
