@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -105,17 +104,22 @@ def _write_claude_code(
     """
     path = _named_folder("claude-code", output, "name the folder with -o DIR")
     index = OutputFile.named("block", f"{path}/MEMORY.md")
-    pending_write(index, b"")  # a block that was edited by hand is refused before anything is written
+    try:
+        pending_write(index, b"")
+    except ContextasmError as error:  # a block that was edited by hand
+        hint = "move the edits out of the block, or take it away: the export writes it again"
+        raise ContextasmError(error.where, error.what, hint, error.code) from error
     present = folder_sources(path, ("*.md",)) if os.path.isdir(path) else {}
     pages, _ = claude_code_pages(memories, present, load_yaml)
-    targets = [index, *(OutputFile.named("text", f"{path}/{name}") for name in pages)]
+    targets = [OutputFile.named("text", f"{path}/{name}") for name in (*pages, index.path.name)]
     refuse_outputs(targets, owner.workspace, options)
-    with system_errors(path, "can't be written", "make the folder above it first"), suppress(FileExistsError):
-        os.mkdir(path, 0o700 if private else 0o777)
+    if not os.path.isdir(path):
+        with system_errors(path, "can't be made", "name a folder, or make the one above it first"):
+            os.mkdir(path, 0o700 if private else 0o777)
     folder = Folder(Path(path))
     with locked(folder):
         pages, problems = claude_code_pages(memories, folder_sources(path, ("*.md",)), load_yaml)
-        remove_torn(Path(path), pages)
+        remove_torn(Path(path), [*pages, index.path.name])
         for name, text in pages.items():
             write(writable_path(folder, name), as_bytes(text), new_mode=0o600 if private else None)
     _write_index(folder, index)

@@ -16,7 +16,7 @@ from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import process_environment
-from contextasm.memories.owner import find_owner, place_for_memories
+from contextasm.memories.owner import Owner, find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.model import ContextasmError, Document, Problem, grouped
 from contextasm.rendering.json_codec import Count, Digest
@@ -28,7 +28,7 @@ from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.exchange_files import read_import_files, source_file
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile, file_identity
-from contextasm.workspace.storage import ImportOutcome, Outcome
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
 
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""
@@ -91,32 +91,24 @@ def import_memories(
     characters are removed and secrets masked, and both are named with their places.
     """
     receipt.require_stdout()
-    if dry_run:
-        refuse_given({"--receipt": receipt_file}, "--dry-run", "--json prints it")
     files = _read_files(source, path)
     checked = _checked_entries(source, path, files)
-    process = process_environment()
-    owner = find_owner(options, process, reads_memories=dry_run)
+    owner = find_owner(options, process_environment(), reads_memories=dry_run)
     show_problems(owner.problems)
-    place = place_for_memories(owner, file, process)
-    if file is None and place.folder:
-        place = place._replace(path=f"{place.folder}/imported-{source}.md")
-    place = place._replace(archived_ids=archived_memory_ids(owner.workspace, place.folder))
-    target = _receipt_target(receipt_file, [*files, f"{owner.workspace.root}/{place.path}"])
-    if target:
-        refuse_outputs([target], owner.workspace, options)
-    if not dry_run:
+    place = _import_place(owner, file, source)
+    others = [*files, f"{owner.workspace.root}/{place.path}"]
+    target = _receipt_target(receipt_file, others, owner.workspace, options) if receipt_file is not None else None
+    if dry_run:
+        refuse_given({"--receipt": receipt_file}, "--dry-run", "--json prints it")
+    else:
         recover_first(owner.workspace)
     storage = storage_of(owner.workspace, place.path)
     outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
-    lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
     data = _receipt_data(outcomes, checked, dry_run=dry_run) | _digests(files, outcomes, owner.workspace)
     if target:
         write(target.path, as_bytes(format_json(ImportedDocument, data)))
-    receipt.write(ImportedDocument, data, lines)
-    show_problems(checked.problems[:MAX_LISTED])
-    if (further := len(checked.problems) - MAX_LISTED) > 0:
-        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
+    receipt.write(ImportedDocument, data, _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run))
+    _show_first(checked.problems)
     return 0
 
 
@@ -141,21 +133,34 @@ def _checked_entries(source: str, path: str, files: Mapping[str, SourceFile]) ->
     return checked
 
 
-def _receipt_target(path: str | None, others: Iterable[str]) -> OutputFile | None:
-    """The file that `--receipt` names; None for none.
+def _import_place(owner: Owner, file: str | None, source: str) -> MemoryPlace:
+    """The place for new memories: the file that was named, or one for the format in the folder of the owner."""
+    place = place_for_memories(owner, file, process_environment())
+    if file is None and place.folder:
+        place = place._replace(path=f"{place.folder}/imported-{source}.md")
+    return place._replace(archived_ids=archived_memory_ids(owner.workspace, place.folder))
 
-    Raises `ContextasmError` for standard output, for one of the other files of the import, and for a file that can't be
-    written.
+
+def _receipt_target(path: str, others: Iterable[str], workspace: Folder, options: Options) -> OutputFile:
+    """The file that `--receipt` names.
+
+    Raises `ContextasmError` for standard output, for a file that the import reads or writes, for one that a build could
+    read, and for one that can't be written.
     """
-    if path is None:
-        return None
     if path == "-":
         raise ContextasmError("--receipt", "- is not a file", "name one, or print it with --json")
     target = OutputFile.named("receipt", path)
     if target.identity in {file_identity(os.path.abspath(other)) for other in others}:
         raise ContextasmError(f"--receipt {path}", "the import reads or writes this file", "name another file")
+    refuse_outputs([target], workspace, options)
     refuse_unwritable(target.path)
     return target
+
+
+def _show_first(problems: Sequence[Problem]) -> None:
+    show_problems(problems[:MAX_LISTED])
+    if (further := len(problems) - MAX_LISTED) > 0:
+        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
 
 
 def _receipt_lines(
