@@ -8,7 +8,8 @@ from typing import Annotated
 from contextasm.cli.command_line import Argument
 from contextasm.cli.output import show_problems, write_stderr
 from contextasm.config.input.options import Options
-from contextasm.config.resolve import process_environment
+from contextasm.config.inputs import build_inputs
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.owner import find_owner, ids_of_folders
 from contextasm.model import Memory
 from contextasm.text.memories.writer import storable_text
@@ -16,6 +17,7 @@ from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import Journal, Recovery, is_unfinished, recovery_text
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.outputs import OutputFile, refuse_inputs
 
 OWNER = ("agent", "team", "workspace")
 """Fields of `Options` that name an owner."""
@@ -49,6 +51,18 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
     stored, problems = storable_text(text, where, masks=masked)
     show_problems(problems)
     return stored
+
+
+def refuse_outputs(targets: Sequence[OutputFile], workspace: Folder, options: Options) -> None:
+    """Raise `ContextasmError` for a file that a build of the workspace could read, whoever it is for."""
+    process = process_environment()
+    prepared = prepare_build(
+        options._replace(agent=None, team=None, audience=None),
+        process,
+        workspace,
+        restrict_profile=lambda profile: profile._replace(layers=()),
+    )
+    refuse_inputs(targets, build_inputs(prepared, process.folder))
 
 
 def recover_first(workspace: Folder, patience: float | None = None, *, edits: bool = True) -> None:

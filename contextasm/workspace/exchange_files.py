@@ -7,56 +7,61 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from hashlib import sha256
 
 from contextasm.model import ContextasmError, system_errors
 from contextasm.text.exchange.entry import SourceFile
+from contextasm.text.markdown.managed_block import without_block
 from contextasm.workspace.atomic import create, permission_mask
 from contextasm.workspace.reading import file_bytes
 
 
-def read_import_files(path: str, folder_files: Sequence[str]) -> list[SourceFile]:
+def read_import_files(path: str, folder_files: Sequence[str]) -> Sequence[SourceFile]:
     """The file at a path; for a folder, its files whose names match `folder_files`, in the order of their names.
 
     Raises `ContextasmError` if no file matches, and if one is a link out of the folder or can't be read as UTF-8.
     """
     if not os.path.isdir(path):
-        return [source_file(path, _file_text(path))]
+        return [source_file(path, _file_data(path))]
     if not folder_files:
         raise ContextasmError(path, "is a folder", "name the file in it")
+    files = folder_sources(path, folder_files)
+    if not files:
+        raise ContextasmError(path, f"has no file {' or '.join(folder_files)}", "name the folder or the file to import")
+    return [*files.values()]
+
+
+def folder_sources(path: str, patterns: Sequence[str]) -> dict[str, SourceFile]:
+    """The files of a folder whose names match, by name and in the order of their names; raises `ContextasmError`."""
     with system_errors(path, "can't be listed", "name a folder that can be read"):
         names = sorted(os.listdir(path))
-    matching = [name for name in names if any(fnmatchcase(name, pattern) for pattern in folder_files)]
-    if not matching:
-        raise ContextasmError(path, f"has no file {' or '.join(folder_files)}", "name the folder or the file to import")
-    root = os.path.realpath(path)
+    root, folder = os.path.realpath(path), path.rstrip("/")
 
     def holds(real: str) -> bool:
         return os.path.commonpath([root, real]) == root
 
-    files = [(f"{path.rstrip('/')}/{name}", _file_text(f"{path.rstrip('/')}/{name}", holds)) for name in matching]
-    # Empty files are skipped; if all are empty, the first is refused.
-    return [source_file(*file) for file in files if file[1].strip()] or [source_file(*files[0])]
+    matching = (name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns))
+    return {name: source_file(f"{folder}/{name}", _file_data(f"{folder}/{name}", holds)) for name in matching}
 
 
-def _file_text(path: str, holds: Callable[[str], bool] | None = None) -> str:
-    """The text of a file; `holds` is as in `file_bytes`, for the folder that was named."""
+def _file_data(path: str, holds: Callable[[str], bool] | None = None) -> bytes:
+    """The bytes of a file; `holds` is as in `file_bytes`, for the folder that was named."""
     data = file_bytes(path, holds=holds)
     if not isinstance(data, bytes) and data.code == "outside-workspace":
         hint = "import that file by its own name, or take the link away"
         raise ContextasmError(path, "is a link that leads out of the folder", hint)
     if not isinstance(data, bytes):
         raise ContextasmError(path, data.message, "name a file that can be read")
+    return data
+
+
+def source_file(name: str, data: bytes) -> SourceFile:
+    """A file of these bytes, as formats read it. Raises `ContextasmError` if they are not UTF-8."""
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise ContextasmError(path, f"byte {error.start} is not UTF-8", "save it as UTF-8") from error
-
-
-def source_file(name: str, text: str) -> SourceFile:
-    """A file whose text is read already. Raises `ContextasmError` for an empty one."""
-    if not text.strip():
-        raise ContextasmError(name, "is empty", "name a file with memories")
-    return SourceFile(name, text.replace("\r\n", "\n"))
+        raise ContextasmError(name, f"byte {error.start} is not UTF-8", "save it as UTF-8") from error
+    return SourceFile(name, without_block(text)[0], sha256(data).hexdigest())
 
 
 def refuse_filled_folder(path: str) -> None:

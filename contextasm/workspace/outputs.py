@@ -28,7 +28,7 @@ FileIdentity = tuple[object, ...]
 """Value that is equal for two paths of one file: device and inode, or for a missing file its folder's and its name."""
 
 
-OutputKind = Literal["text", "block", "manifest", "metrics", "baseline", "page"]
+OutputKind = Literal["text", "block", "manifest", "metrics", "baseline", "page", "receipt"]
 
 OPTIONS: Mapping[OutputKind, str] = {
     "text": "-o",
@@ -37,6 +37,7 @@ OPTIONS: Mapping[OutputKind, str] = {
     "metrics": "--metrics",
     "baseline": "--baseline",
     "page": "--html",
+    "receipt": "--receipt",
 }
 """The option that names each kind of file."""
 

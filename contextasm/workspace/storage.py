@@ -93,6 +93,10 @@ class ImportOutcome(NamedTuple):
     """Fields, `text` among them, in which the entry differs from its memory as it was."""
     alike: str = ""
     """The id of another memory, or of an entry before it, that an added one says the same as; empty for none."""
+    sources: Sequence[str] = ()
+    """Places of the entry, `FILE:LINE` or `FILE: KEY`; several if it is there again."""
+    digest: str = ""
+    """SHA-256 of its text as it was to be stored, clean and with its secrets masked, in hexadecimal."""
 
 
 class MemoryStorage(Protocol):

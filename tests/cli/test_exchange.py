@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,8 @@ def test_the_receipt_counts_and_names_what_differs_and_what_is_alike(workspace: 
     }  # fmt: skip
     assert data["memories"][0] == {
         "outcome": "changed", "id": "bell", "path": "agents/a/memories/m.md", "line": 1,
-        "differing": ["text", "importance"], "alike": "",
+        "differing": ["text", "importance"], "alike": "", "sources": ["standard input:1"],
+        "digest": sha256(b"The bell rings at seven").hexdigest(),
     }  # fmt: skip
     changed = (workspace / "agents/a/memories/m.md").read_text(encoding="utf-8")
     assert changed == "- [fact] The bell rings at seven {id=bell importance=0.9}\n- [fact] Tea is green {id=green}\n"

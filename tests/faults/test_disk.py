@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import count
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 from contextasm.model import ContextasmError
 from contextasm.workspace.atomic import write
-from tests.command import SMALL_TEXT, ctxasm, fill, start
+from tests.command import SMALL_TEXT, Result, ctxasm, fill, inside, start
 from tests.faults.failing import FAULTS, Countdown, FakeDisk, failing_calls
+from tests.retrieval.memory_index.test_memory_index_races import in_another_process
 
 OLD, NEW = b"old " * 1000, b"new " * 1500
 
@@ -107,3 +113,75 @@ def test_full_disk_keeps_the_old_file(tmp_path: Path, small_disk: Path) -> None:
         assert os.listdir(small_disk) == ["out.md"]
     finally:
         subprocess.run(["umount", str(small_disk)], check=True)
+
+
+def killed_before_rename(call: Callable[[], Result], number: int) -> bool:
+    """Make a call in another process that is killed before it renames its n-th file; whether it came so far."""
+    real, left = os.replace, iter(range(1, number))
+
+    def replace(*paths: str) -> None:
+        if next(left, None) is None:
+            os._exit(9)
+        real(*paths)
+
+    def run() -> None:
+        os.replace = replace  # type: ignore[assignment]
+        assert call().code == 0
+
+    status = os.waitstatus_to_exitcode(os.waitpid(in_another_process(run), 0)[1])
+    assert status in {0, 9}
+    return status == 9
+
+
+def texts(folder: Path) -> Mapping[str, str]:
+    """The Markdown files below a folder, and those that a killed process left of them."""
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.md*") if path.is_file()}
+
+
+EXPORTED = "- [fact] Tea is {} {{id=tea}}\n- [fact] The bell rings at {} {{id=bell}}\n- [note] Mine {{id=mine}}\n"
+
+
+def test_killed_export_leaves_each_page_old_or_new_and_the_next_one_completes_it(tmp_path: Path) -> None:
+    """P1, P3: at each rename; what another program wrote is as it was."""
+    start_of = {"pages/mine.md": "---\nname: x\nid: mine\n---\nTheirs\n", "pages/MEMORY.md": "# Theirs\n"}
+    root = fill(tmp_path / "w", {"agents/a/memories/m.md": EXPORTED.format("green", "six"), **start_of})
+    words = ("-w", root, "-a", "a", "-f", "claude-code")
+    assert inside("export", *words, "-o", root / "pages").code == 0
+    old = texts(root / "pages")
+    fill(root, {"agents/a/memories/m.md": EXPORTED.format("black", "seven") + "- New {id=new}\n"}, base={})
+    copytree(root / "pages", root / "whole")
+    assert inside("export", *words, "-o", root / "whole").code == 0
+    new = texts(root / "whole")
+    assert (new["mine.md"], new.keys() - old.keys()) == (start_of["pages/mine.md"], {"new.md"})
+    for number in count(1):
+        copytree(root / "pages", folder := root / f"pages{number}")
+        if not killed_before_rename(partial(inside, "export", *words, "-o", folder), number):
+            break
+        found = {name: text for name, text in texts(folder).items() if not name.endswith(".tmp")}
+        assert all(text in {old.get(name), new[name]} for name, text in found.items())
+        assert inside("export", *words, "-o", folder).code == 0
+        assert texts(folder) == new
+    assert number == 5  # three pages and the index
+
+
+def test_killed_import_loses_nothing_and_the_next_one_completes_it(tmp_path: Path) -> None:
+    """P1, P3: at each rename, with the receipt as the last one."""
+    lines = "".join(json.dumps({"id": f"x{n}", "text": f"Number {n} is told"}) + "\n" for n in range(3))
+    files = {"agents/a/memories/m.md": "- [fact] Old {id=x0}\n", "lines.jsonl": lines}
+    receipts = []
+    for number in count(1):
+        root = fill(tmp_path / str(number), files)
+
+        def run(root: Path = root) -> Result:
+            return inside("import", "jsonl", "lines.jsonl", "-a", "a", "--receipt", "out.json", cwd=root)
+
+        if not killed_before_rename(run, number):
+            break
+        assert (root / "agents/a/memories/m.md").read_text() == files["agents/a/memories/m.md"]
+        assert not (root / "out.json").exists()
+        assert run().code == 0
+        receipts.append([each["outcome"] for each in json.loads((root / "out.json").read_text())["memories"]])
+        memories = (root / "agents/a/memories/imported-jsonl.md").read_text()
+        assert memories == "- [note] Number 1 is told {id=x1}\n- [note] Number 2 is told {id=x2}\n"
+        assert sorted(os.listdir(root / "agents/a/memories")) == ["imported-jsonl.md", "m.md"]
+    assert receipts == [["differs", "added", "added"], ["differs", "left", "left"]]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import Document, Memory
+from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.model import ContextasmError, Document, Memory
 from contextasm.text.cleaning.clean import clean_text, decode_document
+from contextasm.text.exchange.claude import claude_code_pages, read_claude_code
 from contextasm.text.exchange.entry import SourceFile, checked_entries
 from contextasm.text.exchange.json_formats import read_json_lines, write_json_lines
 from contextasm.text.exchange.okf import write_okf
@@ -90,6 +93,60 @@ def test_law_an_update_makes_each_memory_the_one_of_the_file(
             assert getattr(memory, name) == (
                 value if value is not False and value not in ("", ()) else getattr(was, name)
             ), name
+
+
+YAML_WORDS = st.text("aé1 '\\\\#:[]-|&*!%@~?>/", min_size=1, max_size=6).map(str.strip).filter(bool)
+"""Words that mean something in YAML."""
+PAGED = any_memories(
+    WORDS | YAML_WORDS,
+    path=st.just("agents/b/memories/m.md"),
+    line=st.just(1),
+    text=TEXTS,
+    type=st.sampled_from(["note", "fact", "open_question"]),
+    status=st.sampled_from(["active", "superseded", "draft"]),
+)
+
+
+def sources(pages: Mapping[str, str]) -> dict[str, SourceFile]:
+    return {name: SourceFile(name, text) for name, text in pages.items()}
+
+
+@given(st.lists(PAGED, min_size=1, max_size=4, unique_by=lambda memory: memory.id))
+def test_law_a_folder_of_claude_code_gives_back_the_memories(
+    tmp_path_factory: pytest.TempPathFactory, memories: list[Memory]
+) -> None:
+    """Ids, texts and fields: all but the places."""
+    root = tmp_path_factory.mktemp("w")
+    (root / FOLDER).mkdir(parents=True)
+    pages, problems = claude_code_pages(memories, {}, load_yaml)
+    assert (len(pages), problems) == (len(memories), [])
+    present = sources(pages)
+    checked = checked_entries(read_claude_code([*present.values()], load_yaml))
+    assert checked.left_out == ()
+    store_entries(Folder(root), PLACE, checked.entries, update=False, dry_run=False)
+    by_id = {memory.id: memory for memory in stored(root)}
+    assert by_id == {memory.id: memory._replace(path="", line=0) for memory in memories}
+    assert claude_code_pages(memories, present, load_yaml) == ({}, [])
+
+
+@given(st.lists(PAGED, min_size=2, max_size=5, unique_by=lambda memory: memory.id), st.data())
+def test_law_an_export_writes_over_no_page_that_is_not_as_it_was_exported(
+    memories: list[Memory], data: st.DataObject
+) -> None:
+    first = memories[: data.draw(st.integers(0, len(memories)))]
+    pages, _ = claude_code_pages(first, {}, load_yaml)
+    edited = {name for name in pages if data.draw(st.booleans())}
+    names = data.draw(st.sets(st.sampled_from([memory.id for memory in memories])))
+    foreign = {f"{name}.md": data.draw(LINES.map("\n".join)) for name in names if "/" not in name} | {"MEMORY.md": ""}
+    present = foreign | {name: text + "\nmore" * (name in edited) for name, text in pages.items()}
+    try:
+        written, problems = claude_code_pages(memories, sources(present), load_yaml)
+    except ContextasmError:  # as an import of that folder would
+        return
+    assert not written.keys() & (edited | foreign.keys() - pages.keys())
+    assert {problem.path for problem in problems} >= edited
+    after = checked_entries(read_claude_code([*sources(present | written).values()], load_yaml))
+    assert {memory.id for memory in memories} <= {entry.id for entry in after.entries}
 
 
 @given(st.lists(MEMORIES, min_size=1, max_size=5, unique_by=lambda memory: memory.id))

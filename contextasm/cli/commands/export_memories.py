@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
+from contextasm.cli.build_files import RequestedFiles, write_files
 from contextasm.cli.command_line import Command
-from contextasm.cli.options import QuietOption
+from contextasm.cli.host_cap import within_limits
+from contextasm.cli.options import QuietOption, run_build
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
-from contextasm.cli.owner import READ_OWNER
+from contextasm.cli.owner import READ_OWNER, refuse_outputs
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import one_of
-from contextasm.config.inputs import build_inputs
+from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.export import ExportedMemories, exported_memories
 from contextasm.memories.owner import Owner, find_owner
-from contextasm.model import AUDIENCES, SHARED, ContextasmError, Memory
+from contextasm.model import AUDIENCES, SHARED, ContextasmError, Memory, Problem, system_errors
+from contextasm.rendering.formats import format_context
+from contextasm.text.exchange.claude import INDEX_PROFILE, claude_code_pages
 from contextasm.text.exchange.json_formats import write_json_lines
 from contextasm.text.exchange.okf import write_okf
 from contextasm.workspace.atomic import as_bytes, write
-from contextasm.workspace.exchange_files import refuse_filled_folder, write_folder
-from contextasm.workspace.outputs import OutputFile, refuse_inputs
+from contextasm.workspace.editing.files import locked, remove_torn, writable_path
+from contextasm.workspace.exchange_files import folder_sources, refuse_filled_folder, write_folder
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.outputs import OutputFile, pending_write
 
 
 def export_memories(
     options: Options,
     *,
     form: Annotated[
-        Literal["jsonl", "okf"],
-        Flag("--format -f", "jsonl|okf", "JSON lines, which `import jsonl` takes, or OKF."),
+        Literal["jsonl", "okf", "claude-code"],
+        Flag("--format -f", "jsonl|okf|claude-code", "JSON lines, OKF, or the folder of Claude Code."),
     ] = "jsonl",
-    output: Annotated[str | None, Flag("-o", "PATH", "Write to this file; for okf, a new or empty folder.")] = None,
+    output: Annotated[
+        str | None, Flag("-o", "PATH", "Write to this file; for okf, a new folder; for claude-code, any.")
+    ] = None,
     quiet: QuietOption = False,
 ) -> int:
     """Write the memories of an agent or a team, of every status, for other programs.
@@ -43,11 +52,15 @@ def export_memories(
     owner = find_owner(options, process_environment(), reads_memories=True)
     patterns = owner.memory_files or [f"{owner.path}/memories/*.md"]
     exported = exported_memories(owner.workspace, patterns, audience, options, process_environment())
-    if form == "okf":
-        _write_bundle(options, owner, exported.memories, output, private=audience != SHARED)
+    problems = [*owner.problems, *exported.problems]
+    memories, private = exported.memories, audience != SHARED
+    if form == "claude-code":
+        problems += _write_claude_code(options, owner, memories, output, private=private)
+    elif form == "okf":
+        _write_bundle(options, owner, memories, output, private=private)
     else:
-        _write_lines(options, owner, exported.memories, output)
-    show_problems([*owner.problems, *exported.problems])
+        _write_lines(options, owner, memories, output)
+    show_problems(problems)
     if not quiet:
         _show_receipt(exported, owner)
     return 0
@@ -61,32 +74,71 @@ def _write_lines(options: Options, owner: Owner, memories: Sequence[Memory], out
     if output is None or output == "-":
         write_stdout(text)
         return
-    write(_settled_path(options, owner, output), as_bytes(text))
+    target = OutputFile.named("text", output)
+    refuse_outputs([target], owner.workspace, options)
+    write(target.path, as_bytes(text))
 
 
 def _write_bundle(
     options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
 ) -> None:
+    folder = _named_folder("okf", output, "name a new folder with -o DIR")
+    refuse_filled_folder(folder)
+    refuse_outputs([OutputFile.named("text", f"{folder}/index.md")], owner.workspace, options)
+    write_folder(folder, ((name, as_bytes(text)) for name, text in write_okf(memories)), private=private)
+
+
+def _named_folder(form: str, output: str | None, hint: str) -> str:
+    """The folder that `-o` names. Raises `ContextasmError` for none and for standard output."""
     if not output or output == "-":
-        raise ContextasmError("--format okf", "is a folder of files", "name a new folder with -o DIR")
-    refuse_filled_folder(output)
-    _settled_path(options, owner, f"{output}/index.md")
-    write_folder(output, ((name, as_bytes(text)) for name, text in write_okf(memories)), private=private)
+        raise ContextasmError(f"--format {form}", "is a folder of files", hint)
+    return output
 
 
-def _settled_path(options: Options, owner: Owner, output: str) -> Path:
-    """The path of an output. Raises `ContextasmError` for a file that a build could read."""
+def _write_claude_code(
+    options: Options, owner: Owner, memories: Sequence[Memory], output: str | None, *, private: bool
+) -> Sequence[Problem]:
+    """Write the pages that differ into a folder, which may hold others, and then their index; the pages that stay.
+
+    Each file is written whole, so an export that was interrupted is completed by the next one.
+    """
+    path = _named_folder("claude-code", output, "name the folder with -o DIR")
+    index = OutputFile.named("block", f"{path}/MEMORY.md")
+    try:
+        pending_write(index, b"")
+    except ContextasmError as error:  # a block that was edited by hand
+        hint = "move the edits out of the block, or take it away: the export writes it again"
+        raise ContextasmError(error.where, error.what, hint, error.code) from error
+    present = folder_sources(path, ("*.md",)) if os.path.isdir(path) else {}
+    pages, _ = claude_code_pages(memories, present, load_yaml)
+    targets = [OutputFile.named("text", f"{path}/{name}") for name in (*pages, index.path.name)]
+    refuse_outputs(targets, owner.workspace, options)
+    if not os.path.isdir(path):
+        with system_errors(path, "can't be made", "name a folder, or make the one above it first"):
+            os.mkdir(path, 0o700 if private else 0o777)
+    folder = Folder(Path(path))
+    with locked(folder):
+        pages, problems = claude_code_pages(memories, folder_sources(path, ("*.md",)), load_yaml)
+        remove_torn(Path(path), [*pages, index.path.name])
+        for name, text in pages.items():
+            write(writable_path(folder, name), as_bytes(text), new_mode=0o600 if private else None)
+    _write_index(folder, index)
+    return problems
+
+
+def _write_index(folder: Folder, target: OutputFile) -> None:
+    """Write the index of a folder as a build of its own does; no index if the folder has nothing to show."""
     process = process_environment()
-    target = OutputFile.named("text", output)
-    # The inputs are the files of every layer and agent: it does not matter what this build would show.
-    prepared = prepare_build(
-        options._replace(agent=None, team=None, audience=None),
-        process,
-        owner.workspace,
-        restrict_profile=lambda profile: profile._replace(layers=()),
-    )
-    refuse_inputs([target], build_inputs(prepared, process.folder))
-    return target.path
+    # Other settings of the person are for builds of the workspace.
+    given = process.environment.items()
+    own = {name: value for name, value in given if not name.startswith("CTXASM_") or name == "CTXASM_DATE"}
+    job = prepare_build(Options(profile=INDEX_PROFILE), process._replace(environment=own), folder)
+    job = within_limits(job, [target])
+    context = run_build(job, job.build, quiet=True)
+    files = RequestedFiles([target], uses_stdout=False)
+    if context.sections or not files.any_missing:
+        with files.settled(format_context(context), {}, folder, force=False, quiet=True) as writes:
+            write_files(writes, quiet=True)
 
 
 def _show_receipt(exported: ExportedMemories, owner: Owner) -> None:

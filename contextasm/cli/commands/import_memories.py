@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Argument, Command
-from contextasm.cli.options import Receipt
-from contextasm.cli.output import read_stdin, show_problems, write_stderr
-from contextasm.cli.owner import OWNER, recover_first
+from contextasm.cli.options import Receipt, refuse_given
+from contextasm.cli.output import format_json, read_stdin, show_problems, write_stderr
+from contextasm.cli.owner import OWNER, recover_first, refuse_outputs
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import process_environment
-from contextasm.memories.owner import find_owner, place_for_memories
+from contextasm.memories.owner import Owner, find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
-from contextasm.model import ContextasmError, Problem, grouped
-from contextasm.rendering.json_codec import Count
-from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, checked_entries
+from contextasm.model import ContextasmError, Document, Problem, grouped
+from contextasm.rendering.json_codec import Count, Digest
+from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, SourceFile, checked_entries
 from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 from contextasm.upkeep.archive import archived_memory_ids
+from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.exchange_files import read_import_files, source_file
-from contextasm.workspace.storage import ImportOutcome, Outcome
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.outputs import OutputFile, file_identity
+from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
 
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""
@@ -54,6 +59,10 @@ class ImportedDocument(TypedDict):
     """How many were left as they are."""
     archived: Count
     """How many were left in the archive, which their memories have left for."""
+    files: dict[str, Digest]
+    """The files that were read, each with the SHA-256 of its bytes."""
+    stored: dict[str, Digest]
+    """The files of these memories, likewise, as they are afterwards."""
     memories: list[ImportOutcome]
     """Every entry, in order."""
     problems: list[Problem]
@@ -72,6 +81,7 @@ def import_memories(
     ] = None,
     update: Annotated[bool, Flag("", "", "Change stored memories that differ from the imported ones.")] = False,
     dry_run: Annotated[bool, Flag("", "", "Say what would be done, and write nothing.")] = False,
+    receipt_file: Annotated[str | None, Flag("--receipt", "FILE", "Write what --json prints to this file.")] = None,
     receipt: Receipt,
 ) -> int:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
@@ -81,40 +91,76 @@ def import_memories(
     characters are removed and secrets masked, and both are named with their places.
     """
     receipt.require_stdout()
-    checked = _read_entries(source, path)
-    process = process_environment()
-    owner = find_owner(options, process, reads_memories=dry_run)
+    files = _read_files(source, path)
+    checked = _checked_entries(source, path, files)
+    owner = find_owner(options, process_environment(), reads_memories=dry_run)
     show_problems(owner.problems)
-    place = place_for_memories(owner, file, process)
-    if file is None and place.folder:
-        place = place._replace(path=f"{place.folder}/imported-{source}.md")
-    place = place._replace(archived_ids=archived_memory_ids(owner.workspace, place.folder))
-    if not dry_run:
+    place = _import_place(owner, file, source)
+    others = [*files, f"{owner.workspace.root}/{place.path}"]
+    target = _receipt_target(receipt_file, others, owner.workspace, options) if receipt_file is not None else None
+    if dry_run:
+        refuse_given({"--receipt": receipt_file}, "--dry-run", "--json prints it")
+    else:
         recover_first(owner.workspace)
     storage = storage_of(owner.workspace, place.path)
     outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
-    lines = _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run)
-    receipt.write(ImportedDocument, _receipt_data(outcomes, checked, dry_run=dry_run), lines)
-    show_problems(checked.problems[:MAX_LISTED])
-    if (further := len(checked.problems) - MAX_LISTED) > 0:
-        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
+    data = _receipt_data(outcomes, checked, dry_run=dry_run) | _digests(files, outcomes, owner.workspace)
+    if target:
+        write(target.path, as_bytes(format_json(ImportedDocument, data)))
+    receipt.write(ImportedDocument, data, _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run))
+    _show_first(checked.problems)
     return 0
 
 
 run = Command(import_memories, OWNER)
 
 
-def _read_entries(source: str, path: str) -> CheckedEntries:
-    """The entries of a file or folder, checked. Raises `ContextasmError` for an unknown format and broken input."""
-    read, folder_files = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")]
+def _read_files(source: str, path: str) -> Mapping[str, SourceFile]:
+    """The files to import, by their paths. Raises `ContextasmError` for an unknown format."""
+    folder_files = IMPORT_FORMATS[require_known(source, IMPORT_FORMATS, "FROM", "format")][1]
     if path == "-":
-        files = [source_file("standard input", read_stdin("-", "memories"))]
-    else:
-        files = read_import_files(path, folder_files)
-    checked = checked_entries(read(files, load_yaml))
+        return {path: source_file("standard input", as_bytes(read_stdin("-", "memories")))}
+    return {file.name: file for file in read_import_files(path, folder_files)}
+
+
+def _checked_entries(source: str, path: str, files: Mapping[str, SourceFile]) -> CheckedEntries:
+    """The entries of the files, checked. Raises `ContextasmError` for broken input, and if there is no entry."""
+    if not (filled := [file for file in files.values() if file.text.strip()]):
+        raise ContextasmError(next(iter(files.values())).name, "is empty", "name a file with memories")
+    checked = checked_entries(IMPORT_FORMATS[source][0](filled, load_yaml))
     if not checked.entries:
         raise ContextasmError(path, "holds no memory", "name another file, or choose the format that it has")
     return checked
+
+
+def _import_place(owner: Owner, file: str | None, source: str) -> MemoryPlace:
+    """The place for new memories: the file that was named, or one for the format in the folder of the owner."""
+    place = place_for_memories(owner, file, process_environment())
+    if file is None and place.folder:
+        place = place._replace(path=f"{place.folder}/imported-{source}.md")
+    return place._replace(archived_ids=archived_memory_ids(owner.workspace, place.folder))
+
+
+def _receipt_target(path: str, others: Iterable[str], workspace: Folder, options: Options) -> OutputFile:
+    """The file that `--receipt` names.
+
+    Raises `ContextasmError` for standard output, for a file that the import reads or writes, for one that a build could
+    read, and for one that can't be written.
+    """
+    if path == "-":
+        raise ContextasmError("--receipt", "- is not a file", "name one, or print it with --json")
+    target = OutputFile.named("receipt", path)
+    if target.identity in {file_identity(os.path.abspath(other)) for other in others}:
+        raise ContextasmError(f"--receipt {path}", "the import reads or writes this file", "name another file")
+    refuse_outputs([target], workspace, options)
+    refuse_unwritable(target.path)
+    return target
+
+
+def _show_first(problems: Sequence[Problem]) -> None:
+    show_problems(problems[:MAX_LISTED])
+    if (further := len(problems) - MAX_LISTED) > 0:
+        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
 
 
 def _receipt_lines(
@@ -155,7 +201,20 @@ def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:
 
 
 def _receipt_data(outcomes: Sequence[ImportOutcome], checked: CheckedEntries, *, dry_run: bool) -> dict[str, object]:
-    """The receipt, with what `ImportedDocument` has of it."""
+    """The receipt, with what `ImportedDocument` has of it, but for the digests of files."""
     counts = Counter(outcome.outcome for outcome in outcomes)
     numbers = {what: counts[what] for what in WORDS}
-    return checked._asdict() | numbers | {"dry_run": dry_run, "memories": outcomes}
+    memories = [
+        outcome._replace(sources=checked.places[entry.id], digest=sha256(entry.text.encode()).hexdigest())
+        for outcome, entry in zip(outcomes, checked.entries, strict=True)
+    ]
+    return checked._asdict() | numbers | {"dry_run": dry_run, "memories": memories}
+
+
+def _digests(
+    files: Mapping[str, SourceFile], outcomes: Sequence[ImportOutcome], workspace: Folder
+) -> dict[str, Mapping[str, str]]:
+    """The digests of the files that were read, and of those that hold the memories."""
+    stored = {path: workspace.read(path) for path in dict.fromkeys(each.path for each in outcomes if each.line)}
+    documents = {path: read.digest for path, read in stored.items() if isinstance(read, Document)}
+    return {"files": {file.name: file.digest for file in files.values()}, "stored": documents}

@@ -5,6 +5,9 @@ documented; as such files are (2026): `name`, `description` and below `metadata`
 reference) and the time `modified`, in older ones `type` at the top. Any other file is a list of notes: each bullet and
 paragraph is a memory. Of the index, entries that merely link to files are left out, and the others have the words of
 the links.
+
+A page of an export has all fields of its memory at the top, and the key `ctxasm`, a digest of all else in it: whoever
+changes the page makes it theirs. Nothing of a memory is lost but its place.
 """
 
 from __future__ import annotations
@@ -12,13 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from contextasm.model import ContextasmError, Parse
+from contextasm.model import ContextasmError, Memory, Parse, Problem
 from contextasm.text.cleaning.private_parts import KEY
 from contextasm.text.exchange.entry import (
     LeftOutPart,
     SourceEntry,
     SourceFile,
+    checked_entries,
     derived_id,
+    differing_fields,
     fitting_type,
     fitting_word,
     fitting_words,
@@ -29,8 +34,11 @@ from contextasm.text.exchange.entry import (
     unread_keys,
 )
 from contextasm.text.exchange.notes import FRONT_FIELDS, no_kind, note_items, text_items, with_front_fields
+from contextasm.text.exchange.pages import page_fields, page_names, page_title, quoted
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.markdown.managed_block import short_digest
+from contextasm.text.memories.parser import ACTIVE_STATUSES
 
 _PREFIX = "claude-code"
 _INDEX = "memory"
@@ -38,10 +46,65 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\(\s*<?(?!\w+:)[^)\s>]{1,300}?\.md(?:#[^)\s>]
 """A link to a file of memories."""
 _BETWEEN_LINKS = " \t\n,;.:|*+-\N{EN DASH}\N{EM DASH}"
 _FRONT_KEYS = ("name", "description", "type", "metadata")
+_STAMP = re.compile(r'^ctxasm: "([0-9a-f]{16})"\n', re.MULTILINE)
+_TAKEN = ("agents", "claude", _INDEX, "readme")
+"""Names of files that are no pages, whatever the case of letters."""
+INDEX_PROFILE = "claude-memory"
+"""The profile of the index of a folder."""
+
+
+def claude_code_pages(
+    memories: Sequence[Memory], present: Mapping[str, SourceFile], parse: Parse
+) -> tuple[dict[str, str], list[Problem]]:
+    """The pages to write into a folder of memories, by file name, and the pages that stay although they differ.
+
+    `present` has the Markdown files of the folder by name. A memory has one page, the file that has its id. One that
+    ctxasm did not write, or that was changed since, is not written. Raises `ContextasmError` for a file that
+    `read_claude_code` refuses.
+    """
+    items = ((name, checked_entries(read_claude_code([file], parse)).entries) for name, file in present.items())
+    places = {entry.id: (name, entry) for name, entries in items for entry in entries}
+    new = [memory for memory in memories if memory.id not in places]
+    names = page_names(new, [*_TAKEN, *(name.removesuffix(".md") for name in present)])
+    pages = {f"{name}.md": _page(memory, name) for memory, name in zip(new, names, strict=True)}
+    problems: list[Problem] = []
+    for memory in (memory for memory in memories if memory.id in places):
+        name, entry = places.pop(memory.id)
+        if memory.status not in ACTIVE_STATUSES:
+            entry = entry._replace(fields={"status": "active", **entry.fields})
+        if _is_own(present[name].text):
+            pages[name] = _page(memory, name.removesuffix(".md"))
+        elif differing := differing_fields(memory, entry):
+            what = f"is not as ctxasm wrote it, and {memory.id} differs in {', '.join(differing)}: left as it is"
+            problems.append(Problem("page-left", entry.where, 0, what, "import it with --update, or take it away"))
+    for name, entry in places.values():
+        if _is_own(present[name].text):
+            what = f"is the page of {entry.id}, which is not among the memories: left as it is"
+            problems.append(Problem("page-left", present[name].name, 0, what, "remove it if nobody needs it"))
+    return {name: text for name, text in pages.items() if name not in present or present[name].text != text}, problems
+
+
+def _page(memory: Memory, name: str) -> str:
+    lines = [f"name: {quoted(name)}", _described(memory.text, memory.status)]
+    lines += [f"type: {quoted(memory.type)}", f"status: {quoted(memory.status)}", *page_fields(memory)]
+    head, rest = "\n".join(["---", *lines, ""]), f"---\n\n{memory.text}\n"
+    return f'{head}ctxasm: "{short_digest(head + rest)}"\n{rest}'
+
+
+def _is_own(text: str) -> bool:
+    """Whether a page is as `_page` gave it."""
+    stamp = _STAMP.search(text)
+    return stamp is not None and short_digest(text[: stamp.start()] + text[stamp.end() :]) == stamp[1]
+
+
+def _described(text: str, status: object) -> str:
+    """The line with the words by which the host finds a page; that of a memory that is not to be shown says so."""
+    mark = "" if status in ACTIVE_STATUSES else f"({status}) "
+    return f"description: {quoted(mark + page_title(text))}"
 
 
 def read_claude_code(files: Sequence[SourceFile], parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
-    """A memory for each file of one fact, with the id `claude-code-NAME`; for other files, one for each note."""
+    """A memory for each file of one fact, with its `id` or `claude-code-NAME`; for other files, one for each note."""
     for file in files:
         front, body = _parts(file, parse)
         yield from with_front_fields(file, _fact(file, front, body) if front else _notes(file))
@@ -63,16 +126,20 @@ def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[
     metadata = metadata if isinstance(metadata, dict) else dict[str, object]()
     description = front.get("description")
     text = body.strip() or (description if isinstance(description, str) else "")
+    own_id = front.get("id") if isinstance(front.get("id"), str) else ""
     fields = {
         "type": fitting_type(metadata.get("type") or front.get("type")),
         "created": stated_day(metadata, "modified", f"{file.name}: metadata"),
     }
     if text.strip():
-        yield SourceEntry(file.name, f"{_PREFIX}-{fitting_word(str(name)) or file.stem}", text, stated(fields))
+        id_ = str(own_id) or f"{_PREFIX}-{fitting_word(str(name)) or file.stem}"
+        yield SourceEntry(file.name, id_, text, stated(fields))
     else:
         yield LeftOutPart(file.name, "file without a text")
-    used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata}
-    read = {*FRONT_FIELDS, *used} - {key for key in used if front.get(key) != used[key]}
+    used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata, "id": own_id}
+    if f"\n{_described(text, front.get('status', 'active'))}\n" in file.text:
+        used["description"] = description
+    read = {*FRONT_FIELDS, *used, "ctxasm"} - {key for key in used if front.get(key) != used[key]}
     yield from unread_keys(front, read, file.name)
     yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified", KEY], f"{file.name}: metadata")
 

@@ -35,7 +35,9 @@ class SourceFile(NamedTuple):
     name: str
     """As messages name it."""
     text: str
-    """With LF line ends, without a byte order mark."""
+    """With LF line ends, without a byte order mark and without a managed block."""
+    digest: str = ""
+    """SHA-256 of its bytes, in hexadecimal; empty if nobody asks for it."""
 
     @property
     def stem(self) -> str:
@@ -170,6 +172,12 @@ def required_day(written: object, where: str) -> str:
     return str(day)
 
 
+def differing_fields(memory: Memory, entry: SourceEntry) -> tuple[str, ...]:
+    """Names of the fields, `text` among them, that an entry states otherwise than a memory has them."""
+    text = ("text",) if memory.text.strip() != entry.text else ()
+    return (*text, *(name for name, value in entry.fields.items() if getattr(memory, name) != value))
+
+
 def stated(fields: Mapping[str, object]) -> dict[str, object]:
     """The fields that have a value; empty texts and lists state nothing."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], ())}
@@ -184,6 +192,8 @@ class CheckedEntries(NamedTuple):
     """Of hidden characters that were removed, of secrets that were masked."""
     left_out: tuple[LeftOutPart, ...]
     """What is in the files and in no entry, in its order."""
+    places: Mapping[str, Sequence[str]]
+    """By id, the places of an entry; several for one that is there again."""
 
 
 def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntries:
@@ -195,6 +205,7 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
     problems: list[Problem] = []
     by_id: dict[str, SourceEntry] = {}
     left_out: list[LeftOutPart] = []
+    places: dict[str, list[str]] = {}
     for item in items:
         if isinstance(item, LeftOutPart):
             left_out.append(item)
@@ -204,7 +215,8 @@ def checked_entries(items: Iterable[SourceEntry | LeftOutPart]) -> CheckedEntrie
         if first[1:] != checked[1:]:
             what = f"{checked.id} is the id of another entry, too, at {first.where}"
             raise ContextasmError(f"{item.where}: id", what, "give each its own id")
-    return CheckedEntries(tuple(by_id.values()), tuple(problems), tuple(left_out))
+        places.setdefault(checked.id, []).append(checked.where)
+    return CheckedEntries(tuple(by_id.values()), tuple(problems), tuple(left_out), places)
 
 
 def _checked(entry: SourceEntry, problems: list[Problem]) -> SourceEntry:

@@ -60,7 +60,8 @@ def _front_fields(text: str) -> dict[str, object]:
     """Values by names of `FRONT_FIELDS`."""
     lines = text.split("\n")
     found = front_matter(lines)
-    stated = {name: _as_stated(name, found.values) for name in FRONT_FIELDS if found.values.get(name)}
+    named = [name for name in FIELDS if name in FRONT_FIELDS and found.values.get(name)]
+    stated = {name: _as_stated(name, found.values) for name in named}
     fields = {name: value for name, value in stated.items() if value not in ("", [])}
     fields.pop(KEY, None)
     return {**fields, KEY: True} if says_private_in_front(lines, found.lines) else fields

@@ -8,63 +8,35 @@ are kept by its readers: our fields keep their own names, so a bundle below `mem
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from contextasm.model import Memory
-from contextasm.text.memories.parser import ACTIVE_STATUSES, FIELDS, LISTS
+from contextasm.text.exchange.pages import page_fields, page_names, page_title, quoted
+from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.text.names.dates import parse_date
 from contextasm.text.names.templates import one_line
 
-_FIRST = ("id", "importance", "confidence", "created", "accessed", "expires")
-_PLAIN = (*_FIRST, *(name for name in FIELDS if name not in {*_FIRST, *LISTS, "type", "status", "private", "pin"}))
 _DRAFTS = {"draft", "review"}
-_RESERVED = {"index", "log"}
-_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST_TITLE = 80
-"""Characters."""
 
 
 def write_okf(memories: Sequence[Memory]) -> Iterator[tuple[str, str]]:
     """The files of a bundle, each with its name: a concept for each memory, then the index."""
-    names = _concept_names(memories)
+    names = page_names(memories)
     for memory, name in zip(memories, names, strict=True):
         yield f"{name}.md", _concept(memory)
     yield "index.md", _index(memories, names)
 
 
-def _concept_names(memories: Sequence[Memory]) -> list[str]:
-    """A file name without its end for each memory, made of its id; no two are equal, whatever the case of letters."""
-    names: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for memory in memories:
-        base = _UNFIT.sub("-", memory.id).strip("-.")[:100] or "memory"
-        base = f"memory-{base}" if base.casefold() in _RESERVED else base
-        name, number = base, counts.get(base.casefold(), 1)
-        while name.casefold() in names:
-            number += 1
-            name = f"{base}-{number}"
-        counts[base.casefold()] = number
-        names[name.casefold()] = name
-    return [*names.values()]
-
-
 def _concept(memory: Memory) -> str:
-    lines = ["---", f"type: {_quoted(memory.type)}", f"title: {_quoted(_title(memory))}"]
-    for name in _PLAIN:
-        value = getattr(memory, name)
-        if value != "":
-            lines.append(f"{name}: {value if isinstance(value, float) else _quoted(value)}")
-    lines += [f"{name}: [{', '.join(map(_quoted, values))}]" for name in LISTS if (values := getattr(memory, name))]
-    lines += [f"{name}: true" for name in ("private", "pin") if getattr(memory, name)]
+    lines = ["---", f"type: {quoted(memory.type)}", f"title: {quoted(page_title(memory.text))}", *page_fields(memory)]
     if status := _status(memory):
         lines.append(f"status: {status}")
     if day := parse_date(memory.expires):
         # `expires` is the last day on which a memory holds.
         lines.append(f"stale_after: {day if day == date.max else day + timedelta(days=1)}T00:00:00Z")
-    lines.append(f"sources: [{{resource: {_quoted(memory.path)}}}]")
+    lines.append(f"sources: [{{resource: {quoted(memory.path)}}}]")
     return "\n".join([*lines, "---", "", memory.text, ""])
 
 
@@ -75,20 +47,10 @@ def _status(memory: Memory) -> str:
     return "draft" if memory.status in _DRAFTS else "deprecated"
 
 
-def _title(memory: Memory) -> str:
-    line = one_line(memory.text.strip().split("\n")[0].lstrip("# "))
-    return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 3].rstrip()}..."
-
-
-def _quoted(value: str) -> str:
-    """A YAML text in double quotes; quotes in it become single ones, which all readers of front matter take alike."""
-    return json.dumps(value.replace('"', "'"), ensure_ascii=False)
-
-
 def _index(memories: Sequence[Memory], names: Sequence[str]) -> str:
     by_type: dict[str, list[str]] = {}
     for memory, name in zip(memories, names, strict=True):
-        title = re.sub(r"([\[\]\\<>`*_])", r"\\\1", _title(memory))
+        title = re.sub(r"([\[\]\\<>`*_])", r"\\\1", page_title(memory.text))
         by_type.setdefault(memory.type, []).append(f"* [{title}]({name}.md)")
     parts = [f"# {one_line(kind)}\n\n" + "\n".join(lines) + "\n" for kind, lines in sorted(by_type.items())]
     return '---\nokf_version: "0.2"\n---\n\n' + "\n".join(parts)

@@ -14,6 +14,7 @@ Value = str | tuple[str, ...]
 
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
+_SINGLE_QUOTED = re.compile("'((?:[^']|'')*+)'")
 _ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[ \t]+|(?=\})))+\}$")
 PAIR = re.compile(r"([A-Za-z_]\w*)=(?:\"([^\"]*)\"|([^\s\"{}]+))")
 
@@ -85,8 +86,9 @@ def _scalar_or_list(written: str) -> Value:
 def _scalar(written: str) -> str:
     # Without its quotes; a value without quotes loses the comment after it.
     written = written.strip()
-    quote = written[:1]
-    if quote in {'"', "'"} and (end := written.find(quote, 1)) > 0:
+    if match := _SINGLE_QUOTED.match(written):
+        return match[1].replace("''", "'")
+    if written[:1] == '"' and (end := written.find('"', 1)) > 0:
         return written[1:end]
     return written.split(" #", 1)[0].rstrip()
 

@@ -37,7 +37,7 @@ class ManagedBlock(NamedTuple):
     @property
     def edited(self) -> bool:
         """Whether the content or a digest was changed after ctxasm wrote it; the words of a marker may change."""
-        return set(self.digests) != {_digest(self.content)}
+        return set(self.digests) != {short_digest(self.content)}
 
     @property
     def ours(self) -> bool:
@@ -143,13 +143,13 @@ def _gap(before: str, eol: str, after: str) -> str:
 
 def _format_block(content: str, eol: str) -> str:
     # Without the line end of its last line.
-    digest = _digest(content)
+    digest = short_digest(content)
     begin = f"<!-- ctxasm:begin {digest} made by ctxasm: do not edit up to the end marker -->"
     return f"{begin}\n{content}<!-- ctxasm:end {digest} -->".replace("\n", eol)
 
 
-def _digest(content: str) -> str:
-    # Of LF line ends: a checkout may give the file others.
+def short_digest(content: str) -> str:
+    """A digest of what ctxasm writes into a file of others, given with LF line ends: a checkout may have others."""
     return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -167,10 +167,16 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
     full = writable_path(workspace, path)
     with system_errors(path, "can't be written", "make its folder one that can be written to"):
         full.parent.mkdir(parents=True, exist_ok=True)
-        for name in os.listdir(full.parent):
-            if name.startswith(f".{full.name}.") and name.endswith(".tmp"):
-                (full.parent / name).unlink()  # of a process that was killed: the lock is ours
+        remove_torn(full.parent, [full.name])
     write(full, data)
+
+
+def remove_torn(folder: Path, names: Iterable[str]) -> None:
+    """Remove what a killed process left of writing these files. The caller holds the lock. Raises `OSError`."""
+    lead = {name[:100] for name in names}  # as `write` names it
+    for name in os.listdir(folder):
+        if name.endswith(".tmp") and name[1:].rsplit(".", 2)[0] in lead:
+            (folder / name).unlink()
 
 
 def refuse_store(workspace: Folder, path: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
 from contextasm.model import MAX_FILE, ContextasmError, Memory, grouped
-from contextasm.text.exchange.entry import SourceEntry
+from contextasm.text.exchange.entry import SourceEntry, differing_fields
 from contextasm.text.memories.writer import field_text, memory_bullet
 from contextasm.text.names.places import archived_path
 from contextasm.text.similarity import SAME, find_similar, fold_text, similarity
@@ -61,12 +61,6 @@ def outcome_word(differing: Sequence[str], *, is_known: bool, update: bool) -> O
     if not is_known:
         return "added"
     return "left" if not differing else "changed" if update else "differs"
-
-
-def differing_fields(memory: Memory, entry: SourceEntry) -> tuple[str, ...]:
-    """Names of the fields, `text` among them, that an entry states otherwise than a memory has them."""
-    text = ("text",) if memory.text.strip() != entry.text else ()
-    return (*text, *(name for name, value in entry.fields.items() if getattr(memory, name) != value))
 
 
 def alike_memories(new: Sequence[SourceEntry], known: Iterable[Memory]) -> dict[str, str]:

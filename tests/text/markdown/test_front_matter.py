@@ -13,6 +13,7 @@ from tests.workspaces import document
         pytest.param("key: several words", "several words", id="words"),
         pytest.param('key: "quoted: # text"', "quoted: # text", id="double quotes"),
         pytest.param("key: 'quoted'", "quoted", id="single quotes"),
+        pytest.param("key: 'it''s' # why", "it's", id="doubled single quotes"),
         pytest.param("key: word # why", "word", id="comment"),
         pytest.param("key: C#", "C#", id="a hash without a blank before it"),
         pytest.param("key: a:b", "a:b", id="colon"),
