@@ -19,15 +19,7 @@ from contextasm.checks.hosts.report import check_hosts
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.command_line import Argument, Command
-from contextasm.cli.host_view import (
-    ALL,
-    HostFileOption,
-    HostHomeOption,
-    HostOption,
-    WindowOption,
-    read_hosts,
-    write_scope,
-)
+from contextasm.cli.host_view import ALL, HostFlags, read_hosts, write_scope
 from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -58,10 +50,6 @@ class CheckFlags(NamedTuple):
     baseline: Annotated[str | None, Flag("", "FILE", "Leave out the findings that this file lists as accepted.")] = None
     staged: Annotated[bool, Flag("", "", "Check the files in git's index, as the next commit will have them.")] = False
     update_baseline: Annotated[bool, Flag("", "", "Write the current findings to the --baseline file.")] = False
-    host: HostOption = None
-    host_file: HostFileOption = ()
-    host_home: HostHomeOption = False
-    window: WindowOption = None
     json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
 
     def format_in(self, environment: Mapping[str, str]) -> FormatName:
@@ -75,6 +63,7 @@ def check(
     paths: Annotated[tuple[str, ...], Argument("PATH", "Show only findings in these files and folders.")] = (),
     *,
     flags: CheckFlags,
+    hosts: HostFlags,
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
@@ -82,13 +71,15 @@ def check(
     there is an error.
     """
     process = process_environment()
-    if flags.host is not None:
+    if hosts.host is not None:
         own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline}
         refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
-    hosts = flags.host, flags.host_file, options, flags.window
-    readings = read_hosts(*hosts, own=flags.host_home, staged=flags.staged)
+    readings = read_hosts(hosts, options, staged=flags.staged)
     if readings is not None:
-        return _check_hosts(readings, options, flags, process)
+        code = _check_hosts(readings, options, flags, process)
+        for reading in readings:
+            write_scope(reading, is_one_of_many=hosts.host == ALL)
+        return code
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
     found, root, selected = _inspect(options, process, paths, flags)
     if flags.baseline and flags.update_baseline:
@@ -113,8 +104,6 @@ def _check_hosts(
     assert isinstance(today, date)
     findings = [_as_error(finding) if flags.strict else finding for finding in check_hosts(readings, today)]
     write_stdout(_findings_text(findings, flags.format_in(process.environment), readings[0].root if readings else ""))
-    for reading in readings:
-        write_scope(reading, is_one_of_many=flags.host == ALL)
     return int(any(finding.severity == "error" for finding in findings))
 
 

@@ -10,23 +10,8 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli import output
 from contextasm.cli.command_line import Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
-from contextasm.cli.host_view import (
-    ALL,
-    HostFileOption,
-    HostHomeOption,
-    HostOption,
-    WindowOption,
-    explain_host,
-    read_hosts,
-)
-from contextasm.cli.options import (
-    LockedOption,
-    prepare_context,
-    record_argument,
-    refuse_given,
-    run_build,
-    typed_flags,
-)
+from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
+from contextasm.cli.options import LockedOption, prepare_context, record_argument, refuse_given, run_build, typed_flags
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
@@ -70,10 +55,6 @@ class ExplainFlags(NamedTuple):
         bool, Flag("", "", "Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")
     ] = False
     verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
-    host: HostOption = None
-    host_file: HostFileOption = ()
-    host_home: HostHomeOption = False
-    window: WindowOption = None
     staged: Annotated[bool, Flag("", "", "With --host, look at the files in git's index.")] = False
 
 
@@ -85,6 +66,7 @@ def show_decisions(
     ] = None,
     *,
     flags: ExplainFlags,
+    hosts: HostFlags,
 ) -> int:
     """Show each fragment with its decision, tokens and reason, or only one line of a file.
 
@@ -92,9 +74,8 @@ def show_decisions(
 
     A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    _refuse_flags_of_hosts(record, flags)
-    hosts = flags.host, flags.host_file, options, flags.window
-    if readings := read_hosts(*hosts, own=flags.host_home, staged=flags.staged):
+    _refuse_flags_of_hosts(record, flags, hosts.host)
+    if readings := read_hosts(hosts, options, staged=flags.staged):
         explain_host(readings[0], as_json=flags.json)
         return 0
     if flags.html is not None or flags.budgets is not None:
@@ -123,14 +104,14 @@ def show_decisions(
 run = Command(show_decisions)
 
 
-def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags) -> None:
+def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags, host: str | None) -> None:
     """Raise `ContextasmError` for an argument that asks about a build, with a host, or about a host, without one."""
-    if flags.host is None:
+    if host is None:
         if flags.staged:
             raise ContextasmError("--staged", "goes with --host only", "name the host with --host")
         return
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
-    refuse_given({f"--host {ALL}": flags.host == ALL}, "explain", "name one host")
+    refuse_given({f"--host {ALL}": host == ALL}, "explain", "name one host")
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
     refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
@@ -211,10 +192,12 @@ MIN_COLUMNS_FOR_TEXT = 140
 
 def _beginnings(context: Context) -> Callable[[Decision], str] | None:
     """A function that gives the beginning of a fragment's text; None if no wide terminal shows it."""
-    columns = output.terminal_columns()
-    if columns < MIN_COLUMNS_FOR_TEXT:
+    if not output.is_rich_terminal():
         return None
+    from rich.console import Console
 
+    if (columns := Console().width) < MIN_COLUMNS_FOR_TEXT:
+        return None
     texts = FragmentTexts([context])
     return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal, TypedDict
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, QuietOption, record_argument
 from contextasm.cli.output import write_json, write_stderr, write_stdout
-from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.build import load_counter
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
-from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_with_replica, open_workspace
 from contextasm.model import ContextasmError, NamedTuple, Profile
 from contextasm.records import replay as records
@@ -25,7 +25,6 @@ from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
 from contextasm.workspace.atomic import STATE_FOLDER
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
 
 
@@ -181,22 +180,11 @@ def _reason_without_changes(record: Record, result: records.Replay) -> str:
     return f"they do not give the recorded {parts}: record the build again with `ctxasm build --record`"
 
 
-class BuildOptions(NamedTuple):
-    """Options and profile of a build that is yet to be prepared."""
+def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> tuple[Options, Profile | None]:
+    """The options of a side that is built: the ones given here, else the ones of the records, with their profile.
 
-    options: Options
-    profile: Profile | None = None
-    """Profile stored with a record; None for the one that the options name."""
-    targets: tuple[OutputFile, ...] = ()
-    """Files that the build goes to."""
-
-    def prepare(self, process: ProcessEnvironment, workspace: Folder | None = None) -> PreparedBuild:
-        """The build in the workspace of the options, or in this one. Raises `ContextasmError`."""
-        return prepare_build(self.options, process, workspace, stored_profile=self.profile, targets=self.targets)
-
-
-def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildOptions:
-    """The options of a side that is built: the ones given here, else the ones of the records, with their profile."""
+    The profile is the one that is stored with a record; None for the one that the options name.
+    """
     profile = None
     for opened in records:
         if options.profile is None and options.strategy is None and options.scope is None:
@@ -204,7 +192,7 @@ def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildO
         recorded = {key: value for key, value in _recorded_options(opened).items() if value}
         missing: dict[str, Any] = {key: value for key, value in recorded.items() if not getattr(options, key)}
         options = options._replace(**missing)
-    return BuildOptions(options, profile)
+    return options, profile
 
 
 def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:

@@ -9,49 +9,41 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import select
 import signal
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class WakeupPipe:
-    """A pipe to wait on until a nudge comes."""
+class Wakeup:
+    """A wait that a nudge ends."""
 
     def __init__(self) -> None:
-        self._out, self._in = os.pipe()
-        os.set_blocking(self._out, False)
-        os.set_blocking(self._in, False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        # Only this end: a late thread must not write into a new file that has the number of the other end.
-        os.close(self._out)
+        self._nudges: SimpleQueue[None] = SimpleQueue()
 
     def nudge(self) -> None:
         """End the wait; safe to call from a thread and from a signal's handler."""
-        with suppress(OSError):  # full: nudged often enough
-            os.write(self._in, b".")
+        if self._nudges.empty():
+            self._nudges.put(None)
 
     def wait(self, seconds: float) -> bool:
         """Whether there was a nudge since the last wait, or there is one within `seconds`."""
-        if not select.select([self._out], [], [], max(seconds, 0))[0]:
+        try:
+            self._nudges.get(timeout=max(seconds, 0))
+        except Empty:
             return False
-        os.read(self._out, 1 << 16)
         return True
 
 
 class EndSignals:
     """Signals that ask the process to end; they set a code and do not interrupt work."""
 
-    def __init__(self, wake: WakeupPipe) -> None:
+    def __init__(self, wake: Wakeup) -> None:
         self.code = 0
         """Exit code of the signal that came; 0 before one has."""
         self._wake = wake
@@ -85,7 +77,7 @@ FileMark = tuple[bool, int, int]
 class FileEvents:
     """Native watch on folders, also after they were deleted and made again."""
 
-    def __init__(self, wake: WakeupPipe, is_relevant: Callable[[str], bool], refuse: Callable[[str], None]) -> None:
+    def __init__(self, wake: Wakeup, is_relevant: Callable[[str], bool], refuse: Callable[[str], None]) -> None:
         """Nudge `wake` for relevant paths. `refuse` is called once, with the reason, if no hints will come."""
         self.given = True
         """Whether the system gives hints."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Protocol, Self
 
-from contextasm.workspace.watch.events import EndSignals, FileEvents, WakeupPipe
+from contextasm.workspace.watch.events import EndSignals, FileEvents, Wakeup
 from contextasm.workspace.watch.rebuild import Rebuild, Rebuilder, WatchSpec
 
 PATIENCE = 2.0
@@ -25,7 +25,7 @@ PATIENCE = 2.0
 class PostBuildCommand:
     """A shell command in a process group of its own, without input; it has the output of this process."""
 
-    def __init__(self, command: str, wake: WakeupPipe, fail: Callable[[str], None]) -> None:
+    def __init__(self, command: str, wake: Wakeup, fail: Callable[[str], None]) -> None:
         """Prepare `command`; an empty one never runs. `fail` is called with a message after a failure."""
         self._command = command
         self._wake = wake
@@ -119,7 +119,8 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
         hint = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
         reporter.warn(f"{spec.root}: can't be watched natively: {reason}: {hint}")
 
-    with WakeupPipe() as wake, EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
+    wake = Wakeup()
+    with EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
         events.given = poll is None
         followed = spec.overlay.follow(wake.nudge, reporter.warn) if spec.overlay else nullcontext()
         with PostBuildCommand(command, wake, reporter.warn) as post_build, followed:
@@ -191,7 +192,7 @@ class _RelevantPaths:
         return not below.startswith(("/.ctxasm/", "/.git/"))
 
 
-def _wait_until_quiet(wake: WakeupPipe) -> None:
+def _wait_until_quiet(wake: Wakeup) -> None:
     """Wait until no hint has come for `QUIET`, at most for `LIMIT`."""
     end = time.monotonic() + LIMIT
     while (left := end - time.monotonic()) > 0 and wake.wait(min(QUIET, left)):
