@@ -138,24 +138,17 @@ def _named_tuple(kind: Any, value: Any, where: str) -> Any:
 
 
 def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...] | frozenset[Any]:
-    if _is_tuple_of_pairs(kind):
-        return _tuple_of_pairs(kind, value, where)
-    if not isinstance(value, list):
-        raise ValueError(f"{where} is not a list")  # noqa: TRY004 - as above
-    args, origin = get_args(kind), get_origin(kind)
+    form, args, origin = dict if _is_tuple_of_pairs(kind) else list, get_args(kind), get_origin(kind)
+    if not isinstance(value, form):
+        raise ValueError(f"{where} is not {'a list' if form is list else 'an object'}")  # noqa: TRY004 - as above
+    if isinstance(value, dict):
+        return tuple((key, from_json(get_args(args[0])[1], item, f"{where}.{key}")) for key, item in value.items())
     kinds = [args[0]] * len(value) if origin is frozenset or args[-1] is Ellipsis else [*args]
     if len(kinds) != len(value):
         raise ValueError(f"{where} has {len(value)} items, not {len(kinds)}")
     pairs = enumerate(zip(kinds, value, strict=True))
     items = tuple(from_json(item_kind, item, f"{where}.{number}") for number, (item_kind, item) in pairs)
     return frozenset(items) if origin is frozenset else items
-
-
-def _tuple_of_pairs(kind: Any, value: Any, where: str) -> tuple[tuple[str, Any], ...]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where} is not an object")  # noqa: TRY004 - as above
-    value_type = get_args(get_args(kind)[0])[1]
-    return tuple((key, from_json(value_type, item, f"{where}.{key}")) for key, item in value.items())
 
 
 def _is_named_tuple(kind: Any) -> bool:

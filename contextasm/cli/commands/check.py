@@ -85,9 +85,11 @@ def check(
     if flags.baseline and flags.update_baseline:
         _write_baseline(Path(flags.baseline), found)
         return 0
-    findings = _shown_findings(found, selected, flags)
-    write_stdout(_findings_text(findings, flags.format_in(process.environment), root))
-    return int(any(finding.severity == "error" for finding in findings))
+    if flags.baseline:
+        found = _without_accepted(Path(flags.baseline), found)
+    if selected:
+        found = [finding for finding in found if _is_selected(finding, selected)]
+    return _write_findings(found, flags, root, process)
 
 
 run = Command(check, all_but("format"))
@@ -102,9 +104,7 @@ def _check_hosts(
     flagged = resolve_settings({"date": options.date}, process.environment, YamlMapping("", 1))
     today = resolve_date(flagged, process).value
     assert isinstance(today, date)
-    findings = [_as_error(finding) if flags.strict else finding for finding in check_hosts(readings, today)]
-    write_stdout(_findings_text(findings, flags.format_in(process.environment), readings[0].root if readings else ""))
-    return int(any(finding.severity == "error" for finding in findings))
+    return _write_findings(check_hosts(readings, today), flags, readings[0].root if readings else "", process)
 
 
 def _refuse_update(baseline: str | None, paths: Sequence[str], *, update: bool) -> None:
@@ -143,15 +143,6 @@ def _inspect(
         return run_checks(inspection), folder.root, selected
 
 
-def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags: CheckFlags) -> Sequence[Finding]:
-    """The findings that are not accepted, in the selected paths; with `--strict` their warnings are errors."""
-    if flags.baseline:
-        findings = _without_accepted(Path(flags.baseline), findings)
-    if selected:
-        findings = [finding for finding in findings if _is_selected(finding, selected)]
-    return [_as_error(finding) for finding in findings] if flags.strict else findings
-
-
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
     target = OutputFile.named("baseline", baseline)
@@ -159,12 +150,15 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
 
 
-def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
-    if form == "text" and is_rich_terminal():
-        return terminal_findings(findings)
+def _write_findings(findings: Sequence[Finding], flags: CheckFlags, root: str, process: ProcessEnvironment) -> int:
+    """Write the findings, with `--strict` their warnings as errors; returns the exit code."""
+    findings = [_as_error(finding) for finding in findings] if flags.strict else findings
+    form, is_failed = flags.format_in(process.environment), any(finding.severity == "error" for finding in findings)
     if form in {"github", "sarif"}:
         findings = [_from_repository(finding, root) for finding in findings]
-    return FORMATS[form](findings, __version__)
+    is_rich = form == "text" and is_rich_terminal()
+    write_stdout(terminal_findings(findings) if is_rich else FORMATS[form](findings, __version__))
+    return int(is_failed)
 
 
 def _workspace_path(workspace: Folder, typed: str) -> str:

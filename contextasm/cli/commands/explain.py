@@ -91,11 +91,8 @@ def show_decisions(
         job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
         if flags.line is not None:
-            place = _workspace_line(folder, context, flags.line)
-            layers = partial(_all_layers, job)
             output.show_taken(taken)
-            output.write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
-            return 0
+            return _write_line(folder, folder, context, flags.line, partial(_all_layers, job), as_json=flags.json)
     known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
     _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
     return 0
@@ -212,12 +209,6 @@ def _beginning_in_cells(text: str, most: int) -> str:
     return shown
 
 
-def _workspace_line(folder: Folder, context: Context, place: str) -> str:
-    """A typed FILE:LINE with its path as the context knows the file."""
-    path, colon, number = place.rpartition(":")
-    return f"{_known_name(folder, context, path) if path else ''}{colon}{number}"
-
-
 def _known_name(folder: Folder, context: Context, typed: str) -> str:
     """A typed id or path as the context names it: the path may lead to the same file through a link."""
     names = {name for decision in context.decisions for name in (decision.fragment, decision.path)}
@@ -253,10 +244,7 @@ def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -
     result = replay_record(opened)
     if not result.context or not result.same:
         return show_differences(opened, result)
-    if folder := opened.folder:
-        place = _workspace_line(folder, result.context, place)
-    output.write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
-    return 0
+    return _write_line(result.workspace, opened.folder, result.context, place, as_json=as_json)
 
 
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
@@ -265,21 +253,29 @@ def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
     return reader.with_all_layers(job.settings).layers
 
 
-def _line_text(
+def _write_line(
     workspace: Workspace,
+    folder: Folder | None,
     context: Context,
     place: str,
     layers: Callable[[], Sequence[Layer]] = lambda: (),
     *,
     as_json: bool,
-) -> str:
-    """The trace of one line, as one line of text or as JSON. Raises `ContextasmError` for what is not FILE:LINE."""
-    path, _, number = place.rpartition(":")
-    number = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
-    if not path or not number.isdecimal() or not int(number):
-        raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
-    trace = trace_line(workspace, context, path, int(number), layers)
+) -> int:
+    """Write the trace of one line as text or as JSON; returns the exit code. A path is typed as one below `folder`.
+
+    Raises `ContextasmError` for what is not FILE:LINE.
+    """
+    path, colon, number = place.rpartition(":")
+    path = _known_name(folder, context, path) if folder and path else path
+    digits = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
+    if not path or not digits.isdecimal() or not int(digits):
+        what = f"{path}{colon}{number} names no line"
+        raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
+    trace = trace_line(workspace, context, path, int(digits), layers)
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
-        return output.format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
-    return output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
+        output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
+    else:
+        output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))
+    return 0

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,22 +49,18 @@ class EndSignals:
         self._wake = wake
         self._old_handlers: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> Self:
         for number in SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`, and `&` in a script, ask for that
                 self._old_handlers[number] = signal.signal(number, self._set_code)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._restore_handlers()
 
     def _set_code(self, number: int, _frame: FrameType | None) -> None:
         self.code = 128 + number
         # A second signal ends the process at once.
-        self._restore_handlers()
+        self.close()
         self._wake.nudge()
 
-    def _restore_handlers(self) -> None:
+    def close(self) -> None:
+        """Have the signals do again what they did before."""
         for number, handler in self._old_handlers.items():
             signal.signal(number, handler)
         self._old_handlers = {}
@@ -91,12 +87,6 @@ class FileEvents:
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog|threading")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._stop()
-
     def dispatch(self, event: Any) -> None:
         """Handle one event; watchdog calls it by this name."""
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
@@ -110,13 +100,13 @@ class FileEvents:
         marks = {path: mark for path, deep in folders.items() if (mark := _folder_mark(path, deep=deep))}
         if marks == self._marks and self._all_threads_run():
             return
-        self._stop()
+        self.close()
         self._marks = marks
         try:
             self._observer = _started_observer(self, marks)
             _check_watches_left(self, marks)
         except (OSError, RuntimeError) as error:  # the second if no thread can be started
-            self._stop()
+            self.close()
             self.given = False
             self._refuse(getattr(error, "strerror", None) or str(error))
 
@@ -126,7 +116,8 @@ class FileEvents:
             return not self._marks
         return self._observer.is_alive() and all(thread.is_alive() for thread in self._observer.emitters)
 
-    def _stop(self) -> None:
+    def close(self) -> None:
+        """End the watch; `follow` begins another one."""
         if self._observer:
             with suppress(OSError, RuntimeError):
                 self._observer.stop()

@@ -12,8 +12,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
-from typing import Protocol, Self
+from contextlib import closing, nullcontext, suppress
+from typing import Protocol
 
 from contextasm.workspace.watch.events import EndSignals, FileEvents, Wakeup
 from contextasm.workspace.watch.rebuild import Rebuild, Rebuilder, WatchSpec
@@ -33,10 +33,8 @@ class PostBuildCommand:
         self._is_due = False
         self._running: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
+    def close(self) -> None:
+        """End a run that has not ended."""
         if self._running and self._running.poll() is None:
             self._signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
@@ -120,10 +118,10 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
         reporter.warn(f"{spec.root}: can't be watched natively: {reason}: {hint}")
 
     wake = Wakeup()
-    with EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
+    with closing(EndSignals(wake)) as signals, closing(FileEvents(wake, relevant.holds, refuse)) as events:
         events.given = poll is None
         followed = spec.overlay.follow(wake.nudge, reporter.warn) if spec.overlay else nullcontext()
-        with PostBuildCommand(command, wake, reporter.warn) as post_build, followed:
+        with closing(PostBuildCommand(command, wake, reporter.warn)) as post_build, followed:
             is_ready, hinted, schedule = False, True, _LookSchedule(poll)
             while not signals.code:
                 events.follow(rebuilder.folders())
