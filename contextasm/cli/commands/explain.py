@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Command
-from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
+from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, require_same
 from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
 from contextasm.cli.options import LockedOption, prepare_context, record_argument, refuse_given, run_build, typed_flags
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
@@ -80,12 +80,15 @@ def show_decisions(
         return 0
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
-        return _write_page(options, record, flags)
+        _write_page(options, record, flags)
+        return 0
     folder: Folder | None
     if record is not None:
         opened = _open_record(record, options, locked=flags.locked)
         if flags.line is not None:
-            return _explain_recorded_line(opened, flags.line, as_json=flags.json)
+            result = replay_record(opened)  # a record holds no files
+            context = require_same(opened, result)
+            return _write_line(result.workspace, opened.folder, context, flags.line, as_json=flags.json)
         context, folder, taken = opened.record.context, opened.folder, ""
     else:
         job = prepare_context(options, locked=flags.locked)
@@ -125,11 +128,11 @@ MAX_BUDGETS = 6
 """Number of budgets that a page shows side by side."""
 
 
-def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
-    """Write the page of a build under one or more budgets, or of a record; returns the exit code.
+def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> None:
+    """Write the page of a build under one or more budgets, or of a record, which is built again.
 
-    A record is built again; the exit code is 1 if it gives other bytes. Raises `ContextasmError` for a personal record,
-    and for a file that a build could read.
+    Raises `ContextasmError` for a record that gives other bytes, for a personal one, and for a file that a build could
+    read.
     """
     if record is None:
         page = page_file(flags.html or "")
@@ -144,13 +147,9 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
         page = page_file(flags.html or "")
         refuse_personal([opened], options)
         refuse_page(page, [], [opened])
-        result = replay_record(opened)
-        if not result.context or not result.same:
-            return show_differences(opened, result)
-        contexts = [result.context]
+        contexts = [require_same(opened, replay_record(opened))]
     output.show_common_problems(contexts)
     write_page(page, context_page(contexts, load_style()))
-    return 0
 
 
 def _page_budgets(budgets: str | None) -> Sequence[int]:
@@ -237,14 +236,6 @@ def _only_fragment(context: Context, fragment: str) -> Context:
         hint = f"did you mean {near}?" if near else "`ctxasm explain --json` lists the ids"
         raise ContextasmError("--id", f"no fragment {fragment}", hint)
     return context._replace(decisions=decisions)
-
-
-def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -> int:
-    """Write the trace of one line in a recorded build, which is built again for it; returns the exit code."""
-    result = replay_record(opened)
-    if not result.context or not result.same:
-        return show_differences(opened, result)
-    return _write_line(result.workspace, opened.folder, result.context, place, as_json=as_json)
 
 
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:

@@ -18,7 +18,7 @@ from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_with_replica, open_workspace
-from contextasm.model import ContextasmError, NamedTuple, Profile
+from contextasm.model import Context, ContextasmError, NamedTuple, Profile
 from contextasm.records import replay as records
 from contextasm.records.record import Record
 from contextasm.rendering.formats import format_context
@@ -68,16 +68,15 @@ def show_replay(
     result = replay_record(opened)
     if json:
         write_json(ReplayDocument, _replay_data(opened, result))
-    if not result.context or not result.same:
-        return show_differences(opened, result)
+    context = require_same(opened, result)
     if not quiet:
         _show_changed_config(opened)
         for change in result.changes:
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}, but the bytes are the same")
         source = "the stored inputs" if result.stored else "the workspace"
-        write_stderr(f"same {len(result.context.text.encode()):,} bytes from {source}; etag {result.context.etag}")
+        write_stderr(f"same {len(context.text.encode()):,} bytes from {source}; etag {context.etag}")
     if not json:
-        write_stdout(format_context(result.context))
+        write_stdout(format_context(context))
     return 0
 
 
@@ -155,19 +154,23 @@ def _show_changed_config(opened: OpenedRecord) -> None:
         write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
 
-def show_differences(opened: OpenedRecord, result: records.Replay) -> int:
-    """Write the inputs that changed to standard error, else the reason for a difference; returns the exit code."""
+def require_same(opened: OpenedRecord, result: records.Replay) -> Context:
+    """The context that a record was built to again.
+
+    Raises `ContextasmError` for other bytes, after a line on standard error for each input that changed.
+    """
+    if result.context and result.same:
+        return result.context
     _show_changed_config(opened)
     for change in result.changes:
         write_stderr(f"{change.path}: {change.kind}")
     count = len(result.changes)
     if count:
         inputs = f"{count} input{'s' * (count != 1)} changed since"
-        what = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
+        why = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
     else:
-        what = f"the inputs are the same, but {_reason_without_changes(opened.record, result)}"
-    write_stderr(f"ctxasm: error: {opened.path}: can't be replayed to the same bytes: {what}")
-    return 1
+        why = f"the inputs are the same, but {_reason_without_changes(opened.record, result)}"
+    raise ContextasmError(str(opened.path), "can't be replayed to the same bytes", why, code=1)
 
 
 def _reason_without_changes(record: Record, result: records.Replay) -> str:
