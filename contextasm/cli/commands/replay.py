@@ -67,7 +67,8 @@ def show_replay(
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
-        write_json(ReplayDocument, _replay_data(opened, result))
+        etags = {"etag_before": opened.record.context.etag, "etag": result.context.etag if result.context else None}
+        write_json(ReplayDocument, result._asdict() | etags | {"record": str(opened.path), "same": result.same})
     context = require_same(opened, result)
     if not quiet:
         _show_changed_config(opened)
@@ -81,13 +82,6 @@ def show_replay(
 
 
 run = Command(show_replay)
-
-
-def _replay_data(opened: OpenedRecord, result: records.Replay) -> dict[str, object]:
-    """The result of a replay, with what `ReplayDocument` has of it."""
-    etag = result.context.etag if result.context else None
-    record = {"record": str(opened.path), "etag_before": opened.record.context.etag}
-    return result._asdict() | record | {"same": result.same, "etag": etag}
 
 
 class OpenedRecord(NamedTuple):
