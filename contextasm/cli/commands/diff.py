@@ -8,9 +8,8 @@ from difflib import unified_diff
 from functools import partial
 from typing import Annotated
 
-from contextasm.cli.command_line import Command
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, find_opened_record, with_options_of
-from contextasm.cli.options import record_argument
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
@@ -37,8 +36,8 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 def diff(
     options: Options,
-    a: Annotated[str, record_argument("[A]", f"{_SIDE}.")] = "HEAD",
-    b: Annotated[str | None, record_argument("B", "The same choice (default: the workspace as it is).")] = None,
+    a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
+    b: Annotated[str | None, Argument("B", "The same choice (default: the workspace as it is).", "record")] = None,
     *,
     text: Annotated[bool, Flag("", "", "Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, Flag("", "", "Print JSON (ctxasm.diff/1).")] = False,

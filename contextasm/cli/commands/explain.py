@@ -8,10 +8,10 @@ from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
-from contextasm.cli.command_line import Command
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, require_same
 from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
-from contextasm.cli.options import LockedOption, prepare_context, record_argument, refuse_given, run_build, typed_flags
+from contextasm.cli.options import LockedOption, prepare_context, refuse_given, run_build, typed_flags
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
@@ -62,7 +62,7 @@ def show_decisions(
     options: Options,
     record: Annotated[
         str | None,
-        record_argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id)."),
+        Argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id).", "record"),
     ] = None,
     *,
     flags: ExplainFlags,

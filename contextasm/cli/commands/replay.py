@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
-from contextasm.cli.command_line import Command
-from contextasm.cli.options import JsonOption, QuietOption, record_argument
+from contextasm.cli.command_line import Argument, Command
+from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import write_json, write_stderr, write_stdout
 from contextasm.config.build import load_counter
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -49,7 +49,7 @@ class ReplayDocument(TypedDict):
 
 
 def show_replay(
-    record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
     workspace: Annotated[
         str | None,
