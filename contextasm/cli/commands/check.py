@@ -62,8 +62,8 @@ def check(
     options: Options,
     paths: Annotated[tuple[str, ...], Argument("PATH", "Show only findings in these files and folders.")] = (),
     *,
-    flags: CheckFlags,
     hosts: HostFlags,
+    flags: CheckFlags,
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
