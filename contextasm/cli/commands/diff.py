@@ -57,12 +57,12 @@ def diff(
     process = process._replace(now=lambda: now)  # both sides are of the same day
     records = {name: _find_record(name, options, process) for name in (a, b) if name}
     opened = [record for record in records.values() if record]
-    options, profile = with_options_of(options, opened)
+    both, profile = with_options_of(options, opened)
     if html is not None or options.audience == SHARED:
         refuse_personal(opened, options)
     file = None if html is None else page_file(html)
     prepare = partial(prepare_build, process=process, stored_profile=profile, targets=[file] if file else [])
-    sides = [_side(name, records.get(name or ""), options, process, prepare) for name in (a, b)]
+    sides = [_side(name, records.get(name or ""), both, process, prepare) for name in (a, b)]
     for words in dict.fromkeys(job.taken for _, job in sides if job):
         show_taken(words)
     difference = compare_contexts(*(side for side, _ in sides))
