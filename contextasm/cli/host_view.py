@@ -21,7 +21,7 @@ from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import parse_tokens
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import named_workspace
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder, is_below, repository_top
@@ -29,27 +29,29 @@ from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import REPORTS, OutputFile
 
 _NAMES = ", ".join(shipped_hosts())
-HostOption = Annotated[
-    str | None,
-    Flag("", "NAME", f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here."),
-]
 ALL = "all"
 """Word for every host that is in use in a folder."""
 
-HostFileOption = Annotated[
-    tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
-]
-HostHomeOption = Annotated[
-    bool, Flag("", "", "With --host, read your own files and skills of this host, too, below your home folder.")
-]
-WindowOption = Annotated[
-    str | None, Flag("", "N", "With --host, apply limits for a context window of N tokens, such as 200k or 1m.")
-]
+
+class HostFlags(NamedTuple):
+    """The flags of a host, as typed."""
+
+    host: Annotated[
+        str | None,
+        Flag("", "NAME", f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here."),
+    ] = None
+    host_file: Annotated[
+        tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
+    ] = ()
+    host_home: Annotated[
+        bool, Flag("", "", "With --host, read your own files and skills of this host, too, below your home folder.")
+    ] = False
+    window: Annotated[
+        str | None, Flag("", "N", "With --host, apply limits for a context window of N tokens, such as 200k or 1m.")
+    ] = None
 
 
-def read_hosts(
-    host: str | None, outside: Sequence[str], options: Options, window: str | None, *, own: bool, staged: bool
-) -> Sequence[HostReading] | None:
+def read_hosts(flags: HostFlags, options: Options, *, staged: bool) -> Sequence[HostReading] | None:
     """The reading of a host whose session starts in the named folder, else in the current one; of all in use for `all`.
 
     None without a host.
@@ -57,6 +59,7 @@ def read_hosts(
     With `staged`, it is of the files in git's index; with `own`, the person's home is read, too. Raises
     `ContextasmError`, also for options of a request: no build is made.
     """
+    host, outside, own, window = flags
     if host is None:
         given = {"--host-file": outside, "--host-home": own, "--window": window}
         for name in (name for name, value in given.items() if value not in {None, False, ()}):

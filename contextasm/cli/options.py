@@ -59,11 +59,6 @@ def refuse_given(given: Mapping[str, object], other: str, hint: str) -> None:
             raise ContextasmError(name, f"does not go with {other}", hint)
 
 
-def record_argument(metavar: str, text: str) -> Argument:
-    """An argument that is a record: its file, or its id, which a shell completes from those of the workspace."""
-    return Argument(metavar, text, "record")
-
-
 def action_argument(actions: Sequence[str], text: str, metavar: str = "") -> Argument:
     """An argument that is the name of an action."""
     return Argument(metavar or "|".join(actions), text, actions)

@@ -160,15 +160,6 @@ def has_live_line() -> bool:
     return bool(sys.stderr and sys.stderr.isatty() and os.environ.get("TERM") not in _DUMB)
 
 
-def terminal_columns() -> int:
-    """The width of a terminal that `is_rich_terminal`, else 0."""
-    if not is_rich_terminal():
-        return 0
-    from rich.console import Console
-
-    return Console().width
-
-
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows in columns: wrapped between words on a terminal, plain in a pipe, with NO_COLOR and on a dumb terminal.
 

@@ -10,7 +10,7 @@ from contextasm.cli.output import write_stderr
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Options
 from contextasm.config.inputs import build_inputs
-from contextasm.config.resolve import process_environment
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.model import PERSONAL, ContextasmError
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.outputs import OutputFile, file_identity, refuse_inputs
@@ -34,8 +34,8 @@ def refuse_page(page: OutputFile, jobs: Sequence[PreparedBuild], records: Sequen
             where = f"{page.option} {page.path}"
             raise ContextasmError(where, "this is the record that is read", "name another file to write to")
     process = process_environment()
-    like = [with_options_of(Options(), [opened]).prepare(process) for opened in records if opened.root]
-    for job in (*jobs, *like):
+    like = (with_options_of(Options(), [opened]) for opened in records if opened.root)
+    for job in (*jobs, *(prepare_build(options, process, stored_profile=profile) for options, profile in like)):
         refuse_inputs([page], build_inputs(job, process.folder))
     refuse_unwritable(page.path)
 

@@ -15,6 +15,8 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command, run_command
+from contextasm.config.input.options import GROUPS as OPTION_GROUPS
+from contextasm.config.input.values import load_table, require_known, suggestion
 from contextasm.model import ContextasmError
 
 MAX_HELP_COLUMNS = 80
@@ -23,6 +25,22 @@ MAX_HELP_COLUMNS = 80
 
 MAY_BE_EMPTY = ("team", "if_none_match")
 """Parameters whose empty value says something, as that of free texts does: no team, and no etag yet."""
+
+
+FEW_OPTIONS = 12
+"""Options that need no groups in help."""
+
+_HELP = __file__.replace("typer_commands.py", "help.json")
+"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command.
+
+The groups of flags of a request are in `config/input/options.py`.
+"""
+
+
+def _examples(command: str | None) -> Sequence[str]:
+    """Lines that people may type for a command; empty for an unknown one."""
+    lines: Sequence[str] = load_table(_HELP)["examples"].get(command, ())
+    return lines
 
 
 class _Command(TyperCommand):
@@ -48,9 +66,22 @@ class _Command(TyperCommand):
         return rest
 
     def format_options(self, context: Any, formatter: Any) -> None:
-        from contextasm.cli.help import write_options
-
-        write_options(self, context, formatter)
+        """Write the arguments, the options under their headings, and the examples."""
+        parameters = self.get_params(context)
+        options = [each for each in parameters if each.param_type_name == "option"]
+        groups = {**OPTION_GROUPS, **load_table(_HELP)["groups"]} if len(options) > FEW_OPTIONS else {}
+        titles = {name: title for title, names in groups.items() for name in names}
+        parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
+        for each in parameters:
+            title = titles.get(each.name, "Options") if each in options else "Arguments"
+            parts[title] += filter(None, [each.get_help_record(context)])
+        for title, records in parts.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+        with formatter.section("Examples"):
+            for line in _examples(self.name):
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
         # Typer puts braces around an argument that is required, as if it were a choice.
@@ -61,8 +92,6 @@ class _Command(TyperCommand):
 
     def _unknown_option(self, context: Any, option: str) -> ContextasmError:
         """The error of an option that the command does not take, with the one that is meant or the commands that do."""
-        from contextasm.config.input.values import suggestion
-
         hint = suggestion(option, self._options(), "option", 0.85)
         if not hint:
             others = [name for name in COMMANDS if option in _options_of(context, name)]
@@ -123,8 +152,6 @@ class _Commands(TyperGroup):
                 formatter.write_dl([*commands.items()])
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
-        from contextasm.config.input.values import require_known
-
         if words and not words[0].startswith("-") and not context.resilient_parsing:
             require_known(words[0], COMMANDS, "ctxasm", "command")
         return super().resolve_command(context, words)
@@ -174,13 +201,11 @@ def run_typer(words: Sequence[str]) -> int:
 
 
 def _usage_error(error: TyperException, words: Sequence[str]) -> ContextasmError:
-    from contextasm.cli.help import examples
-
     context = getattr(error, "ctx", None)
     name = next((word for word in words if not word.startswith("-")), "")
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
-    such = [f"such as `{line}`" for line in examples(name) if what.startswith("Missing argument")][:1]
+    such = [f"such as `{line}`" for line in _examples(name) if what.startswith("Missing argument")][:1]
     return ContextasmError(command, what, "; ".join([*such, f"see `{command} --help`"]))
 
 

@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import FILE, LOCK_FILE, load_settings_file, resolve_settings
+from contextasm.config.input.settings import FILE, LOCK_FILE, document_at, load_settings_file, resolve_settings
 from contextasm.config.profiles.layers import with_layer_changes
 from contextasm.config.profiles.overrides import ProfileReader
-from contextasm.model import ContextasmError, Document, Layer, Profile, Request, Workspace
+from contextasm.model import ContextasmError, Layer, Profile, Request, Workspace
 from contextasm.retrieval.sources.instructions import read_all_instruction_files, read_instruction_files
 from contextasm.text.data.lock_file import parse_lock, quoted_path
 from contextasm.text.names.glob import matching_paths
@@ -37,12 +37,8 @@ HINT = "review it, then run `ctxasm lock`"
 
 def load_approved(workspace: Workspace) -> dict[str, str] | None:
     """SHA-256 of each approved file by path; None without a lock. Raises `ContextasmError` for a broken one."""
-    read = workspace.read(LOCK_FILE)
-    if read is None:
-        return None
-    if not isinstance(read, Document):
-        raise ContextasmError(LOCK_FILE, read.message, "put a file there that can be read, or take it away")
-    return parse_lock(read.data, LOCK_FILE)
+    document = document_at(workspace, LOCK_FILE, "put a file there that can be read, or take it away")
+    return parse_lock(document.data, LOCK_FILE) if document else None
 
 
 def require_approved(workspace: Workspace) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 
 from contextasm.config.build import PreparedBuild
@@ -14,14 +13,13 @@ from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
 class BuildTimer:
     """The clock of one build."""
 
-    def __init__(self, prepared: PreparedBuild, clock: Callable[[], float] = perf_counter) -> None:
-        """Measure a run of `prepared` from now on; `clock` gives seconds from any moment on."""
+    def __init__(self, prepared: PreparedBuild) -> None:
+        """Measure a run of `prepared` from now on."""
         self._prepared = prepared
-        self._clock = clock
         self._cache_at_start = self._cache_use()
         self._started: dict[str, float] = {}
         self._layers: dict[str, float] = {}
-        self._start = clock()
+        self._start = perf_counter()
 
     def timed(self, build: Build) -> Build:
         """The build, with its sources measured."""
@@ -29,17 +27,17 @@ class BuildTimer:
 
     def _timed_task(self, layer: str, task: SourceTask) -> SourceTask:
         def run() -> RetrievalResult:
-            self._started[layer] = self._clock()
+            self._started[layer] = perf_counter()
             try:
                 return task()
             finally:
-                self._layers[layer] = self._clock() - self._started[layer]
+                self._layers[layer] = perf_counter() - self._started[layer]
 
         return run
 
     def times(self, earlier_errors: int = 0) -> BuildTimes:
         """The durations up to now. `earlier_errors` are the errors of sources in earlier builds of the process."""
-        now = self._clock()
+        now = perf_counter()
         # Copies: a source that is late may still be running, in a thread of its own.
         layers = {layer: now - started for layer, started in self._started.copy().items()} | self._layers.copy()
         lookups, hits = (now - then for now, then in zip(self._cache_use(), self._cache_at_start, strict=True))

@@ -48,14 +48,12 @@ def _encoder(kind: Any) -> _Encoder:
         kinds = [each for each in args if each is not NoneType]
         encode = _encoder(kinds[0]) if len(kinds) == 1 else _encode_by_value
         return lambda value: value if value is None else encode(value)
-    if origin in {tuple, frozenset, list, Sequence, dict, Mapping}:
+    if origin in {tuple, list, Sequence, dict, Mapping}:
         return _collection_encoder(kind, origin, args)
     return lambda value: value
 
 
 def _collection_encoder(kind: Any, origin: Any, args: tuple[Any, ...]) -> _Encoder:
-    if origin is frozenset:
-        return sorted
     if origin is tuple and args[-1] is not Ellipsis:
         return lambda value: [_encoder(each)(item) for each, item in zip(args, value, strict=True)]
     if origin in {dict, Mapping} or _is_tuple_of_pairs(kind):
@@ -106,7 +104,7 @@ def from_json(kind: Any, value: Any, where: str) -> Any:
         return _first_that_fits(get_args(kind), value, where)
     if _is_named_tuple(kind):
         return _named_tuple(kind, value, where)
-    if get_origin(kind) in {tuple, frozenset}:
+    if get_origin(kind) is tuple:
         return _collection(kind, value, where)
     if kind is date and isinstance(value, str):
         return date.fromisoformat(value)
@@ -137,25 +135,17 @@ def _named_tuple(kind: Any, value: Any, where: str) -> Any:
     return kind(**{name: from_json(hints[name], item, f"{where}.{name}") for name, item in value.items()})
 
 
-def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...] | frozenset[Any]:
-    if _is_tuple_of_pairs(kind):
-        return _tuple_of_pairs(kind, value, where)
-    if not isinstance(value, list):
-        raise ValueError(f"{where} is not a list")  # noqa: TRY004 - as above
-    args, origin = get_args(kind), get_origin(kind)
-    kinds = [args[0]] * len(value) if origin is frozenset or args[-1] is Ellipsis else [*args]
+def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...]:
+    form, args = dict if _is_tuple_of_pairs(kind) else list, get_args(kind)
+    if not isinstance(value, form):
+        raise ValueError(f"{where} is not {'a list' if form is list else 'an object'}")  # noqa: TRY004 - as above
+    if isinstance(value, dict):
+        return tuple((key, from_json(get_args(args[0])[1], item, f"{where}.{key}")) for key, item in value.items())
+    kinds = [args[0]] * len(value) if args[-1] is Ellipsis else [*args]
     if len(kinds) != len(value):
         raise ValueError(f"{where} has {len(value)} items, not {len(kinds)}")
     pairs = enumerate(zip(kinds, value, strict=True))
-    items = tuple(from_json(item_kind, item, f"{where}.{number}") for number, (item_kind, item) in pairs)
-    return frozenset(items) if origin is frozenset else items
-
-
-def _tuple_of_pairs(kind: Any, value: Any, where: str) -> tuple[tuple[str, Any], ...]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where} is not an object")  # noqa: TRY004 - as above
-    value_type = get_args(get_args(kind)[0])[1]
-    return tuple((key, from_json(value_type, item, f"{where}.{key}")) for key, item in value.items())
+    return tuple(from_json(item_kind, item, f"{where}.{number}") for number, (item_kind, item) in pairs)
 
 
 def _is_named_tuple(kind: Any) -> bool:

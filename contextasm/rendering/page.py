@@ -137,11 +137,8 @@ def layer_table(contexts: Sequence[NamedContext]) -> str:
 
 def layer_headings(contexts: Sequence[Context]) -> Mapping[str, str]:
     """The headings of each layer's sections, by id."""
-    headings: dict[str, dict[str, None]] = {}
-    for context in contexts:
-        for section in context.sections:
-            headings.setdefault(section.layer, {})[section.heading] = None
-    return {layer: ", ".join(titles) for layer, titles in headings.items()}
+    titles = grouped((section.layer, section.heading) for context in contexts for section in context.sections)
+    return {layer: ", ".join(dict.fromkeys(own)) for layer, own in titles.items()}
 
 
 def _used(usage: LayerUsage | None) -> str:

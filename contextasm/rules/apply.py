@@ -32,6 +32,9 @@ from contextasm.rules import evaluate
 from contextasm.text.markdown.blocks import heading, headings, passage, trimmed
 from contextasm.text.names.places import known_ids, known_paths, list_archived
 
+Results = Mapping[str, RetrievalResult]
+"""What was found, by the ids of the layers."""
+
 PINS = Layer(
     "pins",
     ("Pinned",),
@@ -100,7 +103,7 @@ def pin_rank(evaluation: RuleEvaluation, rule: str) -> int:
 
 
 def pins_outside_layers(
-    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult], workspace: Workspace
+    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Results, workspace: Workspace
 ) -> tuple[RetrievalResult, tuple[Problem, ...]]:
     """The files that rules include and no layer shows, as fragments, and a problem for each target that is missing."""
     required = {layer.id for layer in layers if layer.limits.required}
@@ -206,8 +209,8 @@ _LostEffect = tuple[str, Reason]
 
 
 def apply_rules(
-    evaluation: RuleEvaluation, profile: Profile, results: Mapping[str, RetrievalResult], workspace: Workspace
-) -> tuple[Profile, Mapping[str, RetrievalResult], tuple[RuleTrace, ...], tuple[Problem, ...]]:
+    evaluation: RuleEvaluation, profile: Profile, results: Results, workspace: Workspace
+) -> tuple[Profile, Results, tuple[RuleTrace, ...], tuple[Problem, ...]]:
     """The layers and their fragments (`results`, by layer id) after the effects of all rules, and a trace of each rule.
 
     Files that rules include and no layer reads come from `workspace`.
@@ -338,7 +341,7 @@ def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
 
 
 def _effects_without_target(
-    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult]
+    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Results
 ) -> Iterator[_LostEffect]:
     """Effects that meet no layer or no fragment of this build; a missing inclusion is a problem (`pins`)."""
     for effect in evaluation.effects:
@@ -360,9 +363,7 @@ def _effects_without_target(
                 yield from _lost(effect, "no-score")
 
 
-def _protected_problems(
-    evaluation: RuleEvaluation, layers: Sequence[Layer], results: Mapping[str, RetrievalResult]
-) -> Iterator[Problem]:
+def _protected_problems(evaluation: RuleEvaluation, layers: Sequence[Layer], results: Results) -> Iterator[Problem]:
     """A problem for each effect that only required layers have a target for: they are always whole."""
     rules = {rule.name: rule for rule in evaluation.rules}
     for effect in evaluation.effects:
@@ -385,7 +386,7 @@ def _targets_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> b
 
 
 def _mark_changed(
-    before: Sequence[Layer], after: Sequence[Layer], refilled: set[str], results: Mapping[str, RetrievalResult]
+    before: Sequence[Layer], after: Sequence[Layer], refilled: set[str], results: Results
 ) -> tuple[Layer, ...]:
     """The layers, with a mark on each whose text the rules may have changed.
 

@@ -594,7 +594,7 @@ def test_it_grows_by_nothing_from_turn_to_turn(tmp_path: Path) -> None:
 def test_warnings_of_the_library_are_silent() -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        events.FileEvents(events.WakeupPipe(), lambda _: True, lambda _: None)
+        events.FileEvents(events.Wakeup(), lambda _: True, lambda _: None)
         warnings.warn_explicit("a", RuntimeWarning, "inotify.py", 1, module="watchdog.observers.inotify")
         warnings.warn_explicit("b", RuntimeWarning, "other.py", 1, module="other")
     assert [str(warning.message) for warning in told] == ["b"]

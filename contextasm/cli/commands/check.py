@@ -19,15 +19,7 @@ from contextasm.checks.hosts.report import check_hosts
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
 from contextasm.checks.registry import run_checks
 from contextasm.cli.command_line import Argument, Command
-from contextasm.cli.host_view import (
-    ALL,
-    HostFileOption,
-    HostHomeOption,
-    HostOption,
-    WindowOption,
-    read_hosts,
-    write_scope,
-)
+from contextasm.cli.host_view import ALL, HostFlags, read_hosts, write_scope
 from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -58,10 +50,6 @@ class CheckFlags(NamedTuple):
     baseline: Annotated[str | None, Flag("", "FILE", "Leave out the findings that this file lists as accepted.")] = None
     staged: Annotated[bool, Flag("", "", "Check the files in git's index, as the next commit will have them.")] = False
     update_baseline: Annotated[bool, Flag("", "", "Write the current findings to the --baseline file.")] = False
-    host: HostOption = None
-    host_file: HostFileOption = ()
-    host_home: HostHomeOption = False
-    window: WindowOption = None
     json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
 
     def format_in(self, environment: Mapping[str, str]) -> FormatName:
@@ -74,6 +62,7 @@ def check(
     options: Options,
     paths: Annotated[tuple[str, ...], Argument("PATH", "Show only findings in these files and folders.")] = (),
     *,
+    hosts: HostFlags,
     flags: CheckFlags,
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
@@ -82,21 +71,25 @@ def check(
     there is an error.
     """
     process = process_environment()
-    if flags.host is not None:
+    if hosts.host is not None:
         own = {"--baseline": flags.baseline, "--update-baseline": flags.update_baseline}
         refuse_given(own | dict.fromkeys(paths, True), "--host", "leave it out; -w names another folder")
-    hosts = flags.host, flags.host_file, options, flags.window
-    readings = read_hosts(*hosts, own=flags.host_home, staged=flags.staged)
+    readings = read_hosts(hosts, options, staged=flags.staged)
     if readings is not None:
-        return _check_hosts(readings, options, flags, process)
+        code = _check_hosts(readings, options, flags, process)
+        for reading in readings:
+            write_scope(reading, is_one_of_many=hosts.host == ALL)
+        return code
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
     found, root, selected = _inspect(options, process, paths, flags)
     if flags.baseline and flags.update_baseline:
         _write_baseline(Path(flags.baseline), found)
         return 0
-    findings = _shown_findings(found, selected, flags)
-    write_stdout(_findings_text(findings, flags.format_in(process.environment), root))
-    return int(any(finding.severity == "error" for finding in findings))
+    if flags.baseline:
+        found = _without_accepted(Path(flags.baseline), found)
+    if selected:
+        found = [finding for finding in found if _is_selected(finding, selected)]
+    return _write_findings(found, flags, root, process)
 
 
 run = Command(check, all_but("format"))
@@ -111,11 +104,7 @@ def _check_hosts(
     flagged = resolve_settings({"date": options.date}, process.environment, YamlMapping("", 1))
     today = resolve_date(flagged, process).value
     assert isinstance(today, date)
-    findings = [_as_error(finding) if flags.strict else finding for finding in check_hosts(readings, today)]
-    write_stdout(_findings_text(findings, flags.format_in(process.environment), readings[0].root if readings else ""))
-    for reading in readings:
-        write_scope(reading, is_one_of_many=flags.host == ALL)
-    return int(any(finding.severity == "error" for finding in findings))
+    return _write_findings(check_hosts(readings, today), flags, readings[0].root if readings else "", process)
 
 
 def _refuse_update(baseline: str | None, paths: Sequence[str], *, update: bool) -> None:
@@ -154,15 +143,6 @@ def _inspect(
         return run_checks(inspection), folder.root, selected
 
 
-def _shown_findings(findings: Sequence[Finding], selected: Sequence[str], flags: CheckFlags) -> Sequence[Finding]:
-    """The findings that are not accepted, in the selected paths; with `--strict` their warnings are errors."""
-    if flags.baseline:
-        findings = _without_accepted(Path(flags.baseline), findings)
-    if selected:
-        findings = [finding for finding in findings if _is_selected(finding, selected)]
-    return [_as_error(finding) for finding in findings] if flags.strict else findings
-
-
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
     target = OutputFile.named("baseline", baseline)
@@ -170,12 +150,15 @@ def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
 
 
-def _findings_text(findings: Sequence[Finding], form: FormatName, root: str) -> str:
-    if form == "text" and is_rich_terminal():
-        return terminal_findings(findings)
+def _write_findings(findings: Sequence[Finding], flags: CheckFlags, root: str, process: ProcessEnvironment) -> int:
+    """Write the findings, with `--strict` their warnings as errors; returns the exit code."""
+    findings = [_as_error(finding) for finding in findings] if flags.strict else findings
+    form, is_failed = flags.format_in(process.environment), any(finding.severity == "error" for finding in findings)
     if form in {"github", "sarif"}:
         findings = [_from_repository(finding, root) for finding in findings]
-    return FORMATS[form](findings, __version__)
+    is_rich = form == "text" and is_rich_terminal()
+    write_stdout(terminal_findings(findings) if is_rich else FORMATS[form](findings, __version__))
+    return int(is_failed)
 
 
 def _workspace_path(workspace: Folder, typed: str) -> str:

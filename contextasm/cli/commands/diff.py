@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from difflib import unified_diff
+from functools import partial
 from typing import Annotated
 
-from contextasm.cli.command_line import Command
-from contextasm.cli.commands.replay import BuildOptions, OpenedRecord, find_opened_record, with_options_of
-from contextasm.cli.options import record_argument
+from contextasm.cli.command_line import Argument, Command
+from contextasm.cli.commands.replay import OpenedRecord, find_opened_record, with_options_of
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.values import parse_day, parse_tokens
-from contextasm.config.resolve import process_environment
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, ContextasmError
 from contextasm.records.diff import (
@@ -28,7 +29,6 @@ from contextasm.records.diff import (
     summary,
 )
 from contextasm.text.names.dates import is_date_form
-from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.folder import GitFolder, open_revision
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
@@ -36,8 +36,8 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 def diff(
     options: Options,
-    a: Annotated[str, record_argument("[A]", f"{_SIDE}.")] = "HEAD",
-    b: Annotated[str | None, record_argument("B", "The same choice (default: the workspace as it is).")] = None,
+    a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
+    b: Annotated[str | None, Argument("B", "The same choice (default: the workspace as it is).", "record")] = None,
     *,
     text: Annotated[bool, Flag("", "", "Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, Flag("", "", "Print JSON (ctxasm.diff/1).")] = False,
@@ -57,12 +57,12 @@ def diff(
     process = process._replace(now=lambda: now)  # both sides are of the same day
     records = {name: _find_record(name, options, process) for name in (a, b) if name}
     opened = [record for record in records.values() if record]
-    base = with_options_of(options, opened)
+    both, profile = with_options_of(options, opened)
     if html is not None or options.audience == SHARED:
         refuse_personal(opened, options)
     file = None if html is None else page_file(html)
-    base = base._replace(targets=(file,) if file else ())
-    sides = [_side(name, records.get(name or ""), base, process) for name in (a, b)]
+    prepare = partial(prepare_build, process=process, stored_profile=profile, targets=[file] if file else [])
+    sides = [_side(name, records.get(name or ""), both, process, prepare) for name in (a, b)]
     for words in dict.fromkeys(job.taken for _, job in sides if job):
         show_taken(words)
     difference = compare_contexts(*(side for side, _ in sides))
@@ -90,6 +90,9 @@ def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
 _BuiltSide = tuple["Side", "PreparedBuild | None"]
 """One of the two contexts, and its build; None for a record."""
 
+_Prepare = Callable[..., "PreparedBuild"]
+"""`prepare_build`, with all but the options and the workspace of a side."""
+
 
 def _find_record(name: str, options: Options, process: ProcessEnvironment) -> OpenedRecord | None:
     """The record that a side names; None for a day, a budget or a revision."""
@@ -105,27 +108,29 @@ def _is_budget(name: str) -> bool:
     return name.startswith("@") and name[1:2] not in {"", "{", "~", "^", "@", ":"}
 
 
-def _side(name: str | None, opened: OpenedRecord | None, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
+def _side(
+    name: str | None, opened: OpenedRecord | None, options: Options, process: ProcessEnvironment, prepare: _Prepare
+) -> _BuiltSide:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
     if opened:
         return Side(opened.path.stem, opened.record.context, opened.record.hashes), None
     if name and _is_budget(name):
-        base = base._replace(options=base.options._replace(budget=str(parse_tokens(name[1:], name))))
+        options = options._replace(budget=str(parse_tokens(name[1:], name)))
     elif name and is_date_form(name):
-        base = base._replace(options=base.options._replace(date=parse_day(name, "diff").isoformat()))
+        options = options._replace(date=parse_day(name, "diff").isoformat())
     elif name is not None:
-        return _revision_side(name, base, process)
-    return _built_side(name or "now", base, process)
+        return _revision_side(name, options, process, prepare)
+    return _built_side(name or "now", partial(prepare, options))
 
 
-def _revision_side(name: str, base: BuildOptions, process: ProcessEnvironment) -> _BuiltSide:
+def _revision_side(name: str, options: Options, process: ProcessEnvironment, prepare: _Prepare) -> _BuiltSide:
     """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
-    with open_revision(open_workspace(base.options, process).root, name, process.environment) as revision:
+    with open_revision(open_workspace(options, process).root, name, process.environment) as revision:
         if revision.is_empty:
             hint = "name a revision in which it was committed"
             raise ContextasmError(name, f"holds no file of the workspace {revision.root}", hint)
-        options = _with_names_of_then(base.options, name, revision, process)
-        return _built_side(name, base._replace(options=options), process, revision)
+        options = _with_names_of_then(options, name, revision, process)
+        return _built_side(name, partial(prepare, options, workspace=revision))
 
 
 def _with_names_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
@@ -138,12 +143,10 @@ def _with_names_of_then(options: Options, label: str, revision: GitFolder, proce
     return options
 
 
-def _built_side(
-    label: str, base: BuildOptions, process: ProcessEnvironment, revision: Folder | None = None
-) -> _BuiltSide:
+def _built_side(label: str, prepare: Callable[[], PreparedBuild]) -> _BuiltSide:
     """The context of a build. Raises `ContextasmError`, which names the side."""
     try:
-        job = base.prepare(process, revision)
+        job = prepare()
         context = job.run()
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error

@@ -8,25 +8,10 @@ from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
-from contextasm.cli.command_line import Command
-from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, show_differences
-from contextasm.cli.host_view import (
-    ALL,
-    HostFileOption,
-    HostHomeOption,
-    HostOption,
-    WindowOption,
-    explain_host,
-    read_hosts,
-)
-from contextasm.cli.options import (
-    LockedOption,
-    prepare_context,
-    record_argument,
-    refuse_given,
-    run_build,
-    typed_flags,
-)
+from contextasm.cli.command_line import Argument, Command
+from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, require_same
+from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
+from contextasm.cli.options import LockedOption, prepare_context, refuse_given, run_build, typed_flags
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
@@ -70,10 +55,6 @@ class ExplainFlags(NamedTuple):
         bool, Flag("", "", "Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")
     ] = False
     verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
-    host: HostOption = None
-    host_file: HostFileOption = ()
-    host_home: HostHomeOption = False
-    window: WindowOption = None
     staged: Annotated[bool, Flag("", "", "With --host, look at the files in git's index.")] = False
 
 
@@ -81,10 +62,11 @@ def show_decisions(
     options: Options,
     record: Annotated[
         str | None,
-        record_argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id)."),
+        Argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id).", "record"),
     ] = None,
     *,
     flags: ExplainFlags,
+    hosts: HostFlags,
 ) -> int:
     """Show each fragment with its decision, tokens and reason, or only one line of a file.
 
@@ -92,29 +74,28 @@ def show_decisions(
 
     A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
     """
-    _refuse_flags_of_hosts(record, flags)
-    hosts = flags.host, flags.host_file, options, flags.window
-    if readings := read_hosts(*hosts, own=flags.host_home, staged=flags.staged):
+    _refuse_flags_of_hosts(record, flags, hosts.host)
+    if readings := read_hosts(hosts, options, staged=flags.staged):
         explain_host(readings[0], as_json=flags.json)
         return 0
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
-        return _write_page(options, record, flags)
+        _write_page(options, record, flags)
+        return 0
     folder: Folder | None
     if record is not None:
         opened = _open_record(record, options, locked=flags.locked)
         if flags.line is not None:
-            return _explain_recorded_line(opened, flags.line, as_json=flags.json)
+            result = replay_record(opened)  # a record holds no files
+            context = require_same(opened, result)
+            return _write_line(result.workspace, opened.folder, context, flags.line, as_json=flags.json)
         context, folder, taken = opened.record.context, opened.folder, ""
     else:
         job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
         if flags.line is not None:
-            place = _workspace_line(folder, context, flags.line)
-            layers = partial(_all_layers, job)
             output.show_taken(taken)
-            output.write_stdout(_line_text(job.workspace, context, place, layers, as_json=flags.json))
-            return 0
+            return _write_line(folder, folder, context, flags.line, partial(_all_layers, job), as_json=flags.json)
     known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
     _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
     return 0
@@ -123,14 +104,14 @@ def show_decisions(
 run = Command(show_decisions)
 
 
-def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags) -> None:
+def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags, host: str | None) -> None:
     """Raise `ContextasmError` for an argument that asks about a build, with a host, or about a host, without one."""
-    if flags.host is None:
+    if host is None:
         if flags.staged:
             raise ContextasmError("--staged", "goes with --host only", "name the host with --host")
         return
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
-    refuse_given({f"--host {ALL}": flags.host == ALL}, "explain", "name one host")
+    refuse_given({f"--host {ALL}": host == ALL}, "explain", "name one host")
     of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
     refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
@@ -147,11 +128,11 @@ MAX_BUDGETS = 6
 """Number of budgets that a page shows side by side."""
 
 
-def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> int:
-    """Write the page of a build under one or more budgets, or of a record; returns the exit code.
+def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> None:
+    """Write the page of a build under one or more budgets, or of a record, which is built again.
 
-    A record is built again; the exit code is 1 if it gives other bytes. Raises `ContextasmError` for a personal record,
-    and for a file that a build could read.
+    Raises `ContextasmError` for a record that gives other bytes, for a personal one, and for a file that a build could
+    read.
     """
     if record is None:
         page = page_file(flags.html or "")
@@ -166,13 +147,9 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> in
         page = page_file(flags.html or "")
         refuse_personal([opened], options)
         refuse_page(page, [], [opened])
-        result = replay_record(opened)
-        if not result.context or not result.same:
-            return show_differences(opened, result)
-        contexts = [result.context]
+        contexts = [require_same(opened, replay_record(opened))]
     output.show_common_problems(contexts)
     write_page(page, context_page(contexts, load_style()))
-    return 0
 
 
 def _page_budgets(budgets: str | None) -> Sequence[int]:
@@ -211,10 +188,12 @@ MIN_COLUMNS_FOR_TEXT = 140
 
 def _beginnings(context: Context) -> Callable[[Decision], str] | None:
     """A function that gives the beginning of a fragment's text; None if no wide terminal shows it."""
-    columns = output.terminal_columns()
-    if columns < MIN_COLUMNS_FOR_TEXT:
+    if not output.is_rich_terminal():
         return None
+    from rich.console import Console
 
+    if (columns := Console().width) < MIN_COLUMNS_FOR_TEXT:
+        return None
     texts = FragmentTexts([context])
     return lambda decision: _beginning_in_cells(texts.text(decision), columns // 4)
 
@@ -227,12 +206,6 @@ def _beginning_in_cells(text: str, most: int) -> str:
     while len(shown) > 1 and cell_len(shown) > most:
         shown = beginning(text, len(shown) - 1)
     return shown
-
-
-def _workspace_line(folder: Folder, context: Context, place: str) -> str:
-    """A typed FILE:LINE with its path as the context knows the file."""
-    path, colon, number = place.rpartition(":")
-    return f"{_known_name(folder, context, path) if path else ''}{colon}{number}"
 
 
 def _known_name(folder: Folder, context: Context, typed: str) -> str:
@@ -265,38 +238,35 @@ def _only_fragment(context: Context, fragment: str) -> Context:
     return context._replace(decisions=decisions)
 
 
-def _explain_recorded_line(opened: OpenedRecord, place: str, *, as_json: bool) -> int:
-    """Write the trace of one line in a recorded build, which is built again for it; returns the exit code."""
-    result = replay_record(opened)
-    if not result.context or not result.same:
-        return show_differences(opened, result)
-    if folder := opened.folder:
-        place = _workspace_line(folder, result.context, place)
-    output.write_stdout(_line_text(result.workspace, result.context, place, as_json=as_json))
-    return 0
-
-
 def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
     """Layers of the profile, with the ones that are switched off or outside the scope."""
     reader = ProfileReader(load_settings_file(job.workspace), job.workspace, process_environment())
     return reader.with_all_layers(job.settings).layers
 
 
-def _line_text(
+def _write_line(
     workspace: Workspace,
+    folder: Folder | None,
     context: Context,
     place: str,
     layers: Callable[[], Sequence[Layer]] = lambda: (),
     *,
     as_json: bool,
-) -> str:
-    """The trace of one line, as one line of text or as JSON. Raises `ContextasmError` for what is not FILE:LINE."""
-    path, _, number = place.rpartition(":")
-    number = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
-    if not path or not number.isdecimal() or not int(number):
-        raise ContextasmError("--line", f"{place} names no line", "write FILE:LINE, such as IDENTITY.md:3")
-    trace = trace_line(workspace, context, path, int(number), layers)
+) -> int:
+    """Write the trace of one line as text or as JSON; returns the exit code. A path is typed as one below `folder`.
+
+    Raises `ContextasmError` for what is not FILE:LINE.
+    """
+    path, colon, number = place.rpartition(":")
+    path = _known_name(folder, context, path) if folder and path else path
+    digits = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
+    if not path or not digits.isdecimal() or not int(digits):
+        what = f"{path}{colon}{number} names no line"
+        raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
+    trace = trace_line(workspace, context, path, int(digits), layers)
     reason = line_trace_words(trace.decision, trace.code)
     if as_json:
-        return output.format_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
-    return output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n")
+        output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
+    else:
+        output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))
+    return 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from contextasm.cli.command_line import Command
+from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record
-from contextasm.cli.options import Receipt, record_argument
+from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, typed_text
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
@@ -32,7 +32,7 @@ class FeedbackDocument(TypedDict):
 
 def add_feedback(
     options: Options,
-    record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
     useful: Annotated[
         tuple[str, ...], Flag("", "ID", "A fragment of the build that helped, by id or FILE:LINE; repeatable.")

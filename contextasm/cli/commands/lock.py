@@ -59,16 +59,15 @@ def lock(
     workspace = open_workspace(options, process)
     recover_first(workspace)
     with locked(workspace):
-        approved = load_approved(workspace)
+        approved = load_approved(workspace) or {}
         paths, detected = instructing_files(workspace, options, process)
         show_taken("" if receipt.quiet else detected)
         documents = _documents(workspace, paths)
         if _show_hidden_characters(documents) and not force:
             what = "nothing has been approved, because no reviewer can see these characters"
-            write_stderr(f"ctxasm: error: {LOCK_FILE}: {what}: delete them, or use --force")
-            return 1
+            raise ContextasmError(LOCK_FILE, what, "delete them, or use --force", code=1)
         digests = {document.path: document.digest for document in documents}
-        changes = drift(approved or {}, dict.fromkeys(approved or {}, "") | digests)
+        changes = drift(approved, dict.fromkeys(approved, "") | digests)
         before, data = open_file(workspace, LOCK_FILE).data, format_lock(digests).encode()
         save_file(workspace, LOCK_FILE, data)
     files = [{"path": path, "sha256": digest} for path, digest in digests.items()]

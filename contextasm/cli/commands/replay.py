@@ -9,23 +9,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
-from contextasm.cli.command_line import Command
-from contextasm.cli.options import JsonOption, QuietOption, record_argument
+from contextasm.cli.command_line import Argument, Command
+from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import write_json, write_stderr, write_stdout
-from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.build import load_counter
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
-from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_with_replica, open_workspace
-from contextasm.model import ContextasmError, NamedTuple, Profile
+from contextasm.model import Context, ContextasmError, NamedTuple, Profile
 from contextasm.records import replay as records
 from contextasm.records.record import Record
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Digest
 from contextasm.workspace.atomic import STATE_FOLDER
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import OutputFile
 from contextasm.workspace.recording import ChangedInput, SnapshotWorkspace
 
 
@@ -50,7 +49,7 @@ class ReplayDocument(TypedDict):
 
 
 def show_replay(
-    record: Annotated[str, record_argument("RECORD", "The file of a record, or the first digits of its id.")],
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
     workspace: Annotated[
         str | None,
@@ -68,28 +67,21 @@ def show_replay(
     opened = open_record(record, workspace, process_environment())
     result = replay_record(opened)
     if json:
-        write_json(ReplayDocument, _replay_data(opened, result))
-    if not result.context or not result.same:
-        return show_differences(opened, result)
+        etags = {"etag_before": opened.record.context.etag, "etag": result.context.etag if result.context else None}
+        write_json(ReplayDocument, result._asdict() | etags | {"record": str(opened.path), "same": result.same})
+    context = require_same(opened, result)
     if not quiet:
         _show_changed_config(opened)
         for change in result.changes:
             write_stderr(f"ctxasm: note: {change.path}: {change.kind}, but the bytes are the same")
         source = "the stored inputs" if result.stored else "the workspace"
-        write_stderr(f"same {len(result.context.text.encode()):,} bytes from {source}; etag {result.context.etag}")
+        write_stderr(f"same {len(context.text.encode()):,} bytes from {source}; etag {context.etag}")
     if not json:
-        write_stdout(format_context(result.context))
+        write_stdout(format_context(context))
     return 0
 
 
 run = Command(show_replay)
-
-
-def _replay_data(opened: OpenedRecord, result: records.Replay) -> dict[str, object]:
-    """The result of a replay, with what `ReplayDocument` has of it."""
-    etag = result.context.etag if result.context else None
-    record = {"record": str(opened.path), "etag_before": opened.record.context.etag}
-    return result._asdict() | record | {"same": result.same, "etag": etag}
 
 
 class OpenedRecord(NamedTuple):
@@ -156,19 +148,23 @@ def _show_changed_config(opened: OpenedRecord) -> None:
         write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
 
 
-def show_differences(opened: OpenedRecord, result: records.Replay) -> int:
-    """Write the inputs that changed to standard error, else the reason for a difference; returns the exit code."""
+def require_same(opened: OpenedRecord, result: records.Replay) -> Context:
+    """The context that a record was built to again.
+
+    Raises `ContextasmError` for other bytes, after a line on standard error for each input that changed.
+    """
+    if result.context and result.same:
+        return result.context
     _show_changed_config(opened)
     for change in result.changes:
         write_stderr(f"{change.path}: {change.kind}")
     count = len(result.changes)
     if count:
         inputs = f"{count} input{'s' * (count != 1)} changed since"
-        what = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
+        why = f"{inputs}: `ctxasm diff {opened.path.stem}` shows the effect"
     else:
-        what = f"the inputs are the same, but {_reason_without_changes(opened.record, result)}"
-    write_stderr(f"ctxasm: error: {opened.path}: can't be replayed to the same bytes: {what}")
-    return 1
+        why = f"the inputs are the same, but {_reason_without_changes(opened.record, result)}"
+    raise ContextasmError(str(opened.path), "can't be replayed to the same bytes", why, code=1)
 
 
 def _reason_without_changes(record: Record, result: records.Replay) -> str:
@@ -181,22 +177,11 @@ def _reason_without_changes(record: Record, result: records.Replay) -> str:
     return f"they do not give the recorded {parts}: record the build again with `ctxasm build --record`"
 
 
-class BuildOptions(NamedTuple):
-    """Options and profile of a build that is yet to be prepared."""
+def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> tuple[Options, Profile | None]:
+    """The options of a side that is built: the ones given here, else the ones of the records, with their profile.
 
-    options: Options
-    profile: Profile | None = None
-    """Profile stored with a record; None for the one that the options name."""
-    targets: tuple[OutputFile, ...] = ()
-    """Files that the build goes to."""
-
-    def prepare(self, process: ProcessEnvironment, workspace: Folder | None = None) -> PreparedBuild:
-        """The build in the workspace of the options, or in this one. Raises `ContextasmError`."""
-        return prepare_build(self.options, process, workspace, stored_profile=self.profile, targets=self.targets)
-
-
-def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildOptions:
-    """The options of a side that is built: the ones given here, else the ones of the records, with their profile."""
+    The profile is the one that is stored with a record; None for the one that the options name.
+    """
     profile = None
     for opened in records:
         if options.profile is None and options.strategy is None and options.scope is None:
@@ -204,7 +189,7 @@ def with_options_of(options: Options, records: Sequence[OpenedRecord]) -> BuildO
         recorded = {key: value for key, value in _recorded_options(opened).items() if value}
         missing: dict[str, Any] = {key: value for key, value in recorded.items() if not getattr(options, key)}
         options = options._replace(**missing)
-    return BuildOptions(options, profile)
+    return options, profile
 
 
 def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from contextasm.config.keys.store import parse_store, store_overlay
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.export import private_line_finder
-from contextasm.model import ContextasmError, NamedTuple
+from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.store.connection import UNWRITABLE
@@ -87,14 +87,6 @@ class StoreExport(TypedDict):
     """Number of files that were written."""
 
 
-class _StoreFlags(NamedTuple):
-    """The flags of `store`, as typed."""
-
-    to: Annotated[str | None, Flag("", "DIR", "Folder that an export is written below.")] = None
-    json: JsonOption = False
-    quiet: QuietOption = False
-
-
 def _refuse_odd(action: str, owner: str | None, target: str | None) -> None:
     """Raise `ContextasmError` for an unknown action, and for arguments that belong to another one."""
     require_known(action, ACTIONS, "store", "action")
@@ -126,7 +118,7 @@ def _owners(overlay: StoreOverlay, owner: str | None) -> Sequence[str]:
     return [require_known(owner.rstrip("/"), overlay.config.owners, "store", "owner")]
 
 
-def _init(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _init(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
 
     overlay.require_server()
     applied = [migration.number for migration in migrate_store(overlay.config)]
@@ -136,7 +128,7 @@ def _init(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) ->
     return {"applied": applied}, [f"{overlay.config.address}: the store {done}; your role writes for {owners}"], 0
 
 
-def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
 
     overlay.require_server()
     require_store(overlay.config)
@@ -145,14 +137,14 @@ def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags)
     return {"applied": [each.number for each in applied]}, lines or [f"{overlay.config.address}: nothing to apply"], 0
 
 
-def _pull(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _pull(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
     changed = overlay.pull()
     output.show_problems(overlay.refresh())
     pages = sum(len(owner.pages) for owner in overlay.state().owners.values())
     return {"changed": [*changed]}, [f"{len(changed):,} of {pages:,} pages changed"], 0
 
 
-def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
 
     overlay.require_server()
     files, process = Folder(Path(overlay.root)), process_environment()
@@ -169,17 +161,17 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _flags: _StoreFlags) -
     return {"owners": results}, lines, 0
 
 
-def _export(overlay: StoreOverlay, owners: Sequence[str], flags: _StoreFlags) -> _Result:
+def _export(overlay: StoreOverlay, owners: Sequence[str], to: str) -> _Result:
 
     if not overlay.offline:
         overlay.pull()
     output.show_problems(overlay.refresh())
-    target = Path(flags.to or "")
+    target = Path(to)
     count = export_pages(overlay, owners, target)
     return {"files": count}, [f"{target}: {count:,} file{'s' * (count != 1)} of memories"], 0
 
 
-def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) -> _Result:
+def _status(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
     """The state of the store and of its replica; the server is asked, unless it must not be."""
     problems = [*overlay.renew()[1]]
     failed = {problem.code for problem in problems} - OF_FRESH_REPLICA
@@ -216,7 +208,7 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _flags: _StoreFlags) 
     return data, lines, int(bool(failed))
 
 
-_ACTIONS: Mapping[str, tuple[type, Callable[[StoreOverlay, Sequence[str], _StoreFlags], _Result]]] = {
+_ACTIONS: Mapping[str, tuple[type, Callable[[StoreOverlay, Sequence[str], str], _Result]]] = {
     "init": (SchemaChange, _init),
     "status": (StoreStatus, _status),
     "pull": (StorePull, _pull),
@@ -241,25 +233,27 @@ def store(
     ] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
     *,
-    flags: _StoreFlags,
+    to: Annotated[str | None, Flag("", "DIR", "Folder that an export is written below.")] = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Share memories in the PostgreSQL database that `memories:` in ctxasm.yaml names.
 
     init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
     Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
     """
-    _refuse_odd(action, owner, flags.to)
-    if flags.json:
+    _refuse_odd(action, owner, to)
+    if json:
         output.require_stdout()
     overlay = _open_store(options)
     owners = _owners(overlay, owner)
     document, act = _ACTIONS[action]
-    data, lines, code = act(overlay, owners, flags)
-    if flags.json:
+    data, lines, code = act(overlay, owners, to or "")
+    if json:
         output.write_json(document, {"action": action, **data})
     elif action == "status":
         output.write_stdout("\n".join(lines))
-    elif not flags.quiet:
+    elif not quiet:
         for line in lines:
             output.write_stderr(f"ctxasm: {line}")
     return code

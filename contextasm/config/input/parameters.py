@@ -135,7 +135,11 @@ def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
     return tuple(f"{key}={parse_number(item, f'{name}: {key}')}" for key, item in pairs)
 
 
+_PARSERS_BY_FORM: Mapping[object, Callable[[object, str], Any]] = {None: parse_text, (): parse_texts, False: parse_flag}
+"""The parsers of texts, of several texts and of flags, by their default in `Options`."""
+
 _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
+    **{name: _PARSERS_BY_FORM[default] for name, default in Options._field_defaults.items()},
     "profile": parse_path,
     "budget": parse_number,
     "date": parse_day,
@@ -147,14 +151,7 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "variables": _parse_mapping,
     "workspace": parse_path,
 }
-"""The parsers of the fields of `Options` that take more than a text, several texts or a flag (`_PARSERS_BY_FORM`)."""
-
-_PARSERS_BY_FORM: Mapping[object, Callable[[object, str], Any]] = {None: parse_text, (): parse_texts, False: parse_flag}
-"""The parsers of all other fields, by the default."""
-
-
-def _parser(name: str) -> Callable[[object, str], Any]:
-    return _PARSERS.get(name, _PARSERS_BY_FORM[Options._field_defaults[name]])
+"""The parsers of the fields of `Options`."""
 
 
 def options_of_parameters(given: Mapping[str, Any]) -> Options:
@@ -169,7 +166,7 @@ def options_of_parameters(given: Mapping[str, Any]) -> Options:
         known = list_names(Options._fields)
         raise TypeError(f"got an unexpected keyword argument {unknown!r}: {guess}(there are: {known})")
     values = [(name, value) for name, value in given.items() if value is not None]
-    return Options(**{name: _parser(name)(value, name) for name, value in values})
+    return Options(**{name: _PARSERS[name](value, name) for name, value in values})
 
 
 def _several(value: object, name: str, parse: Callable[[object, str], str], wanted: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from datetime import date
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping, load_mapping
-from contextasm.model import AUDIENCES, PERSONAL, SHARED, ContextasmError, Document, NamedTuple, Workspace
+from contextasm.model import AUDIENCES, PERSONAL, SHARED, ContextasmError, Document, NamedTuple, Problem, Workspace
 from contextasm.rendering.formats import FORMATS
 from contextasm.selection.tokens import TOKENIZERS
 
@@ -19,10 +19,6 @@ LOCK_FILE = "ctxasm.lock"
 """File with the digests of the files that instruct an agent."""
 
 
-def _parse_day_or_today(value: object, where: str) -> date | None:
-    return None if value == "today" else values.parse_day(value, where)
-
-
 SETTINGS: dict[str, ParseValue] = {
     "agent": values.parse_name,
     "team": values.parse_name,
@@ -30,7 +26,7 @@ SETTINGS: dict[str, ParseValue] = {
     "strategy": values.parse_text,
     "budget": values.parse_tokens,
     "tokenizer": values.one_of(TOKENIZERS, "tokenizer"),
-    "date": _parse_day_or_today,
+    "date": lambda value, where: None if value == "today" else values.parse_day(value, where),
     "tz": values.parse_text,
     "format": values.one_of(FORMATS, "format"),
     "privacy": values.one_of(PRIVACY),
@@ -68,16 +64,22 @@ class Setting(NamedTuple):
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
+def document_at(workspace: Workspace, path: str, hint: str) -> Document | None:
+    """The document at a path; None if nothing is there. Raises `ContextasmError` for one that can't be read."""
+    read = workspace.read(path)
+    if isinstance(read, Problem):
+        raise ContextasmError(path, read.message, hint)
+    return read
+
+
 def load_settings_file(workspace: Workspace) -> YamlMapping:
     """The workspace's `ctxasm.yaml`, empty if the file does not exist.
 
     Raises `ContextasmError` for a file that can't be read, and for an unknown key.
     """
-    document = workspace.read(FILE)
+    document = document_at(workspace, FILE, "make it a file that can be read")
     if document is None:
         return YamlMapping(FILE, 1)
-    if not isinstance(document, Document):
-        raise ContextasmError(FILE, document.message, "make it a file that can be read")
     table = load_mapping(document.data, FILE)
     table.refuse_unknown(FILE_KEYS)
     return table

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 
 from contextasm.config.input import values
+from contextasm.config.input.settings import document_at
 from contextasm.config.profiles.layers import APP_FILES
-from contextasm.model import ContextasmError, Document, Layer, Profile
+from contextasm.model import ContextasmError, Layer, Profile
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import form_patterns, read_form
 from contextasm.text.names.templates import one_line
@@ -51,11 +52,9 @@ def _set_layer(layer: Layer, daily: DailyFolder | None, replaced: Collection[str
 
 def _daily_folder(app: str, workspace: Folder, digests: dict[str, str]) -> DailyFolder | None:
     path = APP_FILES[app]
-    read = workspace.read(path)
+    read = document_at(workspace, path, "make it a file that can be read, or take it away")
     if read is None:
         return None
-    if not isinstance(read, Document):
-        raise ContextasmError(path, read.message, "make it a file that can be read, or take it away")
     digests[path] = sha256(read.data).hexdigest()
     named, form = _READERS[app](read.text, path)
     if folder := _inside(named, path, workspace):

@@ -37,15 +37,14 @@ def detect(workspace: Folder) -> Sequence[tuple[str, str]]:
     return [
         (str(kind["profile"]), _sign_words(sign))
         for kind in _kinds()
-        for sign in [sign for sign in values.parse_texts(kind["signs"], _KINDS.name) if _has_sign(workspace, sign)][:1]
+        for sign in [sign for sign in _signs(kind) if all(_has_path(workspace, path) for path in sign.split(" + "))][:1]
     ]
 
 
 def known_signs(profile: str) -> Sequence[str]:
     """The signs that are one file or folder, in order of precedence: of the kind with a profile, else of all kinds."""
     kinds = [kind for kind in _kinds() if kind["profile"] == profile] or _kinds()
-    signs = (sign for kind in kinds for sign in values.parse_texts(kind["signs"], _KINDS.name))
-    return [sign for sign in signs if not is_pattern(sign) and " + " not in sign]
+    return [sign for kind in kinds for sign in _signs(kind) if not is_pattern(sign) and " + " not in sign]
 
 
 def detection_words(kinds: Sequence[tuple[str, str]]) -> str:
@@ -55,8 +54,8 @@ def detection_words(kinds: Sequence[tuple[str, str]]) -> str:
     return f"profile {profile}, for {sign} is here" + (f"; also found: {named}" if others else "")
 
 
-def _has_sign(workspace: Folder, sign: str) -> bool:
-    return all(_has_path(workspace, path) for path in sign.split(" + "))
+def _signs(kind: YamlMapping) -> Sequence[str]:
+    return values.parse_texts(kind["signs"], _KINDS.name)
 
 
 def _has_path(workspace: Folder, path: str) -> bool:

@@ -13,6 +13,7 @@ from itertools import chain
 from math import prod
 
 from contextasm.config.input import values
+from contextasm.config.input.settings import document_at
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.config.profiles.overrides import workspace_reader
@@ -23,7 +24,6 @@ from contextasm.model import (
     ContextasmError,
     Effect,
     Layer,
-    Problem,
     Profile,
     Rule,
     Target,
@@ -92,10 +92,7 @@ def load_rules(workspace: Workspace, file: YamlMapping) -> tuple[Rule, ...]:
     env = values.parse_texts(file.get("env", []), f"{file.where('env')}: env")
     rules: list[Rule] = []
     for path in workspace.list(RULE_FILES):
-        document = workspace.read(path)
-        if isinstance(document, Problem):
-            raise ContextasmError(path, document.message, "make it a file that can be read, or take it out of rules/")
-        if document:
+        if document := document_at(workspace, path, "make it a file that can be read, or take it out of rules/"):
             rules += _rules_of_file(document.data, path, env)
     if "rules" in file:
         rules += parse_rules(file["rules"], file.path, env, file.lines["rules"])

@@ -9,70 +9,58 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import select
 import signal
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class WakeupPipe:
-    """A pipe to wait on until a nudge comes."""
+class Wakeup:
+    """A wait that a nudge ends."""
 
     def __init__(self) -> None:
-        self._out, self._in = os.pipe()
-        os.set_blocking(self._out, False)
-        os.set_blocking(self._in, False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        # Only this end: a late thread must not write into a new file that has the number of the other end.
-        os.close(self._out)
+        self._nudges: SimpleQueue[None] = SimpleQueue()
 
     def nudge(self) -> None:
         """End the wait; safe to call from a thread and from a signal's handler."""
-        with suppress(OSError):  # full: nudged often enough
-            os.write(self._in, b".")
+        if self._nudges.empty():
+            self._nudges.put(None)
 
     def wait(self, seconds: float) -> bool:
         """Whether there was a nudge since the last wait, or there is one within `seconds`."""
-        if not select.select([self._out], [], [], max(seconds, 0))[0]:
+        try:
+            self._nudges.get(timeout=max(seconds, 0))
+        except Empty:
             return False
-        os.read(self._out, 1 << 16)
         return True
 
 
 class EndSignals:
     """Signals that ask the process to end; they set a code and do not interrupt work."""
 
-    def __init__(self, wake: WakeupPipe) -> None:
+    def __init__(self, wake: Wakeup) -> None:
         self.code = 0
         """Exit code of the signal that came; 0 before one has."""
         self._wake = wake
         self._old_handlers: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> Self:
         for number in SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # `nohup`, and `&` in a script, ask for that
                 self._old_handlers[number] = signal.signal(number, self._set_code)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._restore_handlers()
 
     def _set_code(self, number: int, _frame: FrameType | None) -> None:
         self.code = 128 + number
         # A second signal ends the process at once.
-        self._restore_handlers()
+        self.close()
         self._wake.nudge()
 
-    def _restore_handlers(self) -> None:
+    def close(self) -> None:
+        """Have the signals do again what they did before."""
         for number, handler in self._old_handlers.items():
             signal.signal(number, handler)
         self._old_handlers = {}
@@ -85,7 +73,7 @@ FileMark = tuple[bool, int, int]
 class FileEvents:
     """Native watch on folders, also after they were deleted and made again."""
 
-    def __init__(self, wake: WakeupPipe, is_relevant: Callable[[str], bool], refuse: Callable[[str], None]) -> None:
+    def __init__(self, wake: Wakeup, is_relevant: Callable[[str], bool], refuse: Callable[[str], None]) -> None:
         """Nudge `wake` for relevant paths. `refuse` is called once, with the reason, if no hints will come."""
         self.given = True
         """Whether the system gives hints."""
@@ -98,12 +86,6 @@ class FileEvents:
         # The next look at the disk corrects what watchdog logs, such as an overflow of the kernel's queue.
         logging.getLogger("watchdog").addHandler(logging.NullHandler())
         warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog|threading")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._stop()
 
     def dispatch(self, event: Any) -> None:
         """Handle one event; watchdog calls it by this name."""
@@ -118,13 +100,13 @@ class FileEvents:
         marks = {path: mark for path, deep in folders.items() if (mark := _folder_mark(path, deep=deep))}
         if marks == self._marks and self._all_threads_run():
             return
-        self._stop()
+        self.close()
         self._marks = marks
         try:
             self._observer = _started_observer(self, marks)
             _check_watches_left(self, marks)
         except (OSError, RuntimeError) as error:  # the second if no thread can be started
-            self._stop()
+            self.close()
             self.given = False
             self._refuse(getattr(error, "strerror", None) or str(error))
 
@@ -134,7 +116,8 @@ class FileEvents:
             return not self._marks
         return self._observer.is_alive() and all(thread.is_alive() for thread in self._observer.emitters)
 
-    def _stop(self) -> None:
+    def close(self) -> None:
+        """End the watch; `follow` begins another one."""
         if self._observer:
             with suppress(OSError, RuntimeError):
                 self._observer.stop()

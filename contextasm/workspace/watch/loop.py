@@ -12,10 +12,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
-from typing import Protocol, Self
+from contextlib import closing, nullcontext, suppress
+from typing import Protocol
 
-from contextasm.workspace.watch.events import EndSignals, FileEvents, WakeupPipe
+from contextasm.workspace.watch.events import EndSignals, FileEvents, Wakeup
 from contextasm.workspace.watch.rebuild import Rebuild, Rebuilder, WatchSpec
 
 PATIENCE = 2.0
@@ -25,7 +25,7 @@ PATIENCE = 2.0
 class PostBuildCommand:
     """A shell command in a process group of its own, without input; it has the output of this process."""
 
-    def __init__(self, command: str, wake: WakeupPipe, fail: Callable[[str], None]) -> None:
+    def __init__(self, command: str, wake: Wakeup, fail: Callable[[str], None]) -> None:
         """Prepare `command`; an empty one never runs. `fail` is called with a message after a failure."""
         self._command = command
         self._wake = wake
@@ -33,10 +33,8 @@ class PostBuildCommand:
         self._is_due = False
         self._running: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
+    def close(self) -> None:
+        """End a run that has not ended."""
         if self._running and self._running.poll() is None:
             self._signal(signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
@@ -119,10 +117,11 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
         hint = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
         reporter.warn(f"{spec.root}: can't be watched natively: {reason}: {hint}")
 
-    with WakeupPipe() as wake, EndSignals(wake) as signals, FileEvents(wake, relevant.holds, refuse) as events:
+    wake = Wakeup()
+    with closing(EndSignals(wake)) as signals, closing(FileEvents(wake, relevant.holds, refuse)) as events:
         events.given = poll is None
         followed = spec.overlay.follow(wake.nudge, reporter.warn) if spec.overlay else nullcontext()
-        with PostBuildCommand(command, wake, reporter.warn) as post_build, followed:
+        with closing(PostBuildCommand(command, wake, reporter.warn)) as post_build, followed:
             is_ready, hinted, schedule = False, True, _LookSchedule(poll)
             while not signals.code:
                 events.follow(rebuilder.folders())
@@ -191,7 +190,7 @@ class _RelevantPaths:
         return not below.startswith(("/.ctxasm/", "/.git/"))
 
 
-def _wait_until_quiet(wake: WakeupPipe) -> None:
+def _wait_until_quiet(wake: Wakeup) -> None:
     """Wait until no hint has come for `QUIET`, at most for `LIMIT`."""
     end = time.monotonic() + LIMIT
     while (left := end - time.monotonic()) > 0 and wake.wait(min(QUIET, left)):

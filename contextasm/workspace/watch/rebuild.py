@@ -219,7 +219,7 @@ class Rebuilder:
         try:
             disk = self._rescan()
             changes = [*dict.fromkeys(map(shown_name, self._changes(disk)))]
-            self._depend_on_more(disk, self._contents)
+            self._depend_on(disk, self._contents)
         except ContextasmError as error:
             self._workspace_missing = True
             return None, [error.where] if not was_missing else []
@@ -253,7 +253,8 @@ class Rebuilder:
         try:
             disk = disk or self._rescan()
             result = self._spec.build(disk)
-            self._depend_on(disk, result)
+            self._depend_on(disk, result.others)
+            self._today, self._date = result.day, result.context.request.date
             refuse_inputs(self._spec.targets, result.inputs)
             written, unchanged, file_errors = self._update_files(result)
             context, errors = result.context, file_errors
@@ -307,15 +308,10 @@ class Rebuilder:
             self._warn(text)
         self._recovery = text
 
-    def _depend_on(self, disk: Rescan, result: BuildResult) -> None:
-        self._lists, self._reads, self._contents = disk.lists, disk.reads, _contents(result.others)
-        self._today = result.day
-        self._date = result.context.request.date
-
-    def _depend_on_more(self, disk: Rescan, others: Iterable[str]) -> None:
-        self._lists = {**self._lists, **disk.lists}
-        self._reads = {**self._reads, **disk.reads}
-        self._contents = {**self._contents, **_contents(others)}
+    def _depend_on(self, disk: Rescan, others: Iterable[str]) -> None:
+        """Look for changes of what `disk` was asked for, and of files outside of the workspace, from now on."""
+        self._lists, self._reads = disk.lists, disk.reads
+        self._contents = {path: _content(path) for path in others}
 
     def _depend_on_yaml_files(self, disk: Rescan | None) -> None:
         """Add the YAML files that a failed build may depend on, although it did not read them."""
@@ -324,15 +320,11 @@ class Rebuilder:
         with suppress(ContextasmError):
             for path in (*disk.list("**/*.yaml"), *disk.list("**/*.yml")):
                 disk.read(path)
-        self._depend_on_more(disk, self._spec.others())
-
-
-def _contents(paths: Iterable[str]) -> dict[str, bytes | None]:
-    """Contents of files that were not read through the workspace, such as a profile; None for an unreadable one."""
-    return {path: _content(path) for path in paths}
+        self._depend_on(disk, {*self._contents, *self._spec.others()})
 
 
 def _content(path: str) -> bytes | None:
+    """The content of a file that is not read through the workspace, such as a profile; None for an unreadable one."""
     data = file_bytes(path)
     return data if isinstance(data, bytes) else None
 
