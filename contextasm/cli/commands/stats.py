@@ -13,7 +13,7 @@ from typing import Annotated
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Command
-from contextasm.cli.host_view import ALL, read_hosts
+from contextasm.cli.host_view import ALL, HostFlags, read_hosts
 from contextasm.cli.options import JsonOption, all_but, run_build
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment
@@ -98,7 +98,7 @@ def _prepare(options: Options, process: ProcessEnvironment, workspace: Folder) -
 
 def _host_tokens(folder: str, counter: TokenCounter) -> Mapping[str, int]:
     """For each host in use in a folder, the tokens of the parts of files that it loads by itself."""
-    readings = read_hosts(ALL, (), Options(workspace=folder), None, own=False, staged=False) or ()
+    readings = read_hosts(HostFlags(host=ALL), Options(workspace=folder), staged=False) or ()
     return {
         each.host.name: sum(counter.count(file.text[start:stop]) for file in each.files for start, stop in file.kept)
         for each in readings
