@@ -204,10 +204,13 @@ class ServedTools:
         """Store a memory, or reinforce the one that says the same."""
         fields: dict[str, Any] = {"type": type, "tags": tags, "key": key, "supersedes": supersedes}
         by: dict[str, Any] = {"writer": "mcp", "audience": self.served.audience, **self.served.owner(agent, team)}
+        by["draft"] = self.served.drafts
         with self._lock:
             outcome = api.remember(text, importance=None if importance == "" else importance, **fields, **by)
         memory, problems = outcome.memory, answers.problem_words(outcome.problems)
-        place = {"path": memory.path, "line": memory.line, "problems": problems}
+        place: dict[str, Any] = {"path": memory.path, "line": memory.line, "problems": problems}
+        if self.served.drafts:
+            place["waits"] = f"until a person approves it: `ctxasm memory approve {memory.id}`"
         return _data_result({"outcome": outcome.what, "id": memory.id, **place})
 
     def log(

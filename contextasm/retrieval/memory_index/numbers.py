@@ -25,12 +25,13 @@ COLUMN_TYPES = {
     "created": "I",
     "valid_from": "I",
     "expires": "I",
+    "repositories": "I",
     "marks": "B",
 }
 """Type codes of the columns with a number for each row.
 
 `last` and `created` are places in the list of dates. `VALIDITY` has lists of its own, so that the columns are not read
-if no entry has such a day.
+if no entry has such a field.
 """
 
 BLOCK = 4096

@@ -5,7 +5,7 @@ The memories of a file are parsed only if one of them is needed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -13,7 +13,7 @@ from functools import cached_property
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, Memory
 from contextasm.retrieval.pool import MANY, validity_code
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
+from contextasm.text.memories.parser import distinct_memories, parse_memories, superseded_by
 from contextasm.text.memories.writer import field_text
 from contextasm.text.similarity import SAME, find_candidates, fold_text, similarity
 from contextasm.workspace.atomic import refuse_unwritable
@@ -21,7 +21,7 @@ from contextasm.workspace.editing.files import locked, open_document, save_file,
 from contextasm.workspace.editing.known_ids import FolderIds, unknown_id
 from contextasm.workspace.editing.memory_file import MemoryFile, edited, with_bullets
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.storage import MemoryPlace
+from contextasm.workspace.storage import MemoryPlace, NewMemory
 
 
 class MemoryEditor:
@@ -117,19 +117,19 @@ class MemoryEditor:
         file = self.file(path)
         return self._visible_memories(file) if file else ()
 
-    def find_same(self, text: str, day: date, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
-        """The active memory of a day that says the same as a text as written, with its similarity to it, 0 to 1.
+    def find_same(self, entry: NewMemory, day: date) -> tuple[Memory, float] | None:
+        """The memory of a day that says the same as an entry and may be reinforced, with their similarity, 0 to 1.
 
         Of several, the most similar; None without such a memory.
         """
         paths, texts = self._placed_texts
         same = [
             (memory, share)
-            for path in dict.fromkeys(paths[at] for at in find_candidates(fold_text(text), texts))
+            for path in dict.fromkeys(paths[at] for at in find_candidates(fold_text(entry.text), texts))
             for memory in self.memories(path)
-            if (share := similarity(text, memory.text)) >= SAME
-            and memory.id not in excluded_ids
-            and memory.status in ACTIVE_STATUSES
+            if (share := similarity(entry.text, memory.text)) >= SAME
+            and memory.id not in entry.supersedes
+            and entry.may_reinforce(memory)
             and not validity_code(memory, str(day))
             and memory.id not in self._superseded
         ]
