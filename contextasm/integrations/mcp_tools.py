@@ -182,7 +182,8 @@ class ServedTools:
         """The memories that match a query best."""
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team, date=date))
-        found = [hit_data(*hit) for hit in result.hits]
+        by = ({"writer": memory.writer} if memory.writer else {} for memory, _ in result.hits)
+        found = [hit_data(*hit) | writer for hit, writer in zip(result.hits, by, strict=True)]
         most = self._most_bytes
         shown = [each | {"text": cut_text(str(each["text"]), most // 2, answers.json_bytes)} for each in found]
         hits = answers.fitting(shown, most)

@@ -98,6 +98,8 @@ class ScoreInputs(NamedTuple):
     """Last day on which it holds, likewise."""
     repositories: str = ""
     """Patterns of the repositories in which it holds, separated by commas; empty for any place."""
+    writer: str = ""
+    """The program that wrote it; empty for none."""
 
 
 class EntryPool(Protocol[EntryT_co]):
@@ -123,10 +125,10 @@ class EntryPool(Protocol[EntryT_co]):
     def problems(self) -> Sequence[Problem]:
         """Problems of all the files."""
 
-    def outside(self, build: "Build") -> Mapping[int, str]:
-        """Rows of the active entries that are outside their days or repositories, each with the code of its reason."""
+    def outside(self, query: "SourceQuery") -> Mapping[int, str]:
+        """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
 
-    def similar(self, build: "Build", min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(self, query: "SourceQuery", min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of rows to the topic, from 0 to 1; rows below the share `min_match` of the best are left out.
 
         The figures are the ones of a pool without the `outside` entries: they are neither hits nor neighbours, and no

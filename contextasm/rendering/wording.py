@@ -67,6 +67,7 @@ NUMBERS: Mapping[str, str] = {
     "not-yet": "{count:,} {what} that do not hold yet",
     "expired": "{count:,} {what} past their last day",
     "other-repository": "{count:,} {what} of other repositories",
+    "written": "{count:,} {what} that a program wrote, and the layer instructs the agent",
     "outside-window": "{count:,} {what} more than {days} days old",
 }
 """Wording of reasons that many entries share, with their number."""

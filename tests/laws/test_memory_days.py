@@ -108,6 +108,7 @@ class Asked(NamedTuple):
     """What a rule excludes."""
     show_expired: bool
     repository: str
+    locked: bool
 
     @property
     def layer(self) -> Layer:
@@ -116,6 +117,7 @@ class Asked(NamedTuple):
         return layer._replace(
             ranking=layer.ranking._replace(top=self.top, fallback_top=self.top),
             query=layer.query._replace(except_paths=self.except_paths),
+            locked=self.locked,
         )
 
     @property
@@ -153,6 +155,7 @@ ASKED = st.builds(
     ),
     show_expired=st.sampled_from([False, False, True]),
     repository=st.sampled_from(["here/one", "here/two", ""]),
+    locked=st.booleans(),
 )
 
 
@@ -192,7 +195,7 @@ def answers(asked: Asked, folder: Path, today: date) -> bool:
     paths = [*query_paths(SourceQuery(build, asked.layer))]
 
     def use(pool: EntryPool[Memory]) -> bool:
-        return len(pool.entries([*pool.similar(build, 0.0)])) <= pool.rows
+        return len(pool.entries([*pool.similar(SourceQuery(build, asked.layer), 0.0)])) <= pool.rows
 
     return not paths or bool(indexes(home).query(MEMORIES, [f"{FOLDER}/*.md"], paths, use))
 

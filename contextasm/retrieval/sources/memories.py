@@ -354,7 +354,6 @@ def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:
         or profile.merge
         or profile.conflicts
         or layer.query.open_only
-        or layer.instructs
         or needs_memories
         or {name for name, _ in layer.ranking.weights} - INDEXED_SCORE_PARTS
         or any(_may_mean_memory(effect.target, paths) for effect in (rules.effects if rules else ()))

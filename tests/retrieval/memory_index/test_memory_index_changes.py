@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from contextasm.model import Build, EntryPool, Memory, Request
+from contextasm.model import Build, EntryPool, Layer, Memory, Request, SourceQuery
 from contextasm.retrieval.memory_index import index, numbers, stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
@@ -56,6 +56,7 @@ def line(chance: Random) -> str:
         (0.1, f"status={chance.choice(('draft', 'superseded', 'verified'))}"),
         (0.1, f"{chance.choice(('expires', 'valid_from'))}={DAY - timedelta(days=chance.randrange(-1, 9))}"),
         (0.1, f"repositories={chance.choice(('here/*', 'there/*', 'there/*,here/one'))}"),
+        (0.1, "writer=mcp"),
         (0.1, "pin=true"),
     ):
         if chance.random() < share:
@@ -70,17 +71,14 @@ def page(chance: Random, size: int) -> str:
     return "".join(day if chance.random() < 0.1 else line(chance) for _ in range(size))
 
 
+def question(topic: str, today: date, layer: Layer) -> SourceQuery:
+    request = Request("a", "", topic, today, 16_000, "estimate", "markdown")
+    return SourceQuery(Build(Folder("."), DEFAULT, request, ESTIMATE, repository=lambda: ("here/one",)), layer)
+
+
+LAYERS = [Layer("x"), Layer("x", locked=True)]
 QUESTIONS = [
-    Build(
-        Folder("."),
-        DEFAULT,
-        Request("a", "", topic, today, 16_000, "estimate", "markdown"),
-        ESTIMATE,
-        repository=lambda: ("here/one",),
-    )
-    for topic in TOPICS
-    if topic
-    for today in TODAYS
+    question(topic, today, LAYERS[number % 2]) for topic in TOPICS if topic for number, today in enumerate(TODAYS)
 ]
 
 
@@ -89,8 +87,8 @@ def facts(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
     every = [*pool.newest(0)]
     names = dict(zip(every, pool.entries(every), strict=True))
     similar = [
-        sorted((names[row], value) for row, value in pool.similar(build, 0.1).items())
-        for build in QUESTIONS[turn % 5 :: 5]
+        sorted((names[row], value) for row, value in pool.similar(query, 0.1).items())
+        for query in QUESTIONS[turn % 5 :: 5]
     ]
     outside = [
         sorted((names[row], code) for row, code in pool.outside(each).items()) for each in QUESTIONS[: len(TODAYS)]
