@@ -143,6 +143,7 @@ def remember(
     expires: day | str = "",
     file: str | os.PathLike[str] | None = None,
     writer: str = "",
+    draft: bool = False,
     force: bool = False,
     audience: str | None = None,
     agent: str | None = None,
@@ -153,13 +154,15 @@ def remember(
 ) -> RememberOutcome:
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
-    `writer` names a program that writes on its own, so that people can tell. Hidden characters are removed,
+    `writer` names a program that writes on its own, so that people can tell. A `draft` waits until it is approved.
+    Hidden characters are removed,
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
     fields = {"importance": importance, "tags": tags, "key": key, "supersedes": supersedes, "writer": writer}
     reader = NewMemoryReader(_fields(type, fields | {"valid_from": valid_from, "expires": expires}))
     memory = reader.from_text(parameters.parse_text(text, "text"), "text")
+    memory = memory._replace(status="draft" if parameters.parse_flag(draft, "draft") else "")
     is_forced = parameters.parse_flag(force, "force")
     if audience is not None:
         require_known(parameters.parse_text(audience, "audience"), AUDIENCES, "audience")

@@ -215,6 +215,8 @@ MEMORY_LINES = (
     "- [code] keep this\n  ```\n  - not a memory\n  ```",
     "- [bad] values {importance=7 created=2025-13-01 colour=red}",
     "- [new] takes its place {supersedes=m1}",
+    "- [note] a line of a program {writer=mcp}",
+    "- [note] ticks of a program\n  ```\n  ## a heading " + "and more " * 60 + "{writer=mcp}",
     "## 2025-03-11",
     "## Other heading",
     "Loose text that is no memory.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from contextasm.checks.finding import Finding, error_finding, warning_finding
+from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.checks.text import sentences
@@ -36,6 +36,11 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
             if memory.valid_from > memory.expires > "":
                 message = f"holds from {memory.valid_from}, after its last day, {memory.expires}, so it is never shown"
                 yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
+            if memory.writer and memory.status == "draft":
+                hint = f"`ctxasm memory approve {memory.id}` shows it in contexts; or delete it"
+                yield note_finding(
+                    path, memory.line, f"memory {memory.id}, which {memory.writer} wrote, waits for approval", hint
+                )
 
 
 def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:

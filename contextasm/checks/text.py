@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.model import Document
+from contextasm.model import Document, Memory
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import folded_hidden
@@ -227,7 +227,20 @@ def check_orders(inspection: Inspection) -> Iterator[Finding]:
         line_ends = [match.start() for match in re.finditer("\n", text)]
         lines = {bisect(line_ends, match.start()) + 1: match[0] for match in matches}
         for line, words in sorted(lines.items()):
-            yield note_finding(path, line, f"reads like an order to the model: {quoted(words)}", hint)
+            message = f"reads like an order to the model: {quoted(words)}"
+            if memory := _written_memory(inspection, path, line):
+                message = f"memory {memory.id}, which {memory.writer} wrote, {message}"
+                mend = f"`ctxasm edit {memory.id}` opens it: delete it, unless somebody asked for it"
+                yield warning_finding(path, line, message, mend)
+            else:
+                yield note_finding(path, line, message, hint)
+
+
+def _written_memory(inspection: Inspection, path: str, line: int) -> Memory | None:
+    """The memory in a line of a file, if a program wrote it."""
+    memories = inspection.memories[path][0] if path in inspection.memories else ()
+    at = (each for each in memories if each.writer and each.line <= line <= each.line + each.text.count("\n"))
+    return next(at, None)
 
 
 def _normalized(text: str) -> str:

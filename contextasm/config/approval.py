@@ -64,7 +64,7 @@ def instructing_files(workspace: Folder, options: Options, process: ProcessEnvir
     for profile in reader.all_named(typed):
         layers += profile.layers
         layers += (layer for strategy in _strategies(profile, settings_file.get("layers")) for layer in strategy.layers)
-    locked = [layer for layer in layers if is_locked(layer)]
+    locked = [layer for layer in layers if layer.instructs]
     templates = (template for layer in locked for template in _templates(layer))
     patterns = {FILE, RULE_FILES, *map(any_owner_pattern, templates)}
     paths = {path for pattern in patterns for path in workspace.list(pattern)}
@@ -80,13 +80,6 @@ def _strategies(profile: Profile, changes: object) -> Iterator[Profile]:
     for _, strategy in profile.strategies:
         changed = with_layer_changes(strategy, changes, f"{FILE}: layers", new=False)
         yield changed._replace(layers=tuple(layer for layer in changed.layers if layer.id not in changed.disabled))
-
-
-def is_locked(layer: Layer) -> bool:
-    """Whether a layer's files instruct the agent: as the layer says, else if it is required and shows whole files."""
-    if layer.locked is not None:
-        return layer.locked
-    return layer.limits.required and all(source.is_document for source in layer.query.traits)
 
 
 def _templates(layer: Layer) -> Iterator[str]:
@@ -108,11 +101,11 @@ def refuse_document_drift(
     reads = recording.reads.copy()  # A source that is late may still be reading.
     digests: dict[str, str] = {}
     for layer in layers:
-        if is_locked(layer) and any(source.uses_open for source in layer.query.traits):
+        if layer.instructs and any(source.uses_open for source in layer.query.traits):
             # Nested and imported files are named by no path of the layer. All of them are in the recording already.
             _, _, paths = read_instruction_files(recording, layer, request)
             digests |= {path: answer_digest(recording.read(path)) for path in paths}
-        for path in _request_paths(layer, request) if is_locked(layer) else ():
+        for path in _request_paths(layer, request) if layer.instructs else ():
             listed = recording.lists.get(path) if is_pattern(path) else (path,)
             if listed is not None:  # A layer that is late has listed nothing.
                 digests |= dict.fromkeys({*matching_paths(approved, path)} - {*listed}, "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from contextasm.config.build import (
@@ -95,6 +95,7 @@ def prepare_build(
     build = Build(recording, profile, request, counter, rules)._replace(
         semantics=semantic_similarity(reader, settings, options.topic or ""),
         summarizer=make_summarizer(reader.settings_file, workspace, process, seconds),
+        repository=_repository(workspace, process),
         memory_index=_memory_indexes(recording, reader),
         parse_yaml=load_yaml,
         problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
@@ -159,6 +160,18 @@ def _memory_indexes(recording: RecordingWorkspace, reader: ProfileReader) -> Mem
         return None
     database = index_database(reader.workspace.root, reader.process.environment)
     return MemoryIndexes(reader.workspace, reader.process.now, database, recording.unfit)
+
+
+def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], Sequence[str]]:
+    """Names of the repository that the agent works in, that of the current folder, else of the workspace."""
+
+    @cache
+    def names() -> Sequence[str]:
+        from contextasm.workspace.git.commands import repository_names  # here: few memories say where they hold
+
+        return repository_names((process.folder, workspace.root), process.environment)
+
+    return names
 
 
 def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:

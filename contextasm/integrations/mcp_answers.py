@@ -35,6 +35,8 @@ class ServedWorkspace(NamedTuple):
     """The day that counts as today, YYYY-MM-DD; None for the current one."""
     writes: bool = False
     """Whether tools that write are offered."""
+    drafts: bool = False
+    """Whether memories that are stored wait for approval."""
 
     def request(
         self, agent: str = "", team: str = "", topic: str = "", budget: str | int = "", date: str = ""

@@ -182,7 +182,8 @@ class ServedTools:
         """The memories that match a query best."""
         with self._lock:
             result = api.search(query, top=top, **self.served.request(agent, team, date=date))
-        found = [hit_data(*hit) for hit in result.hits]
+        by = ({"writer": memory.writer} if memory.writer else {} for memory, _ in result.hits)
+        found = [hit_data(*hit) | writer for hit, writer in zip(result.hits, by, strict=True)]
         most = self._most_bytes
         shown = [each | {"text": cut_text(str(each["text"]), most // 2, answers.json_bytes)} for each in found]
         hits = answers.fitting(shown, most)
@@ -207,10 +208,13 @@ class ServedTools:
         fields: dict[str, Any] = {"type": type, "tags": tags, "key": key, "supersedes": supersedes}
         fields |= {"valid_from": valid_from, "expires": expires}
         by: dict[str, Any] = {"writer": "mcp", "audience": self.served.audience, **self.served.owner(agent, team)}
+        by["draft"] = self.served.drafts
         with self._lock:
             outcome = api.remember(text, importance=None if importance == "" else importance, **fields, **by)
         memory, problems = outcome.memory, answers.problem_words(outcome.problems)
-        place = {"path": memory.path, "line": memory.line, "problems": problems}
+        place: dict[str, Any] = {"path": memory.path, "line": memory.line, "problems": problems}
+        if self.served.drafts:
+            place["waits"] = f"until a person approves it: `ctxasm memory approve {memory.id}`"
         return _data_result({"outcome": outcome.what, "id": memory.id, **place})
 
     def log(

@@ -38,6 +38,7 @@ _PARSERS: Mapping[str, Callable[[Any, str], object]] = {
     "tags": parse_items,
     "key": parse_value,
     "supersedes": parse_items,
+    "repositories": parse_items,
     "writer": parse_value,
     "valid_from": lambda day, where: str(parse_day(day, where)),
     "expires": lambda day, where: str(parse_day(day, where)),

@@ -102,7 +102,7 @@ def _narrowing(options: Options, *, everywhere: bool, top: int) -> Callable[[Pro
 
     def narrow(profile: Profile) -> Profile:
         answering = [
-            layer._replace(ranking=layer.ranking._replace(top=top))
+            layer._replace(ranking=layer.ranking._replace(top=top), locked=False)
             for layer in profile.layers
             if any(source.answers_topic for source in layer.query.traits)
         ]
@@ -168,18 +168,18 @@ def _line_hits(query: SourceQuery) -> TopicHits:
 
     Of lines that say the same, the best is a hit. What is a memory of that file is one in the hits, too.
     """
-    build, request, layer = query.build, query.build.request, query.layer
+    build, layer = query.build, query.layer
     logs, problems = logs_in_display_order(query)
     days = {log.path: str(log.day) for log in logs if log.age >= 0}
     own = _own_file(build)
     known = read_pool(build.workspace, MEMORIES, own)
     pairs = zip(known.all_entries, known.exclusions, strict=True)
-    inactive = {entry.line for entry, why in pairs if why or outside_code(entry, request)}
+    inactive = {entry.line for entry, why in pairs if why or outside_code(entry, query)}
     memories = {(memory.path, memory.line): memory for memory in known.active}
     read = read_pool(build.workspace, log_lines(days), [*days, *own])
     lines = [line for line in read.active if line.path not in own or line.line not in inactive]
     pool = ReadPool(log_lines(days), lines, read.documents, read.problems)
-    found = pool.similar(request, layer.query.min_match)
+    found = pool.similar(query, layer.query.min_match)
     headings = {*pool.marked()}
     best: dict[str, tuple[Memory, Score]] = {}
     for row in sorted(found, key=lambda row: (found[row], days.get(lines[row].path, "")), reverse=True):

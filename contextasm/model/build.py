@@ -96,6 +96,10 @@ class ScoreInputs(NamedTuple):
     """First day on which it holds, likewise."""
     expires: str = ""
     """Last day on which it holds, likewise."""
+    repositories: str = ""
+    """Patterns of the repositories in which it holds, separated by commas; empty for any place."""
+    writer: str = ""
+    """The program that wrote it; empty for none."""
 
 
 class EntryPool(Protocol[EntryT_co]):
@@ -121,10 +125,10 @@ class EntryPool(Protocol[EntryT_co]):
     def problems(self) -> Sequence[Problem]:
         """Problems of all the files."""
 
-    def outside(self, request: "Request") -> Mapping[int, str]:
-        """Rows of the active entries that are outside their days, each with the code of its reason."""
+    def outside(self, query: "SourceQuery") -> Mapping[int, str]:
+        """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
 
-    def similar(self, request: "Request", min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(self, query: "SourceQuery", min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of rows to the topic, from 0 to 1; rows below the share `min_match` of the best are left out.
 
         The figures are the ones of a pool without the `outside` entries: they are neither hits nor neighbours, and no
@@ -301,6 +305,9 @@ class Build(NamedTuple):
     semantics: SemanticSimilarity | None = None
     """Similarity by embeddings, for searches; None if none is configured, or without a topic."""
     summarizer: Summarizer | None = None
+    repository: Callable[[], Sequence[str]] = tuple
+    """Names of the repository that the agent works in: its folder, and its address if it has one; empty if unknown. It
+    is called only if a memory says where it holds."""
     memory_index: IndexedPools | None = None
     """Index of large pools. None if every fragment needs a decision of its own; with it, entries that are not shown are
     counted by reason."""

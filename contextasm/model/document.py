@@ -280,6 +280,8 @@ class Memory(NamedTuple):
     """Day on which somebody last confirmed it, YYYY-MM-DD; empty for none."""
     superseded_by: str = ""
     """Id of the memory that it is consolidated in; empty for none."""
+    repositories: tuple[str, ...] = ()
+    """Patterns of the addresses or folders of the repositories in which it holds; empty for any place."""
     writer: str = ""
     """Who wrote it, such as `mcp`; empty for a person, or unknown."""
 

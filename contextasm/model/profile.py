@@ -162,6 +162,13 @@ class Layer(NamedTuple):
     changed_by_rules: bool = False
     """Whether rules that fired for this request may have changed it."""
 
+    @property
+    def instructs(self) -> bool:
+        """Whether its files instruct the agent: as it says itself, else if it is required and shows whole files."""
+        if self.locked is not None:
+            return self.locked
+        return self.limits.required and all(source.is_document for source in self.query.traits)
+
     def most_named(self, budget: int) -> int:
         """Most of its fragments that may be named: one for each 100 tokens of its room; 0 without the step `title`.
 

@@ -49,6 +49,8 @@ class RecordedAnswers(NamedTuple):
     """Whether the build had an embedder and a topic."""
     summaries: tuple[tuple[str, str | Problem], ...] = ()
     similarities: tuple[tuple[str, tuple[float, ...] | Problem], ...] = ()
+    repository: tuple[str, ...] = ()
+    """Names of the repository that the agent works in; empty if no memory says where it holds."""
 
 
 NO_ANSWERS = RecordedAnswers()
@@ -56,11 +58,12 @@ NO_ANSWERS = RecordedAnswers()
 
 
 class RecordingServices:
-    """Workspace, summarizer and embedder of a build, whose answers are remembered."""
+    """Workspace, summarizer, embedder and repository of a build, whose answers are remembered."""
 
     def __init__(self, build: Build) -> None:
         self.workspace = RecordingWorkspace(build.workspace)
-        self._summarizer, self._semantics = build.summarizer, build.semantics
+        self._summarizer, self._semantics, self._ask_repository = build.summarizer, build.semantics, build.repository
+        self._repository: tuple[str, ...] = ()
         self._summaries: dict[str, str | Problem] = {}
         self._similarities: dict[str, tuple[float, ...] | Problem] = {}
 
@@ -70,6 +73,7 @@ class RecordingServices:
             workspace=self.workspace,
             summarizer=self._summary if self._summarizer else None,
             semantics=self._similarity if self._semantics else None,
+            repository=self._repository_names,
         )
 
     @property
@@ -80,7 +84,12 @@ class RecordingServices:
             self._semantics is not None,
             tuple(sorted(self._summaries.copy().items(), key=lambda pair: pair[0])),
             tuple(sorted(self._similarities.copy().items(), key=lambda pair: pair[0])),
+            self._repository,
         )
+
+    def _repository_names(self) -> Sequence[str]:
+        self._repository = tuple(self._ask_repository())
+        return self._repository
 
     def _summary(self, text: str) -> str | Problem:
         assert self._summarizer
@@ -105,7 +114,9 @@ def with_recorded_answers(build: Build, answers: RecordedAnswers) -> Build:
         return _recorded(similarities, _digest(topic, *texts), "embedder")
 
     return build._replace(
-        summarizer=summary if answers.summarizer else None, semantics=similarity if answers.embedder else None
+        summarizer=summary if answers.summarizer else None,
+        semantics=similarity if answers.embedder else None,
+        repository=lambda: answers.repository,
     )
 
 
@@ -256,7 +267,7 @@ class RecordDocument(TypedDict):
     newest: tuple[tuple[str, str], ...]
     """The day of the newest `memory` and of the newest `log` that the document shows."""
     answers: RecordedAnswers
-    """Answers of the summarizer and the embedder, by the SHA-256 of the texts that they were given."""
+    """Answers of the summarizer and the embedder, by the SHA-256 of the texts that they were given, and of git."""
 
 
 def encode_record(record: Record) -> tuple[str, bytes]:

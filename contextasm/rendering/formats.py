@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
-from contextasm.model import Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
+from contextasm.model import WRITTEN, Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
 from contextasm.text.markdown.outline import nest
@@ -147,15 +147,18 @@ def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
     display = fragment.display
     if display.group:
         display = display._replace(group=_group_line(display.group, layer.display.group_template))
-    if not display.fence:
-        if layer.display.comments == "strip":
-            fragment = _without_comments(fragment, masked=masked)
-        if layer.display.headings == "nest":
-            nesting = _nesting(display.group, layer)
-            display = display._replace(nesting=nesting)
-            text, removed = nest(fragment.text, *nesting)
-            if text != fragment.text:
-                fragment = _with_text(fragment, text, frozenset(removed))
+    if layer.display.comments == "strip" and (not display.fence or display.is_written):
+        fragment = _without_comments(fragment, masked=masked)
+    if display.is_written:
+        # No run of ticks in the text is as long, so nothing in it closes the fence.
+        longest = max(map(len, re.findall("`+", fragment.text)), default=0)
+        display = display._replace(fence="`" * max(3, longest + 1) + WRITTEN)
+    if layer.display.headings == "nest" and not display.fence:
+        nesting = _nesting(display.group, layer)
+        display = display._replace(nesting=nesting)
+        text, removed = nest(fragment.text, *nesting)
+        if text != fragment.text:
+            fragment = _with_text(fragment, text, frozenset(removed))
     return fragment if display == fragment.display else fragment._replace(display=display)
 
 

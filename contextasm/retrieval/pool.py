@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from contextasm.model import (
     Document,
     EntryPool,
+    Fact,
     Fragment,
     Layer,
     Memory,
     NamedTuple,
     Problem,
     Reason,
-    Request,
     Score,
     ScoreInputs,
     SourceQuery,
@@ -33,6 +33,7 @@ from contextasm.model import (
 from contextasm.retrieval.reading.files import count_fragment, pool_patterns, query_paths, read_files
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
+from contextasm.text.names.glob import wildcard_matches
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -102,20 +103,23 @@ class ReadPool(Generic[EntryT]):
         self.excluded = count_reasons(self.exclusions)
         self.rows, self.size = len(self.active), len(self.all_entries)
 
-    def outside(self, request: Request) -> Mapping[int, str]:
-        """Rows of the active entries that are outside their days, each with the code of its reason."""
-        days = map(self._kind.score_inputs, self.active)
-        return {row: code for row, inputs in enumerate(days) if (code := outside_code(inputs, request))}
+    def outside(self, query: SourceQuery) -> Mapping[int, str]:
+        """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
+        inputs = map(self._kind.score_inputs, self.active)
+        return {row: code for row, each in enumerate(inputs) if (code := outside_code(each, query))}
 
-    def similar(self, request: Request, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(self, query: SourceQuery, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
 
-        outside = self.outside(request)
+        outside = self.outside(query)
         rows = [row for row in range(self.rows) if row not in outside]
         index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
-        return {rows[at]: value for at, value in similarities(request.topic, index, min_match, min_cover).items()}
+        return {
+            rows[at]: value
+            for at, value in similarities(query.build.request.topic, index, min_match, min_cover).items()
+        }
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""
@@ -185,12 +189,19 @@ def count_reasons(exclusions: Iterable[Reason | None]) -> tuple[Reason, ...]:
     return tuple(Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items()))
 
 
-def outside_code(days: ScoreInputs | Memory, request: Request) -> str:
-    """The code of the reason why an entry counts for nothing on the day of a request; empty if it counts."""
+def outside_code(entry: ScoreInputs | Memory, query: SourceQuery) -> str:
+    """Code of the reason why an active entry counts for nothing in a layer of a build; empty if it counts."""
+    request, own = query.build.request, entry.repositories
     today = request.date.isoformat()
-    if days.created > today:
+    if entry.created > today:
         return "future"
-    return "" if request.show_expired else validity_code(days, today)
+    if not request.show_expired and (code := validity_code(entry, today)):
+        return code
+    if globs := [glob for glob in (own.split(",") if isinstance(own, str) else own) if glob]:
+        names = [name.casefold() for name in query.build.repository()]
+        if not any(wildcard_matches(glob.casefold(), name) for glob in globs for name in names):
+            return "other-repository"
+    return "written" if entry.writer and query.layer.instructs else ""
 
 
 def validity_code(days: ScoreInputs | Memory, today: str) -> str:
@@ -244,17 +255,23 @@ def exclusion_reason(memory_id: str, status: str, successor: str) -> Reason | No
     return None if successor == memory_id else Reason.of("superseded", by=successor)
 
 
-def outside_reason(memory: Memory, request: Request) -> Reason | None:
-    """Reason that excludes a memory because of the day of the request; None if it may be shown."""
-    code = outside_code(memory, request)
+def outside_reason(memory: Memory, query: SourceQuery) -> Reason | None:
+    """Reason that excludes an active memory from a layer; None if it may be shown."""
+    code = outside_code(memory, query)
+    facts: dict[str, dict[str, Fact]] = {
+        "not-yet": {"day": memory.valid_from},
+        "expired": {"day": memory.expires},
+        "other-repository": {"repositories": ", ".join(memory.repositories)},
+    }
     if code == "future":
-        return Reason.of(code, age=(request.date - date.fromisoformat(memory.created)).days)
-    return Reason.of(code, day=memory.expires if code == "expired" else memory.valid_from) if code else None
+        return Reason.of(code, age=(query.build.request.date - date.fromisoformat(memory.created)).days)
+    return Reason.of(code, **facts.get(code, {})) if code else None
 
 
 def score_inputs(memory: Memory) -> ScoreInputs:
     """Score inputs of a memory."""
-    return ScoreInputs(memory.importance, memory.last_use, memory.created, memory.valid_from, memory.expires)
+    days = (memory.last_use, memory.created, memory.valid_from, memory.expires)
+    return ScoreInputs(memory.importance, *days, ",".join(memory.repositories), memory.writer)
 
 
 def index_entry(memory: Memory) -> IndexEntry:
@@ -317,7 +334,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         scores, problems = topic_scores(query, pool)
         rows = best_rows(pool, scores, query.layer)
         totals = [(*scores[row], ("total", weighted_total(scores[row], query.layer.ranking.weights))) for row in rows]
-        searched = pool.rows - len(pool.outside(query.build.request))
+        searched = pool.rows - len(pool.outside(query))
         hidden = (problem for document in pool.documents for problem in hidden_problems(document))
         return tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *problems, *hidden)
 
@@ -327,9 +344,9 @@ def topic_hits(query: SourceQuery) -> TopicHits:
 
 
 def searched_memories(query: SourceQuery) -> list[Memory]:
-    """The layer's active memories as read, without the ones outside their days."""
-    pool, request = read_pool(query.build.workspace, MEMORIES, query_paths(query)), query.build.request
-    return [memory for memory in pool.active if not outside_code(memory, request)]
+    """The layer's active memories as read, without the ones that count for nothing there."""
+    pool = read_pool(query.build.workspace, MEMORIES, query_paths(query))
+    return [memory for memory in pool.active if not outside_code(memory, query)]
 
 
 def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> tuple[dict[int, Score], tuple[Problem, ...]]:
@@ -337,17 +354,16 @@ def topic_scores(query: SourceQuery, pool: EntryPool[Memory]) -> tuple[dict[int,
 
     An embedder is asked only about memories that were read.
     """
-    request = query.build.request
     if isinstance(pool, ReadPool):
-        outside = pool.outside(request)
+        outside = pool.outside(query)
         rows = [row for row in range(pool.rows) if row not in outside]
         found, problems = topic_matches(query, pool.entries(rows))
         return {rows[at]: score for at, score in found.items()}, problems
     own = query.layer.query
-    similar = pool.similar(request, own.min_match, own.min_cover)
+    similar = pool.similar(query, own.min_match, own.min_cover)
     matches = zip(similar.items(), pool.score_inputs([*similar]), strict=True)
     scores = {
-        row: memory_score(similarity, inputs.importance, inputs.last, request.date)
+        row: memory_score(similarity, inputs.importance, inputs.last, query.build.request.date)
         for (row, similarity), inputs in matches
     }
     return scores, ()
@@ -384,7 +400,7 @@ def best_and_counts(
 
     `scores` has the score parts of each row that matches; None if all rows match and none has a score.
     """
-    outside, layer = pool.outside(query.build.request), query.layer
+    outside, layer = pool.outside(query), query.layer
     more = layer.most_named(query.build.request.budget)
     pins = [row for row in pool.marked() if row not in outside]
     has_newest = scores is None or layer.query.keeps_newest

@@ -285,9 +285,11 @@ def _summarize(demand: Demand, room: int, attempt: Attempt) -> Attempt:
 
 def _summary(demand: Demand, excerpt: Excerpt, problems: list[Problem]) -> str:
     """A fragment in the summarizer's words; empty if it has none, or none that are fewer."""
-    if excerpt.form == "summary" or excerpt.fragment.verdict.pinned_by or demand.summarizer is None:
+    fragment = excerpt.fragment
+    is_kept = excerpt.form == "summary" or fragment.verdict.pinned_by or fragment.display.is_written
+    if is_kept or demand.summarizer is None:
         return ""
-    text = excerpt.fragment.text
+    text = fragment.text
     mark = list_lead(text)  # no part of the text to summarize
     summary = demand.summarizer(text[len(mark) :])
     if isinstance(summary, Problem):

@@ -239,7 +239,9 @@ def title_excerpt(fragment: Fragment) -> Excerpt:
     """A fragment in one line at the end of its section: its first words, its id and its path."""
     from contextasm.text.graphemes import title_words  # here: most layers name nothing
 
-    display = fragment.display._replace(group=TITLES, place=(1 << 60,), fence="")
+    is_written = fragment.display.is_written
+    fence = fragment.display.fence if is_written else ""
+    display = fragment.display._replace(group=TITLES, place=(1 << 60, is_written), fence=fence)
     text = f"- {title_words(fragment.text)} ({one_line(fragment.id)}, {one_line(fragment.location.path)})"
     return Excerpt(fragment._replace(display=display), (), TITLE, text)
 
@@ -277,13 +279,16 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
     `omitted` are the section's fragments of which nothing is shown, in keep order.
     """
     parts: list[str | Omission] = []
-    group = above = ""
+    group = above = fence = ""
     for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.fragment.display.place):
         is_new_group = not parts or excerpt.fragment.display.group != group
         group = excerpt.fragment.display.group
         pieces = _fenced(excerpt)
         below = pieces[0] if isinstance(pieces[0], str) else None
-        if parts:
+        last_fence, (fence, is_written) = fence, (excerpt.fragment.display.fence, excerpt.fragment.display.is_written)
+        if is_written and fence == last_fence and not is_new_group and isinstance(parts[-1], str):
+            parts[-1:], pieces = [joint], pieces[1:]  # in the fence of the one above
+        elif parts:
             is_apart = is_new_group or (below is not None and must_stand_apart(above, below))
             parts.append("\n\n" if is_apart else joint)
         if is_new_group and group:
@@ -341,15 +346,20 @@ def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
 
 
 def _omission(fragment: Fragment, lines: Sequence[str], first: int, stop: int) -> Omission:
-    titles = tuple(title for line, title in titles_of(fragment.text) if first <= line < stop)
+    titles = tuple(title for line, title in _titles_of(fragment) if first <= line < stop)
     location = fragment.location
     return Omission(location.path, location.file_line(first), tuple(lines[first:stop]), titles=titles)
+
+
+def _titles_of(fragment: Fragment) -> Sequence[tuple[int, str]]:
+    """The headings of a fragment that a marker may name, with their lines; none of what a program wrote."""
+    return () if fragment.display.is_written else titles_of(fragment.text)
 
 
 def _end_with_omission(parts: list[str | Omission], omitted: Sequence[Fragment], shortened: int) -> None:
     """Have the parts end in an omission if fragments are omitted or shortened."""
     texts = tuple(fragment.text for fragment in omitted)
-    titles = tuple(title for fragment in omitted if "#" in fragment.text for _, title in titles_of(fragment.text))
+    titles = tuple(title for fragment in omitted if "#" in fragment.text for _, title in _titles_of(fragment))
     if isinstance(last := parts[-1], Omission):
         parts[-1] = Omission(last.path, last.line, last.texts + texts, shortened, last.titles + titles, len(omitted))
     elif omitted:

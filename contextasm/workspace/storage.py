@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from contextasm.model import Decision, Document, FolderFacts, Memory, NamedTuple, Problem
 from contextasm.rendering.json_codec import Count
+from contextasm.text.memories.parser import ACTIVE_STATUSES
 
 if TYPE_CHECKING:
     from contextasm.text.exchange.entry import SourceEntry
@@ -38,10 +39,18 @@ class NewMemory(NamedTuple):
     """The first day on which it holds, YYYY-MM-DD; empty for none."""
     expires: str = ""
     """The last day on which it holds, likewise."""
+    repositories: tuple[str, ...] = ()
+    """Patterns of the repositories in which it holds; empty for any."""
     accessed: str = ""
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
     writer: str = ""
     """Who writes it, if that is not a person, such as `mcp`."""
+    status: str = ""
+    """`draft` for one that waits for approval; empty for an active one."""
+
+    def may_reinforce(self, memory: Memory) -> bool:
+        """Whether a memory that says the same may be reinforced: an active one, and by a draft only a draft."""
+        return memory.status == self.status if self.status else memory.status in ACTIVE_STATUSES
 
 
 class MemoryPlace(NamedTuple):

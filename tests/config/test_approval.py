@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.config.approval import is_locked, refuse_document_drift
+from contextasm.config.approval import refuse_document_drift
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, shipped
 from contextasm.model import ContextasmError, Layer, Limits, Query
@@ -33,7 +33,7 @@ LOCKED = {
 @pytest.mark.parametrize("name", shipped())
 def test_each_shipped_profile_locks_the_texts_that_command(name: str) -> None:
     layers = load_profile(name, "tests", Path()).layers
-    assert [layer.id for layer in layers if is_locked(layer)] == LOCKED[name]
+    assert [layer.id for layer in layers if layer.instructs] == LOCKED[name]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_each_shipped_profile_locks_the_texts_that_command(name: str) -> None:
 def test_a_layer_is_locked_as_it_says_else_if_it_is_required_and_whole(
     locked: bool | None, required: bool, sources: tuple[str, ...], expected: bool
 ) -> None:
-    assert is_locked(Layer("x", query=Query(sources), limits=Limits(required), locked=locked)) is expected
+    assert Layer("x", query=Query(sources), limits=Limits(required), locked=locked).instructs is expected
 
 
 def test_drift_is_in_path_order_with_its_kind() -> None:

@@ -239,6 +239,21 @@ def test_what_is_remembered_is_stored_and_found(tmp_path: Path) -> None:
     assert "hidden" in logged["problems"][0]
 
 
+def test_a_draft_changes_nothing_before_a_person_approves_it(tmp_path: Path) -> None:
+    known = "- [fact] The quay opens at ten {id=quay}\n"
+    fill(tmp_path, {"agents/a/memories/m.md": known})
+    served = ServedWorkspace(str(tmp_path), agent="a", date="2025-03-14", writes=True, drafts=True)
+    for text, outcome in (("The quay opens at ten.", "stored"), ("the quay opens at ten", "reinforced")):
+        stored = data(call(served, "remember", {"text": text, "supersedes": ["quay"]}))
+        assert (stored["outcome"], stored["waits"][-len(stored["id"]) - 1 : -1]) == (outcome, stored["id"])
+    assert (tmp_path / "agents/a/memories/m.md").read_text() == known
+    shown = contextasm.build(agent="a", date="2025-03-14", workspace=tmp_path).text
+    assert ("- [fact] The quay opens at ten\n" in shown, "notes written" in shown) == (True, False)
+    assert inside("memory", "approve", stored["id"], "-w", tmp_path, "-a", "a").code == 0
+    shown = contextasm.build(agent="a", date="2025-03-14", workspace=tmp_path).text
+    assert ("[fact] The quay" in shown, "- [note] The quay opens at ten." in shown) == (False, True)
+
+
 def test_private_memory_can_not_be_found_by_storing_it_again(tmp_path: Path) -> None:
     private = "- [fact] The vault code is moon {id=closed private=true}\n"
     below = "\n## Kept {private=true}\n\n- [fact] The vault opens by a song {id=sung}\n"

@@ -63,9 +63,8 @@ SYLLABLES = [a + b + c for a in "bdfgklmnprst" for b in "aeiou" for c in ("nga",
 """Words that tell memories apart, so that none is taken for a copy."""
 
 DATES = st.sampled_from([None, *(DAY - timedelta(days=days) for days in (-20, 0, 2, 2, 40))])
-BOUNDS = st.sampled_from(
-    ["", "", *(f"{name}={DAY - timedelta(days=days)}" for name in ("expires", "valid_from") for days in (0, 1, 2, 31))]
-)
+DAYS = [f"{name}={DAY - timedelta(days=days)}" for name in ("expires", "valid_from") for days in (0, 1, 2, 31)]
+BOUNDS = st.sampled_from(["", "", *DAYS, "repositories=here/*", "repositories=there/*,here/two"])
 STATES = st.sampled_from(["", "", "", "status=draft", "status=superseded", "supersedes=x1", "private=true", "pin=true"])
 
 
@@ -79,7 +78,7 @@ def memory(draw: st.DrawFn) -> str:
         draw(STATES),
         draw(BOUNDS),
         draw(st.sampled_from(["", "", "id=x1", "id=lantern-quay"])),
-        draw(st.sampled_from(["", "tags=night", "key=root/harbor-night"])),
+        draw(st.sampled_from(["", "tags=night", "key=root/harbor-night", "writer=mcp"])),
         draw(st.sampled_from(["", "importance=0.9"])),
     ]
     attributes = " ".join(filter(None, stated))
@@ -108,6 +107,8 @@ class Asked(NamedTuple):
     targets: tuple[Target, ...]
     """What a rule excludes."""
     show_expired: bool
+    repository: str
+    locked: bool
 
     @property
     def layer(self) -> Layer:
@@ -116,6 +117,7 @@ class Asked(NamedTuple):
         return layer._replace(
             ranking=layer.ranking._replace(top=self.top, fallback_top=self.top),
             query=layer.query._replace(except_paths=self.except_paths),
+            locked=self.locked,
         )
 
     @property
@@ -130,7 +132,10 @@ class Asked(NamedTuple):
             audience=self.audience, filters=Filters(exclude=self.exclude), show_expired=self.show_expired
         )
         rules = evaluate([rule(exclude=self.targets)] if self.targets else [], {})
-        return Build(Folder(folder), self.profile, request, ESTIMATE, rules=rules, memory_index=used)
+        here = (self.repository,)
+        return Build(
+            Folder(folder), self.profile, request, ESTIMATE, rules=rules, repository=lambda: here, memory_index=used
+        )
 
 
 SOME_PATHS = st.lists(st.sampled_from([PATHS[0], f"{FOLDER}/[12].md"]), max_size=1).map(tuple)
@@ -149,6 +154,8 @@ ASKED = st.builds(
         ).map(lambda target: (target,)),
     ),
     show_expired=st.sampled_from([False, False, True]),
+    repository=st.sampled_from(["here/one", "here/two", ""]),
+    locked=st.booleans(),
 )
 
 
@@ -188,7 +195,7 @@ def answers(asked: Asked, folder: Path, today: date) -> bool:
     paths = [*query_paths(SourceQuery(build, asked.layer))]
 
     def use(pool: EntryPool[Memory]) -> bool:
-        return len(pool.entries([*pool.similar(build.request, 0.0)])) <= pool.rows
+        return len(pool.entries([*pool.similar(SourceQuery(build, asked.layer), 0.0)])) <= pool.rows
 
     return not paths or bool(indexes(home).query(MEMORIES, [f"{FOLDER}/*.md"], paths, use))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from contextasm.cli.command_line import Command
+from contextasm.cli.command_line import Argument, Command
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file, resolve_settings
-from contextasm.config.input.values import one_of
+from contextasm.config.input.values import one_of, require_known
 from contextasm.config.owners import owner_folder
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import process_environment
@@ -19,14 +19,20 @@ from contextasm.workspace.folder import Folder
 
 def mcp(
     options: Options,
+    kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
     *,
     write: Annotated[bool, Flag("", "", "Offer the tools that write: remember and log.")] = False,
 ) -> int:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 
-    Tools: build_context, explain_context and search_memories; with --write also remember and log. A name that is given
-    here can't be changed by the client. Needs `pip install 'contextasm[mcp]'`.
+    Tools: build_context, explain_context and search_memories; with --write also remember and log. With --write draft,
+    a memory waits for `ctxasm memory approve`. A name that is given here can't be changed by the client. Needs
+    `pip install 'contextasm[mcp]'`.
     """
+    if kind is not None:
+        require_known(kind, ("draft",), "ctxasm mcp", "argument")
+        if not write:
+            raise ContextasmError(kind, "has no effect without --write", "use `ctxasm mcp --write draft`")
     folder = _refuse_bad_names(options)
     try:
         from contextasm.integrations.mcp_answers import ServedWorkspace
@@ -42,6 +48,7 @@ def mcp(
         audience=str(one_of(AUDIENCES)(options.audience or SHARED, "--audience")),
         date=options.date,
         writes=write,
+        drafts=kind is not None,
     )
     serve(served)
     return 0

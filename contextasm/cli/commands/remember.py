@@ -57,6 +57,7 @@ def add_memories(
     supersedes: Annotated[tuple[str, ...], Flag("", "ID", "A memory that this one replaces; repeatable.")] = (),
     valid_from: Annotated[str | None, Flag("", "YYYY-MM-DD", "The first day on which the memory is shown.")] = None,
     expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
+    repositories: Annotated[tuple[str, ...], Flag("", "GLOB", "A repository in which it holds; repeatable.")] = (),
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
     ] = None,
@@ -66,13 +67,12 @@ def add_memories(
     """Add a memory to the owner's file of the month.
 
     If an active memory says the same in nearly the same words, that memory is reinforced instead: its importance goes
-    up by 0.1, and it gets the new tags, key and type if it has none. Standard output gets one line for
-    each memory.
+    up by 0.1, and it gets the new tags, key and type if it has none. Standard output gets a line for each memory.
     """
     receipt.require_stdout()
     named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes}
-    given = {name: (f"--{name}", value) for name, value in named.items()} | {"tags": ("--tag", tag)}
-    given |= {"valid_from": ("--valid-from", valid_from), "expires": ("--expires", expires)}
+    named |= {"valid_from": valid_from, "expires": expires, "repositories": repositories}
+    given = {name: (f"--{name.replace('_', '-')}", value) for name, value in named.items()} | {"tags": ("--tag", tag)}
     reader = NewMemoryReader(shared_fields(given))
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from contextasm.model import ScoreInputs
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
 from contextasm.retrieval.search.inverted_index import term
 
@@ -25,13 +26,18 @@ COLUMN_TYPES = {
     "created": "I",
     "valid_from": "I",
     "expires": "I",
+    "repositories": "I",
+    "writer": "I",
     "marks": "B",
 }
 """Type codes of the columns with a number for each row.
 
-`last` and `created` are places in the list of dates. `VALIDITY` has lists of its own, so that the columns are not read
-if no entry has such a day.
+`last` and `created` are places in the list of dates. `LIMITS` have lists of their own, so that the columns are not read
+if no entry has such a field.
 """
+
+LIMITS = ScoreInputs._fields[3:]
+"""Facts that may keep an entry out of a layer."""
 
 BLOCK = 4096
 """Rows of a block of columns; the last one may have less."""

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
-from contextasm.model import Document, Problem, Reason, Request, ScoreInputs
+from contextasm.model import Document, Problem, Reason, Request, ScoreInputs, SourceQuery
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
-from contextasm.retrieval.memory_index.numbers import load_columns, read_postings
+from contextasm.retrieval.memory_index.numbers import LIMITS, load_columns, read_postings
 from contextasm.retrieval.pool import EntryKind, outside_code
 from contextasm.retrieval.search.inverted_index import PADDING, Index, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
-from contextasm.text.memories.parser import VALIDITY
 
 LAST_WORD = "\U0010ffff"
 """No term of a text comes after it."""
@@ -68,37 +67,41 @@ class IndexedPool:
         of_files = dict(self._select(f"SELECT path, {column} FROM files WHERE pool = ? AND {column} != '[]'"))
         return [Problem(*fields) for path in self._paths if path in of_files for fields in from_json(of_files[path])]
 
-    def outside(self, request: Request) -> Mapping[int, str]:
-        """Rows of the active entries that are outside their days, each with the code of its reason."""
+    def outside(self, query: SourceQuery) -> Mapping[int, str]:
+        """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
+        request = query.build.request
         if request not in self._outside:
             found: dict[int, str] = {}
             for name, days in self._validity.items():
                 fields = (
                     ScoreInputs(0.0, *(day if name == each else "" for each in ScoreInputs._fields[1:])) for day in days
                 )
-                codes = {place: code for place, each in enumerate(fields) if (code := outside_code(each, request))}
+                codes = {place: code for place, each in enumerate(fields) if (code := outside_code(each, query))}
                 for row, place in enumerate(self._columns[name] if codes else ()):
                     if place in codes:
                         found.setdefault(row, codes[place])
             self._outside[request] = found
         return self._outside[request]
 
-    def similar(self, request: Request, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(self, query: SourceQuery, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        index, moved = self.index(request)
-        end, found = len(self._columns["sections"]), similarities(request.topic, index, min_match, min_cover)
+        index, moved = self.index(query)
+        end, found = (
+            len(self._columns["sections"]),
+            similarities(query.build.request.topic, index, min_match, min_cover),
+        )
         return {place if place < end else moved[place - end]: value for place, value in found.items()}
 
-    def index(self, request: Request) -> tuple[Index, Sequence[int]]:
-        """The postings of the entries that are not outside their days, and the rows that are moved after all others.
+    def index(self, query: SourceQuery) -> tuple[Index, Sequence[int]]:
+        """The postings of the entries that are not `outside`, and the rows that are moved after all others.
 
         Entries of a file may be in any order of days. Two with only `outside` ones between them become neighbours, so
         all rows of such a file are moved, in the order of the file. Terms that only `outside` ones hold are still
         listed, and no row holds them.
         """
-        outside, end = self.outside(request), len(self._columns["sections"])
+        outside, end = self.outside(query), len(self._columns["sections"])
         rows_of_files = _rows_of_files(self._connection, self._pool, outside)
         files = [[row for row in rows if row not in outside] for rows in rows_of_files]
         moved = [row for rows in files for row in rows]
@@ -143,8 +146,8 @@ class IndexedPool:
 
     @cached_property
     def _validity(self) -> Mapping[str, Sequence[str]]:
-        """The texts of the days from which and until which entries count, by the name of their column."""
-        return {"created": self._days, **{name: load_list(self._connection, self._pool, name) for name in VALIDITY}}
+        """The texts that say when and where entries count, by the name of their column."""
+        return {"created": self._days, **{name: load_list(self._connection, self._pool, name) for name in LIMITS}}
 
 
 def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:

@@ -15,13 +15,12 @@ from typing import Any
 from contextasm.model import EntryPool, Reason, T, grouped
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
-from contextasm.retrieval.memory_index.numbers import ColumnBlocks, save_postings
+from contextasm.retrieval.memory_index.numbers import LIMITS, ColumnBlocks, save_postings
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
 from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
 from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, entry_words
 from contextasm.text.memories.parser import (
     ACTIVE_STATUSES,
-    VALIDITY,
     duplicate_id_problem,
     is_given_by_hand,
     unique_ids,
@@ -155,7 +154,7 @@ class _FileWriter:
         self._columns = ColumnBlocks(connection, pool)
         self._postings: defaultdict[str, list[int]] = defaultdict(list)
         """The new rows of each word, as often as they have it."""
-        texts = {name: load_list(connection, pool, name) for name in ("dates", "names", *VALIDITY)}
+        texts = {name: load_list(connection, pool, name) for name in ("dates", "names", *LIMITS)}
         self._lists = {name: {text: place for place, text in enumerate(own)} for name, own in texts.items()}
 
     def write(self, changed: Sequence[str], removed: set[str]) -> bool:
@@ -249,7 +248,7 @@ class _FileWriter:
             section = sections.setdefault(indexed.section, row + 1)
             numbers = (length, section, day_number(indexed.day), self._place("names", indexed.author), flag)
             days = [self._place("dates", day) for day in (inputs.last, inputs.created)]
-            days += [self._place(name, getattr(inputs, name)) for name in VALIDITY]
+            days += [self._place(name, getattr(inputs, name)) for name in LIMITS]
             kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
             values.append((*numbers, kernel, inputs.importance, *days, mark))
             rows.append((self._pool, row, inputs.created, path, entry.line, held))

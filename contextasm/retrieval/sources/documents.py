@@ -49,8 +49,8 @@ def documents(query: SourceQuery) -> RetrievalResult:
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             if path == own_file:
-                read, receipts = _without_inactive(read, query)
-                fragments += receipts
+                read, apart = _without_memories(read, query)
+                fragments += (each._replace(display=each.display._replace(heading=heading)) for each in apart)
             documents.append(read)
             display = FragmentDisplay(heading, place=(len(fragments),), keep=layer.overflow.keep)
             fragments.append(whole_fragment(read, display))
@@ -64,29 +64,31 @@ def documents(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _without_inactive(document: Document, query: SourceQuery) -> tuple[Document, list[Fragment]]:
-    """A file of memories without the ones that may not be shown on the day of the request, and a receipt of each.
+def _without_memories(document: Document, query: SourceQuery) -> tuple[Document, list[Fragment]]:
+    """A file of memories without the ones that may not be shown, or that a program wrote, and a fragment of each.
 
     The others that do not hold on this day have a label. A status that no list knows hides nothing: front matter of a
     document may have a `status` of its own.
     """
     from contextasm.retrieval.pool import MEMORIES, outside_reason, read_pool, with_validity
+    from contextasm.retrieval.sources.memories import memory_fragment
     from contextasm.text.cleaning.private_parts import blank_lines
     from contextasm.text.memories.parser import INACTIVE_STATUSES, is_one_memory
 
     pool = read_pool(query.build.workspace, MEMORIES, [document.path])
-    lines, shown = without_block_comments(document.text).split("\n"), document.text.split("\n")
-    gone, receipts = set[int](), list[Fragment]()
+    lines, labelled = without_block_comments(document.text).split("\n"), document.text.split("\n")
+    gone, apart = set[int](), list[Fragment]()
     for memory, inactive in zip(pool.all_entries, pool.exclusions, strict=True):
-        reason, row = inactive or outside_reason(memory, query.build.request), memory.line - document.line
-        shown[row] = with_validity(shown[row], memory, query.build.request.date)
-        if reason and (reason.code != "status" or memory.status in INACTIVE_STATUSES):
+        reason, row = inactive or outside_reason(memory, query), memory.line - document.line
+        labelled[row] = with_validity(labelled[row], memory, query.build.request.date)
+        if memory.writer or (reason and (reason.code != "status" or memory.status in INACTIVE_STATUSES)):
             stop = len(lines) if is_one_memory(document) else bullet_end(lines, row)
             gone.update(range(memory.line, document.line + stop))
             location = Location(document.path, memory.line, rows=stop - row)
-            receipts.append(receipt(memory.id, location, query.layer, reason))
-    document = document._replace(text="\n".join(shown))
-    return blank_lines(document, frozenset(gone), "memory") if gone else document, receipts
+            shown = receipt(memory.id, location, query.layer, reason) if reason else None
+            apart.append(shown or memory_fragment(memory, (), query, None))
+    document = document._replace(text="\n".join(labelled))
+    return blank_lines(document, frozenset(gone), "memory") if gone else document, apart
 
 
 def daily_logs(query: SourceQuery) -> RetrievalResult:

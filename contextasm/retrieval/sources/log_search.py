@@ -97,8 +97,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
-    request, own = query.build.request, query.layer.query
-    similar = pool.similar(request, own.min_match, own.min_cover)
+    own = query.layer.query
+    similar = pool.similar(query, own.min_match, own.min_cover)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from contextasm.model import (
     PIN_FIELD,
+    WRITTEN,
     EntryPool,
     Fragment,
     Labels,
@@ -263,7 +264,7 @@ def names_open(memory: Memory, request: Request) -> bool:
 def _pool_fragments(query: SourceQuery, pool: ReadPool[Memory]) -> tuple[RetrievalResult, tuple[Memory, ...]]:
     # With the memories of the fragments, in the same order.
     reasons = (
-        (memory.id, reason or outside_reason(memory, query.build.request))
+        (memory.id, reason or outside_reason(memory, query))
         for memory, reason in zip(pool.all_entries, pool.exclusions, strict=True)
     )
     exclusions = {name: reason for name, reason in reasons if reason}
@@ -286,12 +287,16 @@ def memory_fragment(memory: Memory, place: Place, query: SourceQuery, exclusion:
 
         values["words"] = re.sub(r"([\[\]\\])", r"\\\1", title_words(memory.text))  # as the text of a link
     text = fill_item(template, values, _LINES) if template else memory.text
+    text = with_validity("\n".join(line.rstrip() for line in text.split("\n")), memory, today)
     key = memory_key(memory)
+    display = layer_display(layer, {"key": key, "name": group_name(key)}, place)
+    if memory.writer:  # at the end of the section, in a fence; a key would be outside of it
+        display = layer_display(layer, place=(1 << 59, *place))._replace(fence=WRITTEN)
     return Fragment(
         memory.id,
         Location(memory.path, memory.line),
-        with_validity("\n".join(line.rstrip() for line in text.split("\n")), memory, today),
-        layer_display(layer, {"key": key, "name": group_name(key)}, place),
+        text,
+        display,
         statement=memory.text,
         labels=Labels(
             day=memory.created,

@@ -94,8 +94,8 @@ _FLAGS = tuple(name for name, default in DEFAULTS.items() if default is False)
 DAYS = tuple(name for name, form in Memory.__annotations__.items() if form is MemoryDay)
 """Names of the fields that are days."""
 
-VALIDITY = ("valid_from", "expires")
-"""Names of the fields that are the first and the last day on which a memory holds."""
+VALIDITY = ("valid_from", "expires", "repositories")
+"""Names of the fields that say when and where a memory holds: its first day, its last one, and repositories."""
 
 WORDS = tuple(name for name in FIELDS if DEFAULTS.get(name, "") == "" and name not in DAYS)
 """Names of the fields that are a word, the id first, except those with a default, which are `type` and `status`."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
 from contextasm.model import Memory
-from contextasm.text.memories.parser import ACTIVE_STATUSES, NUMBERS, superseded_by
+from contextasm.text.memories.parser import ACTIVE_STATUSES, NUMBERS, VALIDITY, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
 from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
@@ -134,9 +134,10 @@ def plan_closed(
         yield owner.archive(action, followers)._replace(tokens_saved=memory_tokens([memory]))
 
 
-def memory_audience(memory: Memory) -> tuple[bool, str, str]:
-    """Whether a memory is private, its first and its last day: two memories that differ in these can't become one."""
-    return memory.private or "private" in memory.tags, memory.valid_from, memory.expires
+def memory_audience(memory: Memory) -> Sequence[object]:
+    """Who reads a memory, who wrote it, and when and where it holds: two that differ in these can't become one."""
+    is_private = memory.private or "private" in memory.tags
+    return is_private, memory.writer, *(getattr(memory, name) for name in VALIDITY)
 
 
 def can_merge(one: Memory, other: Memory) -> bool:

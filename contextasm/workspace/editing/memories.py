@@ -5,7 +5,7 @@ The memories of a file are parsed only if one of them is needed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -13,7 +13,7 @@ from functools import cached_property
 from contextasm.model import AS_WRITTEN, ContextasmError, Decision, Document, FileTexts, Memory
 from contextasm.retrieval.pool import MANY, validity_code
 from contextasm.text.cleaning.clean import decode_document
-from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, parse_memories, superseded_by
+from contextasm.text.memories.parser import distinct_memories, parse_memories, superseded_by
 from contextasm.text.memories.writer import field_text
 from contextasm.text.similarity import SAME, find_candidates, fold_text, similarity
 from contextasm.workspace.atomic import refuse_unwritable
@@ -108,9 +108,12 @@ class MemoryEditor:
         return next(memory for memory in self.memories(found.path) if memory.line == found.line)
 
     def superseded_by(self, entries: Sequence[NewMemory]) -> Mapping[str, Memory]:
-        """The memories that new entries replace, by the ids that these name. Raises `ContextasmError` as `find`."""
-        names = dict.fromkeys(name for entry in entries for name in entry.supersedes)
-        return {name: self.find(name, "--supersedes") for name in names}
+        """The memories that new entries replace, by their ids. A draft replaces none before it is approved.
+
+        Raises `ContextasmError` as `find`.
+        """
+        found = {name: self.find(name, "--supersedes") for entry in entries for name in entry.supersedes}
+        return {name: found[name] for entry in entries if not entry.status for name in entry.supersedes}
 
     @cached_property
     def _ids(self) -> FolderIds:
@@ -122,19 +125,19 @@ class MemoryEditor:
         file = self.file(path)
         return self._visible_memories(file) if file else ()
 
-    def find_same(self, text: str, day: date, excluded_ids: Collection[str] = ()) -> tuple[Memory, float] | None:
-        """The active memory of a day that says the same as a text as written, with its similarity to it, 0 to 1.
+    def find_same(self, entry: NewMemory, day: date) -> tuple[Memory, float] | None:
+        """The memory of a day that says the same as an entry and may be reinforced, with their similarity, 0 to 1.
 
         Of several, the most similar; None without such a memory.
         """
         paths, texts = self._placed_texts
         same = [
             (memory, share)
-            for path in dict.fromkeys(paths[at] for at in find_candidates(fold_text(text), texts))
+            for path in dict.fromkeys(paths[at] for at in find_candidates(fold_text(entry.text), texts))
             for memory in self.memories(path)
-            if (share := similarity(text, memory.text)) >= SAME
-            and memory.id not in excluded_ids
-            and memory.status in ACTIVE_STATUSES
+            if (share := similarity(entry.text, memory.text)) >= SAME
+            and memory.id not in entry.supersedes
+            and entry.may_reinforce(memory)
             and not validity_code(memory, str(day))
             and memory.id not in self._superseded
         ]

@@ -68,7 +68,7 @@ def reinforce_or_add(
     editor: MemoryEditor, new: list[NewMemory], entry: NewMemory, day: date, *, force: bool
 ) -> RememberOutcome | AmongNew:
     """Reinforce a memory, or one of the `new` entries, that says the same; else, or with `force`, add it to `new`."""
-    if not force and (same := editor.find_same(entry.text, day, entry.supersedes)):
+    if not force and (same := editor.find_same(entry, day)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
         editor.set_fields(memory, **_changed_fields(memory, changed))
@@ -109,6 +109,7 @@ def merge_fields(kept: _Fields, other: Memory | NewMemory) -> _Fields:
     lists = {
         name: _union(getattr(kept, name), getattr(other, name))
         for name in LISTS
+        if name not in VALIDITY
         if hasattr(kept, name) and hasattr(other, name)
     }
     return kept._replace(**words, **lists)  # type: ignore[arg-type]
@@ -127,7 +128,9 @@ def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tupl
     stated = entry.importance or 0.0
     unmerged = [f"{name}={getattr(entry, name)}" for name in differing_words(old, entry)]
     unmerged += [
-        f"{name}={bound}" for name in VALIDITY if (bound := getattr(entry, name)) not in {"", getattr(old, name)}
+        f"{name}={field_text(bound)}"
+        for name in VALIDITY
+        if (bound := getattr(entry, name)) not in {"", (), getattr(old, name)}
     ]
     if entry.importance is not None and stated < raised:
         unmerged.insert(0, f"importance={stated:g}")
@@ -156,9 +159,13 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
     above = file.text.replace("\r\n", "\n") if (file := editor.file(path)) else ""
     if ends_under(above, str(day)):
         attribute_choices.insert(0, {})
-    expected = [(entry.text, entry.type, str(day), True) for entry in entries]
+    expected = [(entry.text, entry.type, str(day), not entry.status) for entry in entries]
     for attributes in attribute_choices:
-        bullets = [format_bullet(entry.text, entry.type, entry_fields(entry) | attributes) for entry in entries]
+        fields = [*map(entry_fields, entries)]
+        bullets = [
+            format_bullet(each.text, each.type, stated | attributes | stated)
+            for each, stated in zip(entries, fields, strict=True)
+        ]
         appended = editor.append(path, bullets)
         if [_read_back(memory) for memory in appended] == expected and not open_literal(above):
             return appended
@@ -178,6 +185,6 @@ def _read_back(memory: Memory) -> tuple[str, str, str, bool]:
 
 
 def entry_fields(entry: NewMemory) -> dict[str, str]:
-    """The fields of an entry as they are written, but for its type, `created` and `status`; empty ones are left out."""
+    """The fields of an entry as they are written, but for its type and `created`; empty ones are left out."""
     stated = {name: value for name, value in entry._asdict().items() if value not in (None, "", ())}
     return {name: field_text(value) for name, value in stated.items() if name not in {"text", "type"}}

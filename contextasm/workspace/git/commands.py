@@ -8,11 +8,14 @@ a revision are in `workspace/git/folder.py`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
-from contextasm.workspace.reads import note_other_input
+from contextasm.workspace.folder import is_below, repository_top
+from contextasm.workspace.reads import note_other_input, real_path
 
 if TYPE_CHECKING:
     import subprocess
@@ -173,6 +176,28 @@ def _filter_settings(root: str, environment: Mapping[str, str]) -> Sequence[str]
 def current_branch(root: str, environment: Mapping[str, str]) -> str:
     """Name of the branch that is checked out, `HEAD` for none; empty without git or without a commit."""
     return "".join(_listed_by_git(root, environment, "rev-parse", "--abbrev-ref", "HEAD")).strip()
+
+
+def repository_names(folders: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:
+    """The folder of the repository that the first of the folders in one is in, and its address, if it has one.
+
+    The folder also from `~` on. Outside of a repository it is the first of the folders; no address if git fails.
+    """
+    top = next(filter(None, map(repository_top, folders)), None)
+    folder, home = real_path(top or folders[0]), environment.get("HOME", "/")
+    names = [folder, *([f"~{folder[len(home) :]}"] if home.strip("/") and is_below(folder, home) else [])]
+    with suppress(ContextasmError):
+        urls = _listed_by_git(folder, environment, "ls-remote", "--get-url", "origin") if top else ()
+        return [*names, *(_address(url.strip()) for url in urls if url.strip() != "origin")]
+    return names
+
+
+def _address(url: str) -> str:
+    """The address that a URL of git names, such as `github.com/owner/name`: no scheme, user, port and `.git`."""
+    scheme, _, rest = url.rpartition("://")
+    rest = re.sub(r"^[^/]*@", "", rest)
+    rest = re.sub(r"^([^/:]+):(?:\d+(?=/))?/?" if scheme else r"^([^/:]+):/?", r"\1/", rest)
+    return rest.rstrip("/").removesuffix(".git")
 
 
 def _listed_by_git(

@@ -213,9 +213,9 @@ class _Writer:
         """Ids of the rows that the new entries of the call became, by their numbers among these."""
 
     def write(self, entry: NewMemory, memory: Memory, said: RememberOutcome | AmongNew) -> RememberOutcome:
-        """Reinforce the memory that says the same, if it is still active, else store `memory`, that of the entry."""
+        """Reinforce the memory that says the same, if it still may be, else store `memory`, that of the entry."""
         row = self._same(entry, memory.text, said)
-        row = row if row and row.memory.status in ACTIVE_STATUSES else None
+        row = row if row and entry.may_reinforce(row.memory) else None
         # An open memory names no private one, whose status says enough: others would read its id.
         is_private = (row.memory if row else memory).private
         named = tuple(name for name in entry.supersedes if is_private or not is_private_id(name))

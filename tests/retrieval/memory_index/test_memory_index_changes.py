@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -17,16 +17,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from contextasm.model import EntryPool, Memory, Request
+from contextasm.model import Build, EntryPool, Layer, Memory, Request, SourceQuery
 from contextasm.retrieval.memory_index import index, numbers, stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.pool import MEMORIES, index_entry, read_pool
 from contextasm.retrieval.search import inverted_index
 from contextasm.retrieval.search.inverted_index import build_index
+from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder
 from tests.retrieval.memory_index.test_memory_index import TOPICS, indexes
-from tests.workspaces import DAY
+from tests.workspaces import DAY, DEFAULT
 
 PATTERNS = ("memories/*.md",)
 SMALL = (
@@ -54,6 +55,8 @@ def line(chance: Random) -> str:
         (0.2, f"created={DAY - timedelta(days=chance.randrange(3))}"),
         (0.1, f"status={chance.choice(('draft', 'superseded', 'verified'))}"),
         (0.1, f"{chance.choice(('expires', 'valid_from'))}={DAY - timedelta(days=chance.randrange(-1, 9))}"),
+        (0.1, f"repositories={chance.choice(('here/*', 'there/*', 'there/*,here/one'))}"),
+        (0.1, "writer=mcp"),
         (0.1, "pin=true"),
     ):
         if chance.random() < share:
@@ -68,8 +71,14 @@ def page(chance: Random, size: int) -> str:
     return "".join(day if chance.random() < 0.1 else line(chance) for _ in range(size))
 
 
+def question(topic: str, today: date, layer: Layer) -> SourceQuery:
+    request = Request("a", "", topic, today, 16_000, "estimate", "markdown")
+    return SourceQuery(Build(Folder("."), DEFAULT, request, ESTIMATE, repository=lambda: ("here/one",)), layer)
+
+
+LAYERS = [Layer("x"), Layer("x", locked=True)]
 QUESTIONS = [
-    Request("a", "", topic, today, 16_000, "estimate", "markdown") for topic in TOPICS if topic for today in TODAYS
+    question(topic, today, LAYERS[number % 2]) for topic in TOPICS if topic for number, today in enumerate(TODAYS)
 ]
 
 
@@ -78,8 +87,8 @@ def facts(pool: EntryPool[Memory], turn: int) -> tuple[object, ...]:
     every = [*pool.newest(0)]
     names = dict(zip(every, pool.entries(every), strict=True))
     similar = [
-        sorted((names[row], value) for row, value in pool.similar(request, 0.1).items())
-        for request in QUESTIONS[turn % 5 :: 5]
+        sorted((names[row], value) for row, value in pool.similar(query, 0.1).items())
+        for query in QUESTIONS[turn % 5 :: 5]
     ]
     outside = [
         sorted((names[row], code) for row, code in pool.outside(each).items()) for each in QUESTIONS[: len(TODAYS)]
