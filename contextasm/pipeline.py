@@ -13,8 +13,10 @@ from contextasm.model import (
     Document,
     Filters,
     Fragment,
+    Layer,
     Problem,
     Profile,
+    Reason,
     RetrievalResult,
     RuleTrace,
     Workspace,
@@ -63,7 +65,7 @@ def _assemble(build: Build) -> Context:
         profile, results, traces, rule_problems = apply_rules(build.rules, profile, results, workspace)
     documents = {document.path: document for result in results.values() for document in result.documents}
     is_masked = build.request.privacy != "off"
-    ranked = {}
+    ranked = dict[str, Sequence[Fragment]]()
     for layer in profile.layers:
         placed = [place(fragment, layer, masked=is_masked) for fragment in results[layer.id].fragments]
         if build.request.privacy == "drop":
@@ -72,6 +74,10 @@ def _assemble(build: Build) -> Context:
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
     context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
+        ranked, context = _with_cites_checked(build, profile, ranked, context)
+        if build.memory_index and _lacks_candidates(ranked):
+            return _assemble(build._replace(memory_index=None))
     problems: list[Problem] = []
     for result in results.values():
         problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
@@ -87,6 +93,53 @@ def _assemble(build: Build) -> Context:
     if not profile.min_coherence:
         return context
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+
+
+def _with_cites_checked(
+    build: Build, profile: Profile, ranked: dict[str, Sequence[Fragment]], context: Context
+) -> tuple[dict[str, Sequence[Fragment]], Context]:
+    """The ranked fragments and their context, each shown memory whose cited text has changed marked or left out.
+
+    Only what the context shows is checked. If that changes it, what moves up is checked, too.
+    """
+    from contextasm.text.memories.cites import changed_cite, cited_paths  # here: few memories cite anything
+
+    make_context = partial(_context_within_budget, build, profile)
+    changed: dict[tuple[str, ...], str] = {(): ""}
+    ranked = {name: [*fragments] for name, fragments in ranked.items()}
+    while True:
+        shown = {(decision.layer, decision.fragment) for decision in context.decisions if decision.kept}
+        checked: dict[str, Sequence[Fragment]] = {}
+        for layer in profile.layers:
+            fragments = checked[layer.id] = [*ranked[layer.id]]
+            for number, fragment in enumerate(fragments):
+                cites = fragment.labels.cites if (layer.id, fragment.id) in shown else ()
+                if cites not in changed:
+                    changed[cites] = changed_cite(cites, build.workspace)
+                if changed[cites]:
+                    fragments[number] = _with_changed_cite(fragment, layer, changed[cites])
+        if checked == ranked:
+            read = map(build.workspace.read, sorted({path for cites in changed for path in cited_paths(cites)}))
+            return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
+        ranked = checked
+        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+
+
+def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
+    if layer.display.cited == "leave-out":
+        return fragment.exclude(Reason.of("cited-text-changed", cite=cite))
+    first, line_end, rest = fragment.text.partition("\n")
+    labels = fragment.labels._replace(cites=())
+    return fragment._replace(text=f"{first} (changed since){line_end}{rest}", labels=labels)
+
+
+def _lacks_candidates(ranked: Mapping[str, Sequence[Fragment]]) -> bool:
+    """Whether a layer left out a memory, and those which could move up are counted and not listed."""
+    reasons = [[each.verdict.excluded for each in fragments if each.verdict.excluded] for fragments in ranked.values()]
+    return any(
+        any(reason.code == "cited-text-changed" for reason in own) and any(reason.is_count for reason in own)
+        for own in reasons
+    )
 
 
 def _newest_days(

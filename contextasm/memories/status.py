@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Annotated
 
+from contextasm.memories.additions import renewed_cites
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
@@ -71,7 +72,7 @@ def change_status(
         def change(memory: Memory) -> Memory:
             _refuse_other_status(memory, step)
             if action == VERIFIED:
-                return memory._replace(verified=str(day))
+                return memory._replace(verified=str(day), cites=renewed_cites(memory, workspace))
             return memory if memory.status in step.same else memory._replace(status=step.status)
 
         for memory in memories:

@@ -282,6 +282,8 @@ class Memory(NamedTuple):
     """Id of the memory that it is consolidated in; empty for none."""
     writer: str = ""
     """Who wrote it, such as `mcp`; empty for a person, or unknown."""
+    cites: tuple[str, ...] = ()
+    """Lines of files that it rests on, as `FILE:FIRST-LAST@DIGEST` (`text/memories/cites.py`)."""
 
     @property
     def last_use(self) -> str:

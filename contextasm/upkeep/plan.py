@@ -67,6 +67,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         summarizer=make_summarizer(settings_file, workspace, process, None),
         profiles=_profiles(workspace, settings_file),
         semantics=semantic_similarity(ProfileReader(settings_file, workspace, process), {}, "memories", near=RELATED),
+        environment=process.environment,
     )
 
 

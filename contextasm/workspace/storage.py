@@ -42,6 +42,8 @@ class NewMemory(NamedTuple):
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
     writer: str = ""
     """Who writes it, if that is not a person, such as `mcp`."""
+    cites: tuple[str, ...] = ()
+    """Lines of files that it rests on, with digests."""
 
 
 class MemoryPlace(NamedTuple):

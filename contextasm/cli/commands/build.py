@@ -14,6 +14,7 @@ from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
 from contextasm.rendering.formats import format_context
+from contextasm.workspace.outputs import refuse_cited
 from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
@@ -86,6 +87,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     timer = _start_timer(job) if flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
     _refuse_empty_index(context, job, files)
+    refuse_cited(files.targets, job.workspace.root, context.cited)
     reports = _reports(job, context, timer, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)

@@ -140,7 +140,9 @@ def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tupl
     ]
     if entry.importance is not None and stated < raised:
         unmerged.insert(0, f"importance={stated:g}")
-    merged = merge_fields(old, entry)
+    places = {cite.rpartition("@")[0] for cite in entry.cites}
+    kept = tuple(cite for cite in old.cites if cite.rpartition("@")[0] not in places)  # the entry knows their text now
+    merged = merge_fields(old._replace(cites=kept), entry)
     return merged._replace(importance=max(raised, stated), accessed=max(old.accessed, str(day))), tuple(unmerged)
 
 

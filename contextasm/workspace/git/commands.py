@@ -8,7 +8,7 @@ a revision are in `workspace/git/folder.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
@@ -154,6 +154,41 @@ def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
     unfiltered = _filter_settings(root, environment)
     unstaged = _listed_by_git(root, environment, "ls-files", *kinds, "-z", settings=unfiltered)
     return tuple(sorted({*staged, *unstaged}))
+
+
+def repository_files(root: str, environment: Mapping[str, str]) -> Sequence[str]:
+    """Files of the repository that are tracked or new, as paths below its top; empty without git."""
+    kinds = ("--cached", "--others", "--exclude-standard", "--full-name")
+    return _listed_by_git(root, environment, "ls-files", *kinds, "-z", ":/")
+
+
+MOST_COMMITS = 5000
+"""Commits in which files that have left their place are looked for."""
+
+
+def left_places(root: str, environment: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:
+    """For each path that a recent commit deleted or renamed, the day of the last such commit, and the new path.
+
+    The new path is empty for a deletion. Paths are below the top of the repository. Empty without git.
+    """
+    form = ("-z", "--format=%x01%cs", "--name-status", "--find-renames", "-l400", "--diff-filter=DR")
+    safe = ("--no-show-signature", "--no-ext-diff", "--no-textconv", f"--max-count={MOST_COMMITS}")
+    fields = iter(_listed_by_git(root, environment, "log", *safe, *form))
+    left: dict[str, tuple[str, str]] = {}
+    day = ""
+    for field in map(str.lstrip, fields):
+        if field[0] == "\x01":
+            day = field[1:]
+        else:
+            path = next(fields)
+            left.setdefault(path, (day, next(fields) if field[0] == "R" else ""))
+    return left
+
+
+def ignored_paths(root: str, environment: Mapping[str, str], paths: Iterable[str]) -> Sequence[str]:
+    """The ones of some paths below the top of the repository that git ignores; empty without git."""
+    lines = _listed_by_git(root, environment, "check-ignore", "--no-index", "--", *(f":/{each}" for each in paths))
+    return [line.removeprefix(":/") for line in "".join(lines).splitlines()]
 
 
 def _filter_settings(root: str, environment: Mapping[str, str]) -> Sequence[str]:
