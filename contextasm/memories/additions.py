@@ -70,6 +70,8 @@ def read_cites(typed: Iterable[str], workspace: Folder, option: str) -> tuple[st
         cite, where = parse_cite(text), f"{option} {text}"
         if not cite or cite[3]:
             raise ContextasmError(where, "names no lines of a file", "write FILE:FIRST-LAST, such as src/a.py:3-5")
+        if "," in cite[0]:
+            raise ContextasmError(where, "has a comma in its name, which parts cites", "rename the file")
         cites.append(_cite_now(workspace.relative(cite[0]), *cite[1:3], workspace, where))
     return parse_items(cites, option)
 
@@ -95,9 +97,11 @@ def _cite_now(path: str, first: int, last: int, workspace: Folder, where: str) -
     document = workspace.read(path)
     if not isinstance(document, Document):
         what = document.message if document else "does not exist"
-        raise ContextasmError(where, f"{path} {what}", "name a file of the workspace")
+        raise ContextasmError(where, f"{path} {what}", "name lines that a file of the workspace has")
     if last > (count := len(file_lines(document.data))):
-        raise ContextasmError(where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that it has")
+        raise ContextasmError(
+            where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that a file of the workspace has"
+        )
     return written_cite(path, first, last, document.data)
 
 

@@ -41,7 +41,7 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
                 missing += [(memory, path, is_stated)] if path not in seen else []
                 seen.add(path)
             elif line and (count := _line_count(folder, path)) and line > count:
-                hint = "name the line at which it is now, or `ctxasm remember --cites`, which finds lines that move"
+                hint = "correct the line; what `ctxasm remember --cites` names is found after a move in the file"
                 yield memory, f"names line {line} of {path}, which has fewer lines", hint
         yield from _cite_faults(memory, folder)
     if missing:
@@ -56,7 +56,7 @@ def _named_files(memory: Memory) -> Iterator[tuple[str, int, bool]]:
     for cite in filter(None, map(parse_cite, memory.cites)):
         yield cite[0], 0, True
     for text_line in memory.text.split("\n"):
-        if not _TELLS_OF_PAST.search(text_line):
+        if not _TELLS_OF_PAST.search(_CODE.sub("", text_line)):
             for match in filter(None, map(_FILE.fullmatch, _CODE.findall(text_line))):
                 yield match[1], int(match[2] or 0), False
 
