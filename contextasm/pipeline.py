@@ -1,9 +1,12 @@
 """The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from contextasm.model import (
     PERSONAL,
@@ -33,6 +36,9 @@ from contextasm.retrieval.retrieve import (
 )
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
+
+if TYPE_CHECKING:
+    from contextasm.text.memories.cites import CitedFiles
 
 
 def assemble(build: Build) -> Context:
@@ -64,20 +70,15 @@ def _assemble(build: Build) -> Context:
         workspace = with_cleaning(build).workspace
         profile, results, traces, rule_problems = apply_rules(build.rules, profile, results, workspace)
     documents = {document.path: document for result in results.values() for document in result.documents}
-    is_masked = build.request.privacy != "off"
-    ranked = dict[str, Sequence[Fragment]]()
-    for layer in profile.layers:
-        placed = [place(fragment, layer, masked=is_masked) for fragment in results[layer.id].fragments]
-        if build.request.privacy == "drop":
-            placed = drop_secrets(placed, layer, documents)
-        ranked[layer.id] = rank(placed, layer)
+    ranked = {layer.id: _ranked(layer, build, results[layer.id].fragments, documents) for layer in profile.layers}
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
     context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
-        ranked, context = _with_cites_checked(build, profile, ranked, context)
-        if build.memory_index and _lacks_candidates(ranked):
+        checked = _with_cites_checked(build, profile, ranked, context)
+        if not checked:
             return _assemble(build._replace(memory_index=None))
+        ranked, context = checked
     problems: list[Problem] = []
     for result in results.values():
         problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
@@ -95,51 +96,62 @@ def _assemble(build: Build) -> Context:
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
 
 
+def _ranked(
+    layer: Layer, build: Build, fragments: Sequence[Fragment], documents: Mapping[str, Document]
+) -> Sequence[Fragment]:
+    placed = [place(fragment, layer, masked=build.request.privacy != "off") for fragment in fragments]
+    return rank(drop_secrets(placed, layer, documents) if build.request.privacy == "drop" else placed, layer)
+
+
 def _with_cites_checked(
     build: Build, profile: Profile, ranked: dict[str, Sequence[Fragment]], context: Context
-) -> tuple[dict[str, Sequence[Fragment]], Context]:
+) -> tuple[dict[str, Sequence[Fragment]], Context] | None:
     """The ranked fragments and their context, each shown memory whose cited text has changed marked or left out.
 
-    Only what the context shows is checked. If that changes it, what moves up is checked, too.
+    What moves up is checked, too, and no other memory. None if an index did not list enough of them for that.
     """
-    from contextasm.text.memories.cites import changed_cite, cited_paths  # here: few memories cite anything
+    from contextasm.text.memories.cites import CitedFiles  # here: few memories cite anything
 
-    make_context = partial(_context_within_budget, build, profile)
-    changed: dict[tuple[str, ...], str] = {(): ""}
-    ranked = {name: [*fragments] for name, fragments in ranked.items()}
+    files = CitedFiles(build.workspace)
     while True:
         shown = {(decision.layer, decision.fragment) for decision in context.decisions if decision.kept}
-        checked: dict[str, Sequence[Fragment]] = {}
+        checked = dict[str, Sequence[Fragment]]()
         for layer in profile.layers:
-            fragments = checked[layer.id] = [*ranked[layer.id]]
-            for number, fragment in enumerate(fragments):
-                cites = fragment.labels.cites if (layer.id, fragment.id) in shown else ()
-                if cites not in changed:
-                    changed[cites] = changed_cite(cites, build.workspace)
-                if changed[cites]:
-                    fragments[number] = _with_changed_cite(fragment, layer, changed[cites])
-        if checked == ranked:
-            read = map(build.workspace.read, sorted({path for cites in changed for path in cited_paths(cites)}))
-            return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
+            checked[layer.id], lacking = _checked(ranked[layer.id], layer, shown, files)
+            reasons = (fragment.verdict.excluded for fragment in ranked[layer.id])
+            if lacking and build.memory_index and any(reason.is_count for reason in reasons if reason):
+                return None
+        if all(checked[name] == [*ranked[name]] for name in checked):
+            return ranked, context._replace(cited=tuple(files.documents[path] for path in sorted(files.documents)))
         ranked = checked
+        make_context = partial(_context_within_budget, build, profile)
         context = show_each_once(profile, ranked, build.request.prefer, make_context)
 
 
-def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
-    if layer.display.cited == "leave-out":
-        return fragment.exclude(Reason.of("cited-text-changed", cite=cite))
-    first, line_end, rest = fragment.text.partition("\n")
-    labels = fragment.labels._replace(cites=())
-    return fragment._replace(text=f"{first} (changed since){line_end}{rest}", labels=labels)
+def _checked(
+    fragments: Sequence[Fragment], layer: Layer, shown: Collection[tuple[str, str]], files: CitedFiles
+) -> tuple[list[Fragment], int]:
+    """A layer's ranked fragments, those of changed text marked or left out; the number of places that stay empty.
 
-
-def _lacks_candidates(ranked: Mapping[str, Sequence[Fragment]]) -> bool:
-    """Whether a layer left out a memory, and those which could move up are counted and not listed."""
-    reasons = [[each.verdict.excluded for each in fragments if each.verdict.excluded] for fragments in ranked.values()]
-    return any(
-        any(reason.code == "cited-text-changed" for reason in own) and any(reason.is_count for reason in own)
-        for own in reasons
-    )
+    The next fragments take the places of the ones left out, if their own text holds.
+    """
+    checked: list[Fragment] = []
+    places = 0
+    for fragment in fragments:
+        is_shown = (layer.id, fragment.id) in shown
+        moves_up = places and not is_shown and fragment.verdict.excluded is None
+        cite = files.changed(fragment.labels.cites) if is_shown or moves_up else ""
+        if cite and layer.display.cited == "leave-out":
+            places += is_shown
+            fragment = fragment.exclude(Reason.of("cited-text-changed", cite=cite))  # noqa: PLW2901
+        elif cite:
+            first, line_end, rest = fragment.text.partition("\n")
+            text, labels = f"{first} (changed since){line_end}{rest}", fragment.labels._replace(cites=())
+            fragment = fragment._replace(text=text, labels=labels)  # noqa: PLW2901
+        elif moves_up:
+            places -= 1
+        checked.append(fragment)
+    return checked, places
 
 
 def _newest_days(

@@ -8,7 +8,7 @@ from typing import Any
 from contextasm.config.input.values import parse_day, require_known
 from contextasm.model import ContextasmError, Document, Memory, Problem
 from contextasm.text.json_reader import load_json
-from contextasm.text.memories.cites import file_lines, find_cited, parse_cite, written_cite
+from contextasm.text.memories.cites import CitedFile, file_lines, parse_cite, written_cite
 from contextasm.text.memories.parser import CONFIDENCE, parse_memories
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.text.names.matching import nearest
@@ -88,7 +88,7 @@ def renewed_cites(memory: Memory, workspace: Folder) -> tuple[str, ...]:
             continue
         path, first, last, _ = cite
         read = workspace.read(path)
-        at = (find_cited(cite, read.data) if isinstance(read, Document) else 0) or first
+        at = (CitedFile(read.data).find(cite) if isinstance(read, Document) else 0) or first
         cites.append(_cite_now(path, at, last - first + at, workspace, f"{memory.id}: cites {text}"))
     return tuple(cites)
 
@@ -98,11 +98,12 @@ def _cite_now(path: str, first: int, last: int, workspace: Folder, where: str) -
     if not isinstance(document, Document):
         what = document.message if document else "does not exist"
         raise ContextasmError(where, f"{path} {what}", "name lines that a file of the workspace has")
-    if last > (count := len(file_lines(document.data))):
+    lines = file_lines(document.data)
+    if last > (count := len(lines)):
         raise ContextasmError(
             where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that a file of the workspace has"
         )
-    return written_cite(path, first, last, document.data)
+    return written_cite(path, first, last, lines)
 
 
 class NewMemoryReader:

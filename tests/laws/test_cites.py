@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from contextasm.model import Build, Context, IndexedPools, Workspace
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.text.memories.cites import written_cite
+from contextasm.text.memories.cites import file_lines, written_cite
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import RecordingWorkspace, SnapshotWorkspace
 from tests.command import fill
@@ -61,7 +61,7 @@ def content(lines: Sequence[str], end: str = "\n") -> bytes:
 
 
 def bullet(number: int, cites: Sequence[Cited], before: Mapping[str, list[str]]) -> str:
-    written = ",".join(written_cite(path, at + 1, stop, content(before[path])) for path, at, stop in cites)
+    written = ",".join(written_cite(path, at + 1, stop, file_lines(content(before[path]))) for path, at, stop in cites)
     fields = f' {{id=id-{number} cites="{written}"}}' if written else f" {{id=id-{number}}}"
     return f"- [fact] memory {number}{' word' * (number % 3)}{fields}\n"
 

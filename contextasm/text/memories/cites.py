@@ -7,10 +7,12 @@ nor an audience decides; only line ends of two characters count as one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 
-from contextasm.model import Document, Workspace
+from contextasm.model import Document, Workspace, grouped
 
 Cite = tuple[str, int, int, str]
 """Path in the workspace, first and last line, counted from 1, and digest; an empty digest says nothing of the text."""
@@ -18,8 +20,8 @@ Cite = tuple[str, int, int, str]
 _NUMBER = "([1-9][0-9]{0,8})"
 _CITE = re.compile(rf"([^\n]+?):{_NUMBER}(?:-{_NUMBER})?(?:@([0-9a-f]{{12}}))?")
 
-MOST_HASHED = 1 << 25
-"""Bytes that the search for lines which have moved may take a digest of; longer ones are looked for in their place."""
+_MOST_COMPARED = 100_000
+"""Lines of which the search for lines that have moved may take a digest."""
 
 
 def parse_cite(written: str) -> Cite | None:
@@ -36,48 +38,82 @@ def cite_place(cite: Cite) -> str:
     return f"{cite[0]}:{cite[1]}-{cite[2]}"
 
 
-def file_lines(data: bytes) -> list[bytes]:
-    """The lines of a file's bytes, without line ends."""
-    lines = data.replace(b"\r\n", b"\n").split(b"\n")
-    return lines if lines[-1] else lines[:-1]
-
-
-def written_cite(path: str, first: int, last: int, data: bytes) -> str:
-    """A cite of these lines of a file with these bytes, as a memory states it."""
-    digest = lines_digest(file_lines(data)[first - 1 : last])
-    return f"{path}:{first}-{last}@{digest}"
-
-
-def lines_digest(lines: Iterable[bytes]) -> str:
-    """The digest of some lines, twelve hexadecimal digits."""
-    return sha256(b"\n".join(lines)).hexdigest()[:12]
-
-
-def find_cited(cite: Cite, data: bytes) -> int:
-    """The line, counted from 1, at which a file has the cited lines now: where they were, if possible; 0 for nowhere.
-
-    For a cite without a digest, where they were.
-    """
-    _, first, last, digest = cite
-    lines, count = file_lines(data), last - first + 1
-    if last <= len(lines) and digest in {"", lines_digest(lines[first - 1 : last])}:
-        return first
-    starts = range(len(lines) - count + 1) if digest and len(data) * count <= MOST_HASHED else ()
-    return next((at + 1 for at in starts if lines_digest(lines[at : at + count]) == digest), 0)
-
-
 def cited_paths(cites: Iterable[str]) -> set[str]:
     """The paths of the files that are cited."""
     return {cite[0] for cite in map(parse_cite, cites) if cite}
 
 
-def changed_cite(cites: Iterable[str], workspace: Workspace) -> str:
-    """File and lines of the first cite whose text is not in its file any more; empty if each is.
+def written_cite(path: str, first: int, last: int, lines: Sequence[bytes]) -> str:
+    """A cite of these lines of a file that has these `lines`, as a memory states it."""
+    return f"{path}:{first}-{last}@{_digest(lines[first - 1 : last])}"
 
-    A file that is gone, can't be read or is outside of the workspace has no text. What is not a cite is left out.
-    """
-    for cite in filter(None, map(parse_cite, cites)):
-        read = workspace.read(cite[0])
-        if not (isinstance(read, Document) and find_cited(cite, read.data)):
-            return cite_place(cite)
-    return ""
+
+def file_lines(data: bytes) -> Sequence[bytes]:
+    """The lines of a file's bytes, without line ends."""
+    lines = data.replace(b"\r\n", b"\n").split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _digest(lines: Sequence[bytes]) -> str:
+    """Four digits of the digest of the first line, by which lines that moved are found, and eight of that of all."""
+    return _mark(lines[0]) + sha256(b"\n".join(lines)).hexdigest()[:8]
+
+
+def _mark(line: bytes) -> str:
+    return sha256(line).hexdigest()[:4]
+
+
+class CitedFile:
+    """The lines of a file in which cites are looked for."""
+
+    def __init__(self, data: bytes) -> None:
+        """Take the bytes of the file."""
+        self.lines = file_lines(data)
+
+    def find(self, cite: Cite) -> int:
+        """The line, counted from 1, at which the cited lines are now: where they were, if possible; 0 for nowhere.
+
+        For a cite without a digest, where they were.
+        """
+        _, first, last, digest = cite
+        count = last - first + 1
+        if last <= len(self.lines) and digest in {"", _digest(self.lines[first - 1 : last])}:
+            return first
+        starts = islice(self._starts.get(digest[:4], ()), _MOST_COMPARED // count + 1)
+        return next((at + 1 for at in starts if _digest(self.lines[at : at + count]) == digest), 0)
+
+    @cached_property
+    def _starts(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the lines, counted from 0, by the first digits of their digests."""
+        return grouped((_mark(line), number) for number, line in enumerate(self.lines))
+
+
+class CitedFiles:
+    """The files of a workspace that cites name, each read once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Read nothing yet."""
+        self._workspace = workspace
+        self._files: dict[str, CitedFile | None] = {}
+        self.documents: dict[str, Document] = {}
+        """Files that were read, by path."""
+
+    def changed(self, cites: Iterable[str]) -> str:
+        """File and lines of the first cite whose text is not in its file any more; empty if each is.
+
+        A file that is gone, can't be read or is outside of the workspace has no text. What is not a cite is left out.
+        """
+        for cite in filter(None, map(parse_cite, cites)):
+            if cite[0] not in self._files:
+                self._files[cite[0]] = self._read(cite[0])
+            file = self._files[cite[0]]
+            if not (file and file.find(cite)):
+                return cite_place(cite)
+        return ""
+
+    def _read(self, path: str) -> CitedFile | None:
+        read = self._workspace.read(path)
+        if not isinstance(read, Document):
+            return None
+        self.documents[path] = read
+        return CitedFile(read.data)

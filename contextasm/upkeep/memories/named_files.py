@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from contextasm.model import ContextasmError, Document, Memory, grouped
-from contextasm.text.memories.cites import cite_place, file_lines, find_cited, parse_cite
+from contextasm.text.memories.cites import CitedFile, cite_place, file_lines, parse_cite
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.git.commands import ignored_paths, left_places, repository_files
@@ -80,7 +80,7 @@ def _cite_faults(memory: Memory, folder: Folder) -> Iterator[Fault]:
         if not cite or not cite[3]:
             hint = "write FILE:FIRST-LAST; `ctxasm memory verify` adds the digest"
             yield memory, f"cites {written}, which is not FILE:FIRST-LAST@DIGEST", hint
-        elif isinstance(read := folder.read(cite[0]), Document) and not find_cited(cite, read.data):
+        elif isinstance(read := folder.read(cite[0]), Document) and not CitedFile(read.data).find(cite):
             hint = "correct the memory; if it still holds, `ctxasm memory verify` takes the text of today"
             yield memory, f"cites {cite_place(cite)}, whose text has changed", hint
 
