@@ -7,6 +7,7 @@ In doubt nothing is said. A name in a text counts as a file only if git knew one
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -19,6 +20,9 @@ from contextasm.workspace.git.commands import ignored_paths, left_places, reposi
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _FILE = re.compile(r"(?:\./)?((?:[\w@+.-]+/)*[\w@+.-]*\.[A-Za-z]\w{0,9})(?::([0-9]{1,9})(?:-[0-9]+)?)?")
 _PLAIN = re.compile(r"(?:\./)?([^\s*?{}\[\]<>$~/:][^*?{}\[\]<>$:]*?)/?(?::[0-9-]+)?")
+_USUAL = 5
+"""Files of one kind that a repository has, for a name without a folder to count."""
+
 _TELLS_OF_PAST = re.compile(
     r"\b(?:remov|delet|renam|replac|moved|drop(?:ped|s)\b|gone\b|former|no longer|instead of|deprecat|legacy|obsolete"
     r"|used to\b|previous|old\b|retire|supersed|migrat|merged into|split into|extracted)",
@@ -33,13 +37,11 @@ Fault = tuple[Memory, str, str]
 def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping[str, str]) -> Iterator[Fault]:
     """The faults of the files that active memories name; git is asked only if a file is not there."""
     active = [memory for memory in memories if memory.status in ACTIVE_STATUSES]
-    missing: list[tuple[Memory, str, bool]] = []
+    missing: dict[tuple[Memory, str], bool] = {}
     for memory in active:
-        seen: set[str] = set()
         for path, line, is_stated in _named_files(memory):
             if not any(folder.exists(each) for each in _places(memory, path)):
-                missing += [(memory, path, is_stated)] if path not in seen else []
-                seen.add(path)
+                missing.setdefault((memory, path), is_stated)
             elif line and (count := _line_count(folder, path)) and line > count:
                 hint = "correct the line; what `ctxasm remember --cites` names is found after a move in the file"
                 yield memory, f"names line {line} of {path}, which has fewer lines", hint
@@ -86,22 +88,27 @@ def _cite_faults(memory: Memory, folder: Folder) -> Iterator[Fault]:
 
 
 def _missing_faults(
-    missing: Sequence[tuple[Memory, str, bool]], root: str, environment: Mapping[str, str]
+    missing: Mapping[tuple[Memory, str], bool], root: str, environment: Mapping[str, str]
 ) -> Iterator[Fault]:
     files: Sequence[str] = ()
     left: Mapping[str, tuple[str, str]] = {}
     with suppress(ContextasmError):  # what git can't tell is not known
         files, left = repository_files(root, environment), left_places(root, environment)
     here, before = _by_name(files), _by_name(left)
-    known = {*files}
-    gone: list[tuple[Memory, str, Sequence[str]]] = []
-    for memory, path, is_stated in missing:
-        old = _ends_with(before, path)
+    known, kinds = {*files}, Counter(path.rpartition(".")[2] for path in files)
+    gone: list[tuple[Memory, str, list[str]]] = []
+    for (memory, path), is_stated in missing.items():
+        # A name without a folder may mean a file of anywhere, if the repository has few of its kind; of a path with
+        # folders, the ones above them are on the way to the memory.
+        is_usual = "/" in path or is_stated or kinds[path.rpartition(".")[2]] >= _USUAL
+        around = f"{root}/{memory.path}"
+        near = (each for each in _ends_with(before, path) if is_usual)
+        old = [each for each in near if "/" not in path or f"/{each.removesuffix(path)}" in around]
         is_known = _ends_with(here, path) or (is_stated and any(f"/{path}/" in f"/{each}" for each in files))
         is_later = any(left[each][0] >= max(memory.created, memory.verified) for each in old)
         if not is_known and (is_later if old else is_stated):
             gone.append((memory, path, old))
-    ignored = {*ignored_paths(root, environment, {each for _, _, old in gone for each in old})} if known else set()
+    ignored = {*ignored_paths(root, environment, sorted({each for _, _, old in gone for each in old}))}
     for memory, path, old in gone:
         places = {_place_now(each, left, known) for each in old}
         if len(places) == 1 and (place := places.pop()):

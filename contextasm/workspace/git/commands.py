@@ -8,7 +8,7 @@ a revision are in `workspace/git/folder.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
@@ -171,9 +171,12 @@ def left_places(root: str, environment: Mapping[str, str]) -> Mapping[str, tuple
 
     The new path is empty for a deletion. Paths are below the top of the repository. Empty without git.
     """
-    form = ("-z", "--format=%x01%cs", "--name-status", "--find-renames", "-l400", "--diff-filter=DR")
-    safe = ("--no-show-signature", "--no-ext-diff", "--no-textconv", f"--max-count={MOST_COMMITS}")
-    fields = iter(_listed_by_git(root, environment, "log", *safe, *form))
+    form = ("-z", "--format=%x01%cs", "--name-status", "-l400", "--diff-filter=DR", f"--max-count={MOST_COMMITS}")
+    words = ("log", "--no-show-signature", "--no-ext-diff", "--no-textconv", *form)
+    try:
+        fields = iter(_listed_by_git(root, environment, *words, "--find-renames"))
+    except ContextasmError:  # a partial clone lacks contents, which only changed files are compared by
+        fields = iter(_listed_by_git(root, environment, *words, "--find-renames=100%"))
     left: dict[str, tuple[str, str]] = {}
     day = ""
     for field in map(str.lstrip, fields):
@@ -185,8 +188,10 @@ def left_places(root: str, environment: Mapping[str, str]) -> Mapping[str, tuple
     return left
 
 
-def ignored_paths(root: str, environment: Mapping[str, str], paths: Iterable[str]) -> Sequence[str]:
+def ignored_paths(root: str, environment: Mapping[str, str], paths: Sequence[str]) -> Sequence[str]:
     """The ones of some paths below the top of the repository that git ignores; empty without git."""
+    if not paths:
+        return ()
     lines = _listed_by_git(root, environment, "check-ignore", "--no-index", "--", *(f":/{each}" for each in paths))
     return [line.removeprefix(":/") for line in "".join(lines).splitlines()]
 
