@@ -1,12 +1,9 @@
 """The pipeline: from a build to its context, one step after the other. The steps meet here and nowhere else."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from contextasm.model import (
     PERSONAL,
@@ -36,9 +33,6 @@ from contextasm.retrieval.retrieve import (
 )
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
-
-if TYPE_CHECKING:
-    from contextasm.text.memories.cites import CitedFiles
 
 
 def assemble(build: Build) -> Context:
@@ -110,48 +104,40 @@ def _with_cites_checked(
 
     What moves up is checked, too, and no other memory. None if an index did not list enough of them for that.
     """
-    from contextasm.text.memories.cites import CitedFiles  # here: few memories cite anything
+    from contextasm.text.memories.cites import CitedFile, changed_cite  # here: few memories cite anything
 
-    files = CitedFiles(build.workspace)
+    files: dict[str, CitedFile | None] = {}
     while True:
         shown = {(decision.layer, decision.fragment) for decision in context.decisions if decision.kept}
         checked = dict[str, Sequence[Fragment]]()
         for layer in profile.layers:
-            checked[layer.id], lacking = _checked(ranked[layer.id], layer, shown, files)
-            reasons = (fragment.verdict.excluded for fragment in ranked[layer.id])
-            if lacking and build.memory_index and any(reason.is_count for reason in reasons if reason):
+            fragments = checked[layer.id] = [*ranked[layer.id]]
+            places = 0  # of memories that were left out, for the next ones whose own text holds
+            for number, fragment in enumerate(fragments):
+                is_shown = (layer.id, fragment.id) in shown
+                moves_up = places and not is_shown and fragment.verdict.excluded is None
+                cites = fragment.labels.cites if is_shown or moves_up else ()
+                if cite := changed_cite(cites, build.workspace, files):
+                    fragments[number] = _with_changed_cite(fragment, layer, cite)
+                places += bool(cite) and is_shown and layer.display.cited == "leave-out"
+                places -= bool(moves_up and not cite)
+            reasons = (fragment.verdict.excluded for fragment in fragments)
+            if places and build.memory_index and any(reason.is_count for reason in reasons if reason):
                 return None
         if all(checked[name] == [*ranked[name]] for name in checked):
-            return ranked, context._replace(cited=tuple(files.documents[path] for path in sorted(files.documents)))
+            read = map(build.workspace.read, sorted(files))
+            return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
         ranked = checked
         make_context = partial(_context_within_budget, build, profile)
         context = show_each_once(profile, ranked, build.request.prefer, make_context)
 
 
-def _checked(
-    fragments: Sequence[Fragment], layer: Layer, shown: Collection[tuple[str, str]], files: CitedFiles
-) -> tuple[list[Fragment], int]:
-    """A layer's ranked fragments, those of changed text marked or left out; the number of places that stay empty.
-
-    The next fragments take the places of the ones left out, if their own text holds.
-    """
-    checked: list[Fragment] = []
-    places = 0
-    for fragment in fragments:
-        is_shown = (layer.id, fragment.id) in shown
-        moves_up = places and not is_shown and fragment.verdict.excluded is None
-        cite = files.changed(fragment.labels.cites) if is_shown or moves_up else ""
-        if cite and layer.display.cited == "leave-out":
-            places += is_shown
-            fragment = fragment.exclude(Reason.of("cited-text-changed", cite=cite))  # noqa: PLW2901
-        elif cite:
-            first, line_end, rest = fragment.text.partition("\n")
-            text, labels = f"{first} (changed since){line_end}{rest}", fragment.labels._replace(cites=())
-            fragment = fragment._replace(text=text, labels=labels)  # noqa: PLW2901
-        elif moves_up:
-            places -= 1
-        checked.append(fragment)
-    return checked, places
+def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
+    if layer.display.cited == "leave-out":
+        return fragment.exclude(Reason.of("cited-text-changed", cite=cite))
+    first, line_end, rest = fragment.text.partition("\n")
+    labels = fragment.labels._replace(cites=())
+    return fragment._replace(text=f"{first} (changed since){line_end}{rest}", labels=labels)
 
 
 def _newest_days(

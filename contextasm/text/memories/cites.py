@@ -88,32 +88,16 @@ class CitedFile:
         return grouped((_mark(line), number) for number, line in enumerate(self.lines))
 
 
-class CitedFiles:
-    """The files of a workspace that cites name, each read once."""
+def changed_cite(cites: Iterable[str], workspace: Workspace, files: dict[str, CitedFile | None]) -> str:
+    """File and lines of the first cite whose text is not in its file any more; empty if each is.
 
-    def __init__(self, workspace: Workspace) -> None:
-        """Read nothing yet."""
-        self._workspace = workspace
-        self._files: dict[str, CitedFile | None] = {}
-        self.documents: dict[str, Document] = {}
-        """Files that were read, by path."""
-
-    def changed(self, cites: Iterable[str]) -> str:
-        """File and lines of the first cite whose text is not in its file any more; empty if each is.
-
-        A file that is gone, can't be read or is outside of the workspace has no text. What is not a cite is left out.
-        """
-        for cite in filter(None, map(parse_cite, cites)):
-            if cite[0] not in self._files:
-                self._files[cite[0]] = self._read(cite[0])
-            file = self._files[cite[0]]
-            if not (file and file.find(cite)):
-                return cite_place(cite)
-        return ""
-
-    def _read(self, path: str) -> CitedFile | None:
-        read = self._workspace.read(path)
-        if not isinstance(read, Document):
-            return None
-        self.documents[path] = read
-        return CitedFile(read.data)
+    A file that is gone, can't be read or is outside of the workspace has no text. What is not a cite is left out.
+    `files` has the files that were read before, by path; new ones are added.
+    """
+    for cite in filter(None, map(parse_cite, cites)):
+        if cite[0] not in files:
+            read = workspace.read(cite[0])
+            files[cite[0]] = CitedFile(read.data) if isinstance(read, Document) else None
+        if not ((file := files[cite[0]]) and file.find(cite)):
+            return cite_place(cite)
+    return ""

@@ -7,7 +7,6 @@ In doubt nothing is said. A name in a text counts as a file only if git knew one
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -20,9 +19,6 @@ from contextasm.workspace.git.commands import ignored_paths, left_places, reposi
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _FILE = re.compile(r"(?:\./)?((?:[\w@+.-]+/)*[\w@+.-]*\.[A-Za-z]\w{0,9})(?::([0-9]{1,9})(?:-[0-9]+)?)?")
 _PLAIN = re.compile(r"(?:\./)?([^\s*?{}\[\]<>$~/:][^*?{}\[\]<>$:]*?)/?(?::[0-9-]+)?")
-_USUAL = 5
-"""Files of one kind that a repository has, for a name without a folder to count."""
-
 _TELLS_OF_PAST = re.compile(
     r"\b(?:remov|delet|renam|replac|moved|drop(?:ped|s)\b|gone\b|former|no longer|instead of|deprecat|legacy|obsolete"
     r"|used to\b|previous|old\b|retire|supersed|migrat|merged into|split into|extracted)",
@@ -95,15 +91,14 @@ def _missing_faults(
     with suppress(ContextasmError):  # what git can't tell is not known
         files, left = repository_files(root, environment), left_places(root, environment)
     here, before = _by_name(files), _by_name(left)
-    known, kinds = {*files}, Counter(path.rpartition(".")[2] for path in files)
+    known, kinds = {*files}, {path.rpartition(".")[2] for path in files}
     gone: list[tuple[Memory, str, list[str]]] = []
     for (memory, path), is_stated in missing.items():
-        # A name without a folder may mean a file of anywhere, if the repository has few of its kind; of a path with
+        # A name without a folder may mean a file of anywhere, if the repository has none of its kind; of a path with
         # folders, the ones above them are on the way to the memory.
-        is_usual = "/" in path or is_stated or kinds[path.rpartition(".")[2]] >= _USUAL
         around = f"{root}/{memory.path}"
-        near = (each for each in _ends_with(before, path) if is_usual)
-        old = [each for each in near if "/" not in path or f"/{each.removesuffix(path)}" in around]
+        is_name = "/" not in path and (is_stated or path.rpartition(".")[2] in kinds)
+        old = [each for each in _ends_with(before, path) if is_name or f"/{each.removesuffix(path)}" in around]
         is_known = _ends_with(here, path) or (is_stated and any(f"/{path}/" in f"/{each}" for each in files))
         is_later = any(left[each][0] >= max(memory.created, memory.verified) for each in old)
         if not is_known and (is_later if old else is_stated):
