@@ -198,12 +198,11 @@ class ServedTools:
         tags: Annotated[Sequence[str], _limited(MOST_ITEMS, "Words to find it by.")] = (),
         key: Annotated[str, _limited(LONGEST_VALUE, "Subject.")] = "",
         supersedes: Annotated[Sequence[str], _limited(MOST_ITEMS, "Ids that it replaces.")] = (),
-        cites: Annotated[Sequence[str], _limited(MOST_ITEMS, "Lines it rests on, FILE:FIRST-LAST.")] = (),
         agent: Agent = "",
         team: Team = "",
     ) -> CallToolResult:
         """Store a memory, or reinforce the one that says the same."""
-        fields: dict[str, Any] = {"type": type, "tags": tags, "key": key, "supersedes": supersedes, "cites": cites}
+        fields: dict[str, Any] = {"type": type, "tags": tags, "key": key, "supersedes": supersedes}
         by: dict[str, Any] = {"writer": "mcp", "audience": self.served.audience, **self.served.owner(agent, team)}
         with self._lock:
             outcome = api.remember(text, importance=None if importance == "" else importance, **fields, **by)
