@@ -57,10 +57,7 @@ def add_memories(
     supersedes: Annotated[tuple[str, ...], Flag("", "ID", "A memory that this one replaces; repeatable.")] = (),
     valid_from: Annotated[str | None, Flag("", "YYYY-MM-DD", "The first day on which the memory is shown.")] = None,
     expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
-    cites: Annotated[
-        tuple[str, ...],
-        Flag("", "FILE:FIRST-LAST", "Lines that the memory rests on; builds notice a change of them; repeatable."),
-    ] = (),
+    cites: Annotated[tuple[str, ...], Flag("", "FILE:FIRST-LAST", "Lines that the memory rests on; repeatable.")] = (),
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
     ] = None,
@@ -83,8 +80,7 @@ def add_memories(
     process = process_environment()
     owner = find_owner(options, process, needed=file is None)
     recover_first(owner.workspace)
-    cited = read_cites(cites, owner.workspace, "--cites")
-    memories = [memory._replace(cites=cited) for memory in memories]
+    memories = [memory._replace(cites=read_cites(cites, owner.workspace, "--cites")) for memory in memories]
     place = place_for_memories(owner, file, process)
     show_problems([*type_problems(owner.workspace, place.folder, kind or "note")])
     outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)

@@ -158,8 +158,8 @@ def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def repository_files(root: str, environment: Mapping[str, str]) -> Sequence[str]:
     """Files of the repository that are tracked or new, as paths below its top; empty without git."""
-    kinds = ("--cached", "--others", "--exclude-standard", "--full-name")
-    return _listed_by_git(root, environment, "ls-files", *kinds, "-z", ":/")
+    words = "ls-files --cached --others --exclude-standard --full-name -z :/"
+    return _listed_by_git(root, environment, *words.split())
 
 
 MOST_COMMITS = 5000
