@@ -143,6 +143,23 @@ def add_rule_on_document(folder: Path, _chance: Random) -> None:
     _write_rule(folder, "{always_include: [{path: docs/tides.md}]}")
 
 
+def add_cites(folder: Path, _chance: Random) -> None:
+    """Have the memories of the first pages cite lines of 100 files, a tenth of which have changed since."""
+    from contextasm.text.memories.cites import file_lines, written_cite  # here: only this row needs the package
+
+    text = words_of(Random(11))  # noqa: S311 - as above
+    data = ["".join(f"{text()}\n" for _ in range(300)).encode() for _ in range(100)]
+    (folder / "src").mkdir(exist_ok=True)
+    for number, lines in enumerate(data):
+        (folder / f"src/{number}.py").write_bytes(lines if number % 10 else b"changed\n")
+    for page_file in sorted((folder / MEMORIES).glob("0000[0-3].md")):
+        bullets = page_file.read_text(encoding="utf-8").split("}\n")
+        cites = (written_cite(f"src/{n % 100}.py", 9, 12, file_lines(data[n % 100])) for n in range(len(bullets)))
+        cited = (f"{bullet} cites={cite}" for bullet, cite in zip(bullets[:-1], cites, strict=False))
+        if "cites=" not in bullets[0]:
+            page_file.write_text("}\n".join([*cited, bullets[-1]]), encoding="utf-8")
+
+
 def drop_rule(folder: Path, _chance: Random) -> None:
     """No rule any more."""
     (folder / "ctxasm.yaml").unlink(missing_ok=True)
@@ -152,6 +169,7 @@ SEARCH = ("search", TOPIC, "-a", "ada", "--date", str(DAY))
 BUILD = ("build", "-q", "-a", "ada", "--date", str(DAY), "--topic", TOPIC)
 REMEMBER = ("remember", "-q", "-a", "ada", "--date", str(DAY))
 NOTHING_KEPT = {"CTXASM_NO_CACHE": "1"}
+NO_REPLAY = {"CTXASM_NO_REPLAY": "1"}
 
 ROWS = (
     Row("search, nothing kept", SEARCH, environment=NOTHING_KEPT, runs=3),
@@ -165,6 +183,8 @@ ROWS = (
     Row("build, a rule on most", BUILD, add_rule_on_most, "search, nothing kept", 2),
     Row("build, a rule on a folder", BUILD, add_rule_on_folder, "search, nothing kept", 2),
     Row("build, a rule on a log", BUILD, add_rule_on_log, "build, warm", 1.5),
+    Row("build, no cites", BUILD, drop_rule, environment=NO_REPLAY),
+    Row("build, 1,000 cites", BUILD, add_cites, "build, no cites", 1.3, environment=NO_REPLAY),
     Row("remember, of 100", REMEMBER, drop_rule, memories=FEW),
     Row("remember", REMEMBER, drop_rule, "remember, of 100", 2),
 )

@@ -19,7 +19,7 @@ from contextasm.config.input.values import require_known
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.memories.additions import NewMemoryReader, shared_fields
+from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields
 from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
@@ -141,6 +141,7 @@ def remember(
     supersedes: Iterable[str] = (),
     valid_from: day | str = "",
     expires: day | str = "",
+    cites: Iterable[str] = (),
     file: str | os.PathLike[str] | None = None,
     writer: str = "",
     draft: bool = False,
@@ -154,8 +155,8 @@ def remember(
 ) -> RememberOutcome:
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
-    `writer` names a program that writes on its own, so that people can tell. A `draft` waits until it is approved.
-    Hidden characters are removed,
+    `cites` are lines that it rests on, such as `src/a.py:3-5`. `writer` names a program that writes on its own, so that
+    people can tell. A `draft` waits until it is approved. Hidden characters are removed,
     secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
     """
     process = process_environment()
@@ -169,6 +170,7 @@ def remember(
     path = None if file is None else parameters.parse_path(file, "file")
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner = find_owner(named, process, needed=path is None)
+    memory = memory._replace(cites=read_cites(parameters.parse_texts(cites, "cites"), owner.workspace, "cites"))
     place = place_for_memories(owner, path, process)
     hidden = private_line_finder(owner.workspace, named, process) if audience == SHARED else None
     storage = storage_of(owner.workspace, place.path)

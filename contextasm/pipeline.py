@@ -13,8 +13,10 @@ from contextasm.model import (
     Document,
     Filters,
     Fragment,
+    Layer,
     Problem,
     Profile,
+    Reason,
     RetrievalResult,
     RuleTrace,
     Workspace,
@@ -62,16 +64,15 @@ def _assemble(build: Build) -> Context:
         workspace = with_cleaning(build).workspace
         profile, results, traces, rule_problems = apply_rules(build.rules, profile, results, workspace)
     documents = {document.path: document for result in results.values() for document in result.documents}
-    is_masked = build.request.privacy != "off"
-    ranked = {}
-    for layer in profile.layers:
-        placed = [place(fragment, layer, masked=is_masked) for fragment in results[layer.id].fragments]
-        if build.request.privacy == "drop":
-            placed = drop_secrets(placed, layer, documents)
-        ranked[layer.id] = rank(placed, layer)
+    ranked = {layer.id: _ranked(layer, build, results[layer.id].fragments, documents) for layer in profile.layers}
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
     context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
+        checked = _with_cites_checked(build, profile, ranked, context)
+        if not checked:
+            return _assemble(build._replace(memory_index=None))
+        ranked, context = checked
     problems: list[Problem] = []
     for result in results.values():
         problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
@@ -87,6 +88,56 @@ def _assemble(build: Build) -> Context:
     if not profile.min_coherence:
         return context
     return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+
+
+def _ranked(
+    layer: Layer, build: Build, fragments: Sequence[Fragment], documents: Mapping[str, Document]
+) -> Sequence[Fragment]:
+    placed = [place(fragment, layer, masked=build.request.privacy != "off") for fragment in fragments]
+    return rank(drop_secrets(placed, layer, documents) if build.request.privacy == "drop" else placed, layer)
+
+
+def _with_cites_checked(
+    build: Build, profile: Profile, ranked: dict[str, Sequence[Fragment]], context: Context
+) -> tuple[dict[str, Sequence[Fragment]], Context] | None:
+    """The ranked fragments and their context, each shown memory whose cited text has changed marked or left out.
+
+    What moves up is checked, too, and no other memory. None if an index did not list enough of them for that.
+    """
+    from contextasm.text.memories.cites import CitedFile, changed_cite  # here: few memories cite anything
+
+    files: dict[str, CitedFile | None] = {}
+    while True:
+        shown = {(decision.layer, decision.fragment) for decision in context.decisions if decision.kept}
+        checked = dict[str, Sequence[Fragment]]()
+        for layer in profile.layers:
+            fragments = checked[layer.id] = [*ranked[layer.id]]
+            places = 0  # of memories that were left out, for the next ones whose own text holds
+            for number, fragment in enumerate(fragments):
+                is_shown = (layer.id, fragment.id) in shown
+                moves_up = places and not is_shown and fragment.verdict.excluded is None
+                cites = fragment.labels.cites if is_shown or moves_up else ()
+                if cite := changed_cite(cites, build.workspace, files):
+                    fragments[number] = _with_changed_cite(fragment, layer, cite)
+                places += bool(cite) and is_shown and layer.display.cited == "leave-out"
+                places -= bool(moves_up and not cite)
+            reasons = (fragment.verdict.excluded for fragment in fragments)
+            if places and build.memory_index and any(reason.is_count for reason in reasons if reason):
+                return None
+        if all(checked[name] == [*ranked[name]] for name in checked):
+            read = map(build.workspace.read, sorted(files))
+            return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
+        ranked = checked
+        make_context = partial(_context_within_budget, build, profile)
+        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+
+
+def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
+    if layer.display.cited == "leave-out":
+        return fragment.exclude(Reason.of("cited-text-changed", cite=cite))
+    first, line_end, rest = fragment.text.partition("\n")
+    labels = fragment.labels._replace(cites=())
+    return fragment._replace(text=f"{first} (changed since){line_end}{rest}", labels=labels)
 
 
 def _newest_days(

@@ -163,11 +163,19 @@ def test_text_to_remember_is_checked_as_that_of_the_command(tmp_path: Path) -> N
         importance="high",
         tags=["x"],
         key="k",
+        cites="agents/a/IDENTITY.md:1",
     )
     assert (outcome.what, outcome.memory.importance, outcome.memory.tags) == ("stored", 0.75, ("x",))
+    assert outcome.memory.cites[0].startswith("agents/a/IDENTITY.md:1-1@")
     assert {problem.code for problem in outcome.problems} == {"hidden-text", "secret"}
     assert "\u200b" not in (tmp_path / outcome.memory.path).read_text()
-    for fields in ({"file": "notes.md"}, {"type": "a]b"}, {"importance": 7.0}, {"tags": ["a,b"]}):
+    for fields in (
+        {"file": "notes.md"},
+        {"type": "a]b"},
+        {"importance": 7.0},
+        {"tags": ["a,b"]},
+        {"cites": "none.py:1"},
+    ):
         with pytest.raises(contextasm.ContextasmError):
             contextasm.remember("Other words", workspace=tmp_path, **fields)
 

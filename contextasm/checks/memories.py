@@ -16,6 +16,7 @@ from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, 
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.upkeep.archive import archived_memory_ids
+from contextasm.upkeep.memories.named_files import file_faults
 from contextasm.upkeep.memories.states import is_over
 from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
@@ -92,6 +93,13 @@ def check_expired(inspection: Inspection) -> Iterator[Finding]:
                 message = f"expired on {memory.expires} and still active"
                 hint = "set its `status` to expired, or `expires` to a later day"
                 yield warning_finding(path, memory.line, message, hint)
+
+
+def check_memory_paths(inspection: Inspection) -> Iterator[Finding]:
+    """Report files that memories name and that are gone or were moved, and cited text that has changed."""
+    memories = [memory for found, _ in inspection.memories.values() for memory in found]
+    for memory, message, hint in file_faults(memories, inspection.folder, inspection.process.environment):
+        yield warning_finding(memory.path, memory.line, message, hint)
 
 
 # --- Duplicate sentences ---------------------------------------------------------------------------------------------

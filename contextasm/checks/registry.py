@@ -33,6 +33,7 @@ CHECKS: Mapping[str, Check] = {
     "duplicate-id": memories.check_duplicate_ids,
     "superseded": memories.check_superseded,
     "expired": memories.check_expired,
+    "memory-path": memories.check_memory_paths,
     "duplicate": memories.check_duplicates,
     "hidden": text.check_hidden_characters,
     "secret": text.check_secrets,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from contextasm.config.input.values import parse_day, require_known
-from contextasm.model import ContextasmError, Document, Problem
+from contextasm.model import ContextasmError, Document, Memory, Problem
 from contextasm.text.json_reader import load_json
+from contextasm.text.memories.cites import CitedFile, file_lines, parse_cite, written_cite
 from contextasm.text.memories.parser import CONFIDENCE, parse_memories
 from contextasm.text.memories.writer import parse_importance, parse_items, parse_type, parse_value, storable_text
 from contextasm.text.names.matching import nearest
@@ -57,6 +58,53 @@ def shared_fields(given: Mapping[str, tuple[str, object]]) -> NewMemory:
     if memory.valid_from > memory.expires > "":
         raise ContextasmError(given["expires"][0], "is before the first day, so no day shows it", "swap the two days")
     return memory
+
+
+def read_cites(typed: Iterable[str], workspace: Folder, option: str) -> tuple[str, ...]:
+    """Cites of lines as they are now, of texts such as `src/a.py:3-5` or `src/a.py:3`.
+
+    Raises `ContextasmError`, which names the `option`, for another text, and for lines that no file of the workspace
+    has.
+    """
+    cites = []
+    for text in typed:
+        cite, where = parse_cite(text), f"{option} {text}"
+        if not cite or cite[3]:
+            raise ContextasmError(where, "names no lines of a file", "write FILE:FIRST-LAST, such as src/a.py:3-5")
+        if "," in cite[0]:
+            raise ContextasmError(where, "has a comma in its name, which parts cites", "rename the file")
+        cites.append(_cite_now(workspace.relative(cite[0]), *cite[1:3], workspace, where))
+    return parse_items(cites, option)
+
+
+def renewed_cites(memory: Memory, workspace: Folder) -> tuple[str, ...]:
+    """The cites of a memory with the lines at which their text is now, and if it is nowhere, with the text there now.
+
+    Raises `ContextasmError` for lines that no file of the workspace has.
+    """
+    cites = []
+    for text, cite in ((text, parse_cite(text)) for text in memory.cites):
+        if not cite:
+            cites.append(text)
+            continue
+        path, first, last, _ = cite
+        read = workspace.read(path)
+        at = (CitedFile(read.data).find(cite) if isinstance(read, Document) else 0) or first
+        cites.append(_cite_now(path, at, last - first + at, workspace, f"{memory.id}: cites {text}"))
+    return tuple(cites)
+
+
+def _cite_now(path: str, first: int, last: int, workspace: Folder, where: str) -> str:
+    document = workspace.read(path)
+    if not isinstance(document, Document):
+        what = document.message if document else "does not exist"
+        raise ContextasmError(where, f"{path} {what}", "name lines that a file of the workspace has")
+    lines = file_lines(document.data)
+    if last > (count := len(lines)):
+        raise ContextasmError(
+            where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that a file of the workspace has"
+        )
+    return written_cite(path, first, last, lines)
 
 
 class NewMemoryReader:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Annotated
 
+from contextasm.memories.additions import renewed_cites
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
@@ -75,7 +76,7 @@ def change_status(
                 hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
                 raise ContextasmError(memory.id, what, hint, code=1)
             if action == VERIFIED:
-                return _verified(memory, day)
+                return _verified(memory, day)._replace(cites=renewed_cites(memory, workspace))
             return memory if memory.status in step.same else memory._replace(status=step.status)
 
         for memory in memories:

@@ -414,6 +414,8 @@ class Context(NamedTuple):
     """Files of the workspace that were opened."""
     rule_traces: tuple[RuleTrace, ...] = ()
     """Trace of each rule, in order of precedence."""
+    cited: tuple[Document, ...] = ()
+    """Files that were read only because shown memories cite them."""
     newest: tuple[tuple[str, str], ...] = ()
     """Day, YYYY-MM-DD, of the newest `memory` and `log` that is shown; without either if none with a day is."""
 

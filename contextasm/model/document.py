@@ -284,6 +284,8 @@ class Memory(NamedTuple):
     """Patterns of the addresses or folders of the repositories in which it holds; empty for any place."""
     writer: str = ""
     """Who wrote it, such as `mcp`; empty for a person, or unknown."""
+    cites: tuple[str, ...] = ()
+    """Lines of files that it rests on, as `FILE:FIRST-LAST@DIGEST` (`text/memories/cites.py`)."""
 
     @property
     def last_use(self) -> str:

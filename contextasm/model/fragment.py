@@ -102,7 +102,7 @@ _CODES = {
     "excluded": (
         *("not-in-top", "outside-window", "future", "blank", "no-match", "status", "superseded", "rule", "private"),
         *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
-        *("front-matter", "overridden", "expired", "not-yet", "written", "other-repository"),
+        *("front-matter", "overridden", "expired", "not-yet", "written", "other-repository", "cited-text-changed"),
     ),
     "merged": ("merged", "same-text", "imports", "repeated", "shown-above"),
 }
@@ -183,6 +183,8 @@ class Labels(NamedTuple):
     """Ids, names and aliases of the entities of a graph that it is about."""
     confidence: float = 0.5
     """Confidence of a memory, 0 to 1; of a fragment that states none, that of a memory that states none."""
+    cites: tuple[str, ...] = ()
+    """Cites of a memory that are held against the files if it is shown; none if its layer shows it in any case."""
 
 
 class Verdict(NamedTuple):

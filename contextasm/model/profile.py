@@ -139,6 +139,8 @@ class LayerDisplay(NamedTuple):
     """`keep` or `strip` for HTML comments."""
     group_order: tuple[str, ...] = ()
     """Keys in the order in which their groups are shown; other groups come after them, by name."""
+    cited: str = "mark"
+    """Treatment of a memory that cites text which has changed: `show`, `mark` or `leave-out`."""
 
 
 class Layer(NamedTuple):

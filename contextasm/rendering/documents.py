@@ -252,7 +252,8 @@ class ManifestDocument(TypedDict):
 
 def manifest_data(context: Context) -> dict[str, Any]:
     """Inputs and sections of a context, with what `ManifestDocument` has of it."""
-    documents = [document for document in context.documents if document.withheld != "file"]
+    opened = {document.path: document for document in (*context.cited, *context.documents)}
+    documents = [opened[path] for path in sorted(opened) if opened[path].withheld != "file"]
     inputs = [Input(document.path, document.size, document.digest) for document in documents]
     return {**context.request._asdict(), **context._asdict(), "inputs": inputs}
 

@@ -28,6 +28,7 @@ REASONS: Mapping[str, str] = {
     "future": "dated after the day of the build",
     "not-yet": "it holds from {day} on",
     "expired": "it held until {day}",
+    "cited-text-changed": "{cite}, which it cites, has changed",
     "blank": "the file is blank",
     "no-match": "it does not match the topic, or much less well than the best",
     "status": "its status is {status}",

@@ -393,6 +393,10 @@ def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[dict[
     return scores, (nearness,) if isinstance(nearness, Problem) else ()
 
 
+_SPARE = 4
+"""Memories that are listed for each of the `top`, if those that cite changed text are left out."""
+
+
 def best_and_counts(
     query: SourceQuery, pool: EntryPool[Memory], scores: Mapping[int, Score] | None
 ) -> tuple[list[tuple[Memory, Score]], list[Fragment]]:
@@ -402,6 +406,8 @@ def best_and_counts(
     """
     outside, layer = pool.outside(query), query.layer
     more = layer.most_named(query.build.request.budget)
+    if layer.display.cited == "leave-out":
+        more = max(more, _SPARE * layer.ranking.top)
     pins = [row for row in pool.marked() if row not in outside]
     has_newest = scores is None or layer.query.keeps_newest
     if scores is None or has_newest:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from contextasm.config.input.options import ProcessEnvironment
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
@@ -148,13 +149,14 @@ class UpkeepInput:
         summarizer: Summarizer | None = None,
         profiles: Sequence[Profile] = (),
         semantics: SemanticSimilarity | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Read nothing yet.
 
         `settings_file` is all of `ctxasm.yaml`, empty without one. `summarizer` is the configured one, which gives
         problems if the person does not trust it; so does `semantics`, which is 0 or more for texts that belong
         together by meaning. `profiles` are those of the workspace: they say what is private,
-        where logs are, and which host reads the same files.
+        where logs are, and which host reads the same files. `environment` is that of git, which knows moved files.
         """
         self.workspace = workspace
         self.settings = settings
@@ -163,6 +165,7 @@ class UpkeepInput:
         self.summarizer = summarizer
         self.profiles = profiles
         self.semantics = semantics
+        self.environment = environment
         self.files = TidyFiles(workspace)
         """Lists of the files that a plan may change; planners list files by it."""
 
@@ -170,7 +173,8 @@ class UpkeepInput:
         """The same input over the files as they are now; the settings stay."""
         workspace = Folder(Path(self.workspace.root), self.workspace.overlay)
         settings = self.settings, self.settings_file
-        return UpkeepInput(workspace, *settings, self.today, self.summarizer, self.profiles, self.semantics)
+        profiles, semantics = self.profiles, self.semantics
+        return UpkeepInput(workspace, *settings, self.today, self.summarizer, profiles, semantics, self.environment)
 
     @property
     def log_folders(self) -> Sequence[str]:

@@ -66,6 +66,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         summarizer=make_summarizer(settings_file, workspace, process, None),
         profiles=[*reader.all_named(resolve_settings({}, {}, settings_file))],
         semantics=semantic_similarity(ProfileReader(settings_file, workspace, process), {}, "memories", near=RELATED),
+        environment=process.environment,
     )
 
 

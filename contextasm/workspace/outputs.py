@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
-from contextasm.model import ContextasmError, NamedTuple, grouped
+from contextasm.model import ContextasmError, Document, NamedTuple, grouped
 from contextasm.text.markdown.managed_block import find_block, remove_block, with_block
 from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
 from contextasm.workspace.folder import Folder, folders_above, is_below
@@ -247,6 +247,18 @@ def refuse_links_out(targets: Sequence[OutputFile], root: str) -> None:
         if _leads_out(target, root):
             what = f"a link in the workspace leads out of it, to {target.real}"
             raise ContextasmError(f"{target.option} {target.path}", what, "name that file itself to write it")
+
+
+def refuse_cited(targets: Iterable[OutputFile], root: str, cited: Iterable[Document]) -> None:
+    """Raise `ContextasmError` for a target that would replace a file which a memory of the context cites.
+
+    `cited` are files of the workspace at `root`. A managed block only moves the lines.
+    """
+    cited_files = {file_identity(f"{root}/{document.path}") for document in cited}
+    for target in targets:
+        if target.identity in cited_files and not target.managed:
+            what = "a memory of the context cites lines of this file"
+            raise ContextasmError(f"{target.option} {target.path}", what, "name another file to write to")
 
 
 def _leads_out(target: OutputFile, root: str) -> bool:

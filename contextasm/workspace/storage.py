@@ -45,6 +45,8 @@ class NewMemory(NamedTuple):
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
     writer: str = ""
     """Who writes it, if that is not a person, such as `mcp`."""
+    cites: tuple[str, ...] = ()
+    """Lines of files that it rests on, with digests."""
     status: str = ""
     """`draft` for one that waits for approval; empty for an active one."""
 

@@ -28,7 +28,7 @@ FILES = {
         "rules:\n  - name: r\n    when: {env.HOME: /}\n    exclude: ['type:fact']\n",
     ),
     "agents/a/memories/m.md": (
-        "- [fact] The door is red\n- [note] It rains\n",
+        "- [fact] The door is red\n- [note] It rains {cites=docs/x.md:2-2@180b180b4ce5}\n",
         "- [fact] The door is blu\n- [note] It rains\n",
     ),
     "agents/a/memories/n.md": ("- The sea is green {created=2025-03-10}\n", "\xff"),

@@ -16,7 +16,7 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
 from contextasm.rendering.formats import format_context
-from contextasm.workspace.outputs import refuse_links_out
+from contextasm.workspace.outputs import refuse_cited, refuse_links_out
 from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
@@ -92,6 +92,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     timer = _start_timer(job) if flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
     _refuse_empty_index(context, job, files)
+    refuse_cited(files.targets, job.workspace.root, context.cited)
     reports = _reports(job, context, timer, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)

@@ -150,7 +150,8 @@ def _built_side(label: str, prepare: Callable[[], PreparedBuild]) -> _BuiltSide:
         context = job.run()
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
-    return Side(label, context, {document.path: document.digest for document in context.documents}), job
+    opened = (*context.documents, *context.cited)
+    return Side(label, context, {document.path: document.digest for document in opened}), job
 
 
 def _text_diff(difference: Difference) -> str:

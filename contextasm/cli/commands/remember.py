@@ -10,7 +10,7 @@ from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.resolve import process_environment
-from contextasm.memories.additions import NewMemoryReader, shared_fields, type_problems
+from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields, type_problems
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.rendering.json_codec import Positive, Share
@@ -58,6 +58,7 @@ def add_memories(
     valid_from: Annotated[str | None, Flag("", "YYYY-MM-DD", "The first day on which the memory is shown.")] = None,
     expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
     repositories: Annotated[tuple[str, ...], Flag("", "GLOB", "A repository in which it holds; repeatable.")] = (),
+    cites: Annotated[tuple[str, ...], Flag("", "FILE:FIRST-LAST", "Lines that the memory rests on; repeatable.")] = (),
     file: Annotated[
         str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
     ] = None,
@@ -79,6 +80,7 @@ def add_memories(
     process = process_environment()
     owner = find_owner(options, process, needed=file is None)
     recover_first(owner.workspace)
+    memories = [memory._replace(cites=read_cites(cites, owner.workspace, "--cites")) for memory in memories]
     place = place_for_memories(owner, file, process)
     show_problems([*type_problems(owner.workspace, place.folder, kind or "note")])
     outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)

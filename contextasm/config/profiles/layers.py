@@ -41,6 +41,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "order": ("ranking", "order", values.one_of(("given", *ORDERS))),
     "keep": ("overflow", "keep", values.one_of(("start", "end", "ends"))),
     "group_order": ("display", "group_order", values.parse_texts),
+    "cited": ("display", "cited", values.one_of(("show", "mark", "leave-out"))),
     "tier": ("memories", "tier", values.parse_word),
     "tiers": ("memories", "tier_of_key", values.parse_words),
     "quota": ("memories", "key_quota", values.parse_counts),

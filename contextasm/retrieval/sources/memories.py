@@ -305,6 +305,7 @@ def memory_fragment(memory: Memory, place: Place, query: SourceQuery, exclusion:
             dedup=memory.dedup,
             tags=memory.tags,
             confidence=memory.confidence,
+            cites=memory.cites if layer.display.cited != "show" else (),
         ),
         verdict=Verdict(excluded=exclusion, pinned_by=PIN_FIELD if memory.pin and exclusion is None else ""),
     )

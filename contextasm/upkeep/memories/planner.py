@@ -21,6 +21,7 @@ from contextasm.upkeep.memories.merging import (
     group_duplicates,
     reinforce,
 )
+from contextasm.upkeep.memories.named_files import file_faults
 from contextasm.upkeep.memories.states import Supersession, changed_fields, known_fields, plan_closed, plan_retired
 
 _SCHEMA_KEY = "root/"
@@ -28,9 +29,12 @@ _SCHEMA_KEY = "root/"
 
 
 def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
-    """The actions for the memories of each owner, by folder."""
+    """The actions for the memories of each owner, by folder; and messages about the files that they name."""
     for owner in upkeep.owners:
         yield from _plan_owner(upkeep, owner)
+    memories = [memory for owner in upkeep.owners for memory in owner.memories]
+    for memory, message, hint in file_faults(memories, upkeep.workspace, upkeep.environment):
+        yield change_action("settle", [memory], f"{quoted(memory)} {message}; {hint}", needs_approval=True)
 
 
 def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.text.markdown.literals import open_literal
+from contextasm.text.memories.cites import cited_paths
 from contextasm.text.memories.parser import ACTIVE_STATUSES, DEFAULTS, LISTS, VALIDITY, WORDS
 from contextasm.text.memories.writer import ends_under, field_text, format_bullet
 from contextasm.text.similarity import find_similar, fold_text
@@ -134,7 +135,9 @@ def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tupl
     ]
     if entry.importance is not None and stated < raised:
         unmerged.insert(0, f"importance={stated:g}")
-    merged = merge_fields(old, entry)
+    cited = cited_paths(entry.cites)  # what an older cite says of these files has had its day
+    kept = tuple(cite for cite in old.cites if not cited & cited_paths([cite]))
+    merged = merge_fields(old._replace(cites=kept), entry)
     return merged._replace(importance=max(raised, stated), accessed=max(old.accessed, str(day))), tuple(unmerged)
 
 

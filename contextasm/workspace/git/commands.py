@@ -159,6 +159,46 @@ def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted({*staged, *unstaged}))
 
 
+def repository_files(root: str, environment: Mapping[str, str]) -> Sequence[str]:
+    """Files of the repository that are tracked or new, as paths below its top; empty without git."""
+    words = "ls-files --cached --others --exclude-standard --full-name -z :/"
+    return _listed_by_git(root, environment, *words.split())
+
+
+MOST_COMMITS = 5000
+"""Commits in which files that have left their place are looked for."""
+
+
+def left_places(root: str, environment: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:
+    """For each path that a recent commit deleted or renamed, the day of the last such commit, and the new path.
+
+    The new path is empty for a deletion. Paths are below the top of the repository. Empty without git.
+    """
+    form = ("-z", "--format=%x01%cs", "--name-status", "-l400", "--diff-filter=DR", f"--max-count={MOST_COMMITS}")
+    words = ("log", "--no-show-signature", "--no-ext-diff", "--no-textconv", *form)
+    try:
+        fields = iter(_listed_by_git(root, environment, *words, "--find-renames"))
+    except ContextasmError:  # a partial clone lacks contents, which only changed files are compared by
+        fields = iter(_listed_by_git(root, environment, *words, "--find-renames=100%"))
+    left: dict[str, tuple[str, str]] = {}
+    day = ""
+    for field in map(str.lstrip, fields):
+        if field[0] == "\x01":
+            day = field[1:]
+        else:
+            path = next(fields)
+            left.setdefault(path, (day, next(fields) if field[0] == "R" else ""))
+    return left
+
+
+def ignored_paths(root: str, environment: Mapping[str, str], paths: Sequence[str]) -> Sequence[str]:
+    """The ones of some paths below the top of the repository that git ignores; empty without git."""
+    if not paths:
+        return ()
+    lines = _listed_by_git(root, environment, "check-ignore", "--no-index", "--", *(f":/{each}" for each in paths))
+    return [line.removeprefix(":/") for line in "".join(lines).splitlines()]
+
+
 def _filter_settings(root: str, environment: Mapping[str, str]) -> Sequence[str]:
     """Settings that turn all filters off: git runs them on a file to find out whether it has changed.
 

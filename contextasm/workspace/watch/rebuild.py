@@ -20,7 +20,7 @@ from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import recovery_text
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import InputFiles, OutputFile, pending_write, refuse_inputs
+from contextasm.workspace.outputs import InputFiles, OutputFile, pending_write, refuse_cited, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
 from contextasm.workspace.storage import Overlay
@@ -256,6 +256,7 @@ class Rebuilder:
             self._depend_on(disk, result.others)
             self._today, self._date = result.day, result.context.request.date
             refuse_inputs(self._spec.targets, result.inputs)
+            refuse_cited(self._spec.targets, disk.root, result.context.cited)
             written, unchanged, file_errors = self._update_files(result)
             context, errors = result.context, file_errors
             self._write_failed = bool(errors)

@@ -1,0 +1,132 @@
+"""Files that memories name: the ones that are gone, or were moved, and cites whose text has changed.
+
+In doubt nothing is said. A name in a text counts as a file only if git knew one of this path; a path in `files` or
+`cites` counts in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from contextasm.model import ContextasmError, Document, Memory, grouped
+from contextasm.text.memories.cites import CitedFile, cite_place, file_lines, parse_cite
+from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.workspace.folder import Folder
+from contextasm.workspace.git.commands import ignored_paths, left_places, repository_files
+
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_FILE = re.compile(r"(?:\./)?((?:[\w@+.-]+/)*[\w@+.-]*\.[A-Za-z]\w{0,9})(?::([0-9]{1,9})(?:-[0-9]+)?)?")
+_PLAIN = re.compile(r"(?:\./)?([^\s*?{}\[\]<>$~/:][^*?{}\[\]<>$:]*?)/?(?::[0-9-]+)?")
+_TELLS_OF_PAST = re.compile(
+    r"\b(?:remov|delet|renam|replac|moved|drop(?:ped|s)\b|gone\b|former|no longer|instead of|deprecat|legacy|obsolete"
+    r"|used to\b|previous|old\b|retire|supersed|migrat|merged into|split into|extracted)",
+    re.IGNORECASE,
+)
+"""Words of a text that may name a file because it is gone."""
+
+Fault = tuple[Memory, str, str]
+"""A memory, what is wrong with a file that it names, and what to do about it."""
+
+
+def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping[str, str]) -> Iterator[Fault]:
+    """The faults of the files that active memories name; git is asked only if a file is not there."""
+    active = [memory for memory in memories if memory.status in ACTIVE_STATUSES]
+    missing: dict[tuple[Memory, str], bool] = {}
+    for memory in active:
+        for path, line, is_stated in _named_files(memory):
+            if not any(folder.exists(each) for each in _places(memory, path)):
+                missing.setdefault((memory, path), is_stated)
+            elif line and (count := _line_count(folder, path)) and line > count:
+                hint = "correct the line; what `ctxasm remember --cites` names is found after a move in the file"
+                yield memory, f"names line {line} of {path}, which has fewer lines", hint
+        yield from _cite_faults(memory, folder)
+    if missing:
+        yield from _missing_faults(missing, folder.root, environment)
+
+
+def _named_files(memory: Memory) -> Iterator[tuple[str, int, bool]]:
+    """Path, line (0 for none) and whether a field states it, of each file that a memory names."""
+    for written in memory.files:
+        if match := _PLAIN.fullmatch(written.strip()):
+            yield match[1], 0, True
+    for cite in filter(None, map(parse_cite, memory.cites)):
+        yield cite[0], 0, True
+    for text_line in memory.text.split("\n"):
+        if not _TELLS_OF_PAST.search(_CODE.sub("", text_line)):
+            for match in filter(None, map(_FILE.fullmatch, _CODE.findall(text_line))):
+                yield match[1], int(match[2] or 0), False
+
+
+def _places(memory: Memory, path: str) -> Iterator[str]:
+    """The path from the workspace, and from each folder above the memory."""
+    yield path
+    folder = memory.path
+    while folder := folder.rpartition("/")[0]:
+        yield f"{folder}/{path}"
+
+
+def _line_count(folder: Folder, path: str) -> int:
+    read = folder.read(path) if folder.is_file(path) else None
+    return len(file_lines(read.data)) if isinstance(read, Document) else 0
+
+
+def _cite_faults(memory: Memory, folder: Folder) -> Iterator[Fault]:
+    for written in memory.cites:
+        cite = parse_cite(written)
+        if not cite or not cite[3]:
+            hint = "write FILE:FIRST-LAST; `ctxasm memory verify` adds the digest"
+            yield memory, f"cites {written}, which is not FILE:FIRST-LAST@DIGEST", hint
+        elif isinstance(read := folder.read(cite[0]), Document) and not CitedFile(read.data).find(cite):
+            hint = "correct the memory; if it still holds, `ctxasm memory verify` takes the text of today"
+            yield memory, f"cites {cite_place(cite)}, whose text has changed", hint
+
+
+def _missing_faults(
+    missing: Mapping[tuple[Memory, str], bool], root: str, environment: Mapping[str, str]
+) -> Iterator[Fault]:
+    files: Sequence[str] = ()
+    left: Mapping[str, tuple[str, str]] = {}
+    with suppress(ContextasmError):  # what git can't tell is not known
+        files, left = repository_files(root, environment), left_places(root, environment)
+    here, before = _by_name(files), _by_name(left)
+    known, kinds = {*files}, {path.rpartition(".")[2] for path in files}
+    gone: list[tuple[Memory, str, list[str]]] = []
+    for (memory, path), is_stated in missing.items():
+        # A name without a folder may mean a file of anywhere, if the repository has none of its kind; of a path with
+        # folders, the ones above them are on the way to the memory.
+        around = f"{root}/{memory.path}"
+        is_name = "/" not in path and (is_stated or path.rpartition(".")[2] in kinds)
+        old = [each for each in _ends_with(before, path) if is_name or f"/{each.removesuffix(path)}" in around]
+        is_known = _ends_with(here, path) or (is_stated and any(f"/{path}/" in f"/{each}" for each in files))
+        is_later = any(left[each][0] >= max(memory.created, memory.verified) for each in old)
+        if not is_known and (is_later if old else is_stated):
+            gone.append((memory, path, old))
+    ignored = {*ignored_paths(root, environment, sorted({each for _, _, old in gone for each in old}))}
+    for memory, path, old in gone:
+        places = {_place_now(each, left, known) for each in old}
+        if len(places) == 1 and (place := places.pop()):
+            yield memory, f"names {path}, which was moved to {place}", "name its new place"
+        elif not ignored.issuperset(old) or not old:
+            what = "is gone" if old else "does not exist"
+            yield memory, f"names {path}, which {what}", "correct the path, or take the memory out"
+
+
+def _by_name(paths: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    return grouped((path.rpartition("/")[2], path) for path in paths)
+
+
+def _ends_with(by_name: Mapping[str, Sequence[str]], path: str) -> Sequence[str]:
+    """The paths that are this one, or end with it."""
+    same = by_name.get(path.rpartition("/")[2], ())
+    return [each for each in same if f"/{each}".endswith(f"/{path}")]
+
+
+def _place_now(path: str, left: Mapping[str, tuple[str, str]], known: Collection[str]) -> str:
+    """The place of a file after all its moves; empty if it was deleted."""
+    seen: set[str] = set()
+    while path not in known and path in left and path not in seen:
+        seen.add(path)
+        path = left[path][1]
+    return path if path in known else ""
