@@ -58,9 +58,7 @@ def add_memories(
     valid_from: Annotated[str | None, Flag("", "YYYY-MM-DD", "The first day on which the memory is shown.")] = None,
     expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
     cites: Annotated[tuple[str, ...], Flag("", "FILE:FIRST-LAST", "Lines that the memory rests on; repeatable.")] = (),
-    file: Annotated[
-        str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
-    ] = None,
+    file: Annotated[str | None, Flag("", "FILE", "Write to this file (default: the owner's of the month).")] = None,
     force: Annotated[bool, Flag("", "", "Store the memory even if another one says the same.")] = False,
     receipt: Receipt,
 ) -> int:
@@ -71,10 +69,11 @@ def add_memories(
     each memory.
     """
     receipt.require_stdout()
-    named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes}
-    given = {name: (f"--{name}", value) for name, value in named.items()} | {"tags": ("--tag", tag)}
-    given |= {"valid_from": ("--valid-from", valid_from), "expires": ("--expires", expires)}
-    reader = NewMemoryReader(shared_fields(given))
+    named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes, "expires": expires}
+    given = {name: (f"--{name}", value) for name, value in named.items()}
+    reader = NewMemoryReader(
+        shared_fields(given | {"tags": ("--tag", tag), "valid_from": ("--valid-from", valid_from)})
+    )
     memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
     show_problems(reader.problems)
     process = process_environment()
