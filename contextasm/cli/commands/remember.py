@@ -59,9 +59,7 @@ def add_memories(
     expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
     repositories: Annotated[tuple[str, ...], Flag("", "GLOB", "A repository in which it holds; repeatable.")] = (),
     cites: Annotated[tuple[str, ...], Flag("", "FILE:FIRST-LAST", "Lines that the memory rests on; repeatable.")] = (),
-    file: Annotated[
-        str | None, Flag("", "FILE", "Write to this file (default: memories/YYYY-MM.md of the owner).")
-    ] = None,
+    file: Annotated[str | None, Flag("", "FILE", "Write to this file (default: the owner's of the month).")] = None,
     force: Annotated[bool, Flag("", "", "Store the memory even if another one says the same.")] = False,
     receipt: Receipt,
 ) -> int:

@@ -1,10 +1,12 @@
--- The lines of files that a memory rests on.
+-- Patterns of the repositories in which a memory holds, and the lines of files that it rests on.
+ALTER TABLE ctxasm.memory ADD COLUMN repositories text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(repositories));
+ALTER TABLE ctxasm.memory ALTER COLUMN repositories SET STATISTICS 0;
 ALTER TABLE ctxasm.memory ADD COLUMN cites text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(cites));
 ALTER TABLE ctxasm.memory ALTER COLUMN cites SET STATISTICS 0;
 ALTER TABLE ctxasm.memory DROP CONSTRAINT memory_size;
 ALTER TABLE ctxasm.memory ADD CONSTRAINT memory_size CHECK (
     octet_length(replace(text, E'\n', E'\n  '))
-    + octet_length(array_to_string(tags || files || supersedes || cites, ','))
+    + octet_length(array_to_string(tags || files || supersedes || repositories || cites, ','))
     + octet_length(id || type || status || key || tier || dedup || superseded_by || writer) <= 120000
 );
 
@@ -69,10 +71,10 @@ BEGIN
         EXECUTE format(rights, 'SELECT', 'salt', member);
         EXECUTE format(rights, 'SELECT', 'memory', member);
         EXECUTE format(rights, 'INSERT (owner, id, text, type, importance, created, accessed, status, confidence, key, tier,'
-            ' dedup, tags, files, private, pin, supersedes, valid_from, expires, verified, cites,'
+            ' dedup, tags, files, private, pin, supersedes, valid_from, expires, verified, repositories, cites,'
             ' superseded_by, writer, page)', 'memory', member);
         EXECUTE format(rights, 'UPDATE (text, type, importance, created, accessed, status, confidence, key, tier, dedup,'
-            ' tags, files, pin, supersedes, valid_from, expires, verified, cites,'
+            ' tags, files, pin, supersedes, valid_from, expires, verified, repositories, cites,'
             ' superseded_by, deleted)', 'memory', member);
     END LOOP;
     RETURN NULL;
