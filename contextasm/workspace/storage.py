@@ -45,7 +45,7 @@ class NewMemory(NamedTuple):
     """The day of the last repetition, YYYY-MM-DD; empty for none."""
     writer: str = ""
     """Who writes it, if that is not a person, such as `mcp`."""
-    status: str = ""
+    status: Literal["", "draft"] = ""
     """`draft` for one that waits for approval; empty for an active one."""
 
     def may_reinforce(self, memory: Memory) -> bool:
