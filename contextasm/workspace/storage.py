@@ -47,7 +47,7 @@ class NewMemory(NamedTuple):
     """Who writes it, if that is not a person, such as `mcp`."""
     cites: tuple[str, ...] = ()
     """Lines of files that it rests on, with digests."""
-    status: str = ""
+    status: Literal["", "draft"] = ""
     """`draft` for one that waits for approval; empty for an active one."""
 
     def may_reinforce(self, memory: Memory) -> bool:

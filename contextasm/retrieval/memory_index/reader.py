@@ -37,7 +37,7 @@ class IndexedPool:
         self.size = int(self._select("SELECT total(size) FROM files WHERE pool = ?")[0][0])
         self.rows = int(self._select("SELECT total(rows) FROM units WHERE pool = ?")[0][0])
         self.documents: Sequence[Document] = ()
-        self._outside: dict[Request, Mapping[int, str]] = {}
+        self._outside: dict[tuple[Request, bool], Mapping[int, str]] = {}
         self._entries: dict[int, Any] = {}
         stored = self._select("SELECT count(*) FROM rows WHERE pool = ?")[0][0]
         active = self.size - sum(int(dict(reason.facts)["count"]) for reason in self.excluded)
@@ -69,7 +69,7 @@ class IndexedPool:
 
     def outside(self, query: SourceQuery) -> Mapping[int, str]:
         """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
-        request = query.build.request
+        request = query.build.request, query.layer.instructs
         if request not in self._outside:
             found: dict[int, str] = {}
             for name, days in self._validity.items():
