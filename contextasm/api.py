@@ -13,6 +13,7 @@ from typing import Unpack
 
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
+from contextasm.config.input.options import Options
 from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
 from contextasm.config.input.parameters import options_of_parameters
 from contextasm.config.input.values import require_known
@@ -21,7 +22,7 @@ from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields
 from contextasm.memories.export import private_line_finder
-from contextasm.memories.owner import find_owner, place_for_memories
+from contextasm.memories.owner import Owner, find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.memories.storage import storage_of
 from contextasm.model import AUDIENCES, SHARED, Build, Context, Memory, NamedTuple, Problem, failure_words
@@ -32,7 +33,7 @@ from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
 from contextasm.workspace.reads import MOST_BYTES, MOST_RESULTS, Reads, is_replay_allowed, relevant_variables
-from contextasm.workspace.storage import DEFAULT_TYPE, NewMemory, RememberOutcome
+from contextasm.workspace.storage import DEFAULT_TYPE, MemoryPlace, NewMemory, RememberOutcome
 
 
 class LogOutcome(NamedTuple):
@@ -141,6 +142,7 @@ def remember(
     supersedes: Iterable[str] = (),
     valid_from: day | str = "",
     expires: day | str = "",
+    repositories: Iterable[str] = (),
     cites: Iterable[str] = (),
     file: str | os.PathLike[str] | None = None,
     writer: str = "",
@@ -155,32 +157,36 @@ def remember(
 ) -> RememberOutcome:
     """Store a memory of an agent, or of a team, or reinforce the one that says the same; see `ctxasm remember`.
 
-    `cites` are lines that it rests on, such as `src/a.py:3-5`. `writer` names a program that writes on its own, so that
-    people can tell. A `draft` waits until it is approved. Hidden characters are removed,
-    secrets stay; both are problems of the outcome. For the audience `shared`, private memories are ignored.
+    `cites` are lines that it rests on, such as `src/a.py:3-5`; `repositories`, patterns of those in which it holds.
+    `writer` names a program that writes on its own. A `draft` waits until it is approved. Hidden characters are
+    removed, secrets stay; both are problems. For the audience `shared`, private memories are ignored.
     """
-    process = process_environment()
     fields = {"importance": importance, "tags": tags, "key": key, "supersedes": supersedes, "writer": writer}
-    reader = NewMemoryReader(_fields(type, fields | {"valid_from": valid_from, "expires": expires}))
+    dates = {"valid_from": valid_from, "expires": expires}
+    reader = NewMemoryReader(_fields(type, {**fields, **dates, "repositories": repositories}))
     memory = reader.from_text(parameters.parse_text(text, "text"), "text")
-    memory = memory._replace(status="draft" if parameters.parse_flag(draft, "draft") else "")
+    named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
+    owner, place = _memory_place(named, file, audience)
+    cited = read_cites(parameters.parse_texts(cites, "cites"), owner.workspace, "cites")
+    memory = memory._replace(cites=cited, status="draft" if parameters.parse_flag(draft, "draft") else "")
     is_forced = parameters.parse_flag(force, "force")
+    (outcome,) = storage_of(owner.workspace, place.path).remember(place, [memory], owner.day, force=is_forced)
+    return outcome._replace(problems=tuple(reader.problems))
+
+
+def _memory_place(named: Options, file: object, audience: object) -> tuple[Owner, MemoryPlace]:
     if audience is not None:
         require_known(parameters.parse_text(audience, "audience"), AUDIENCES, "audience")
+    process = process_environment()
     path = None if file is None else parameters.parse_path(file, "file")
-    named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner = find_owner(named, process, needed=path is None)
-    memory = memory._replace(cites=read_cites(parameters.parse_texts(cites, "cites"), owner.workspace, "cites"))
-    place = place_for_memories(owner, path, process)
     hidden = private_line_finder(owner.workspace, named, process) if audience == SHARED else None
-    storage = storage_of(owner.workspace, place.path)
-    (outcome,) = storage.remember(place._replace(private_lines=hidden), [memory], owner.day, force=is_forced)
-    return outcome._replace(problems=tuple(reader.problems))
+    return owner, place_for_memories(owner, path, process)._replace(private_lines=hidden)
 
 
 _PARSERS: Mapping[str, Callable[[object, str], object]] = {
     "importance": parameters.parse_number,
-    **dict.fromkeys(("tags", "supersedes"), parameters.parse_texts),
+    **dict.fromkeys(("tags", "supersedes", "repositories"), parameters.parse_texts),
     **dict.fromkeys(("valid_from", "expires"), parameters.parse_day),
 }
 """The parsers of the parameters of `remember` that take more than a text."""
