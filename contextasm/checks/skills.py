@@ -1,6 +1,6 @@
 """Check of skills: whether a SKILL.md keeps to the specification at agentskills.io.
 
-Keys that only some hosts know are no fault. What hosts list of a skill is in `checks/hosts/skills.py`.
+Keys that only some hosts know are allowed. What hosts list of a skill is in `checks/hosts/skills.py`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from contextasm.text.markdown.managed_block import ManagedBlock, find_block, wit
 from contextasm.workspace.outputs import OutputFile, current_text, file_identity
 
 _OWN_LINES = 2
-"""Lines of a text that are no item: its heading, and the marker of what is left out."""
+"""Lines of a text that are not items: its heading, and the marker of what is left out."""
 
 
 def blocks_of(targets: Sequence[OutputFile]) -> Sequence[OutputFile]:

@@ -35,7 +35,7 @@ def run_or_replay(words: list[str], run: Callable[[list[str]], int]) -> int:
     with reads.Reads() as recorded:
         code = run(words)
     if place and code == 0 and recorded.is_complete:
-        with suppress(BaseException):  # the output is written; that the next one takes longer is no error
+        with suppress(BaseException):  # the output is written; it is not an error that the next one takes longer
             _store(place, recorded, began)
     return code
 

@@ -394,7 +394,7 @@ def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[dict[
 
 
 _SPARE = 4
-"""Memories that are listed for each of the `top`, if those that cite changed text are left out."""
+"""Memories that are listed for each of the `top`, if the ones that cite changed text are left out."""
 
 
 def best_and_counts(

@@ -106,7 +106,7 @@ def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
 
 
 def kept_around(text: str, taken: Sequence[Run], cut: Cut, lead: str = "") -> Sequence[Run]:
-    """The parts that `kept_runs` keeps of a text without those that the host takes out first, in the whole text."""
+    """The parts that `kept_runs` keeps of a text without the ones that the host takes out first, in the whole text."""
     rest = _runs_between(text, taken)
     return _in_whole(rest, kept_runs("".join(text[start:stop] for start, stop in rest), cut, lead))
 

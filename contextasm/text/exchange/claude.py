@@ -48,7 +48,7 @@ _BETWEEN_LINKS = " \t\n,;.:|*+-\N{EN DASH}\N{EM DASH}"
 _FRONT_KEYS = ("name", "description", "type", "metadata")
 _STAMP = re.compile(r'^ctxasm: "([0-9a-f]{16})"\n', re.MULTILINE)
 _TAKEN = ("agents", "claude", _INDEX, "readme")
-"""Names of files that are no pages, whatever the case of letters."""
+"""Names of files that are not pages, in any case of letters."""
 INDEX_PROFILE = "claude-memory"
 """The profile of the index of a folder."""
 

@@ -24,7 +24,7 @@ _LONGEST_TITLE = 80
 def page_names(memories: Sequence[Memory], taken: Iterable[str] = ()) -> list[str]:
     """A file name without its end for each memory, made of its id.
 
-    No two are equal, and none is one of those that are `taken`, whatever the case of letters.
+    No two are equal, and none is `taken`, in any case of letters.
     """
     names = dict.fromkeys(map(str.casefold, taken), "")
     counts: dict[str, int] = {}

@@ -40,7 +40,7 @@ MAX_LENGTH = 10_000
 """Characters of the longest text that is compared by its letters; a longer one must be equal."""
 
 _RAREST = 8
-"""Parts of a text by which others are found: those in the fewest texts, but in more than one."""
+"""Parts of a text by which others are found: the ones in the fewest texts, but in more than one."""
 
 _MAX_POSTINGS = 64
 """Texts, the earliest, that are found by one part."""
@@ -82,7 +82,7 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
 
 
 def _sharing_rare_parts(texts: Sequence[str]) -> Iterator[Sequence[int]]:
-    """For each text the numbers of earlier ones that share its rarest parts; parts that no other text has are none."""
+    """For each text the numbers of earlier ones that share its rarest parts; parts that no other text has do not count."""
     all_parts = [_parts(text) for text in texts]
     counts = Counter(chain.from_iterable(all_parts))
     shared = {part: (count, part) for part, count in counts.items() if count > 1}

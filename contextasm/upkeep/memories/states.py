@@ -84,7 +84,7 @@ class Supersession:
 def plan_retired(owner: OwnerMemories, supersession: Supersession, planned: set[str]) -> Iterator[Action]:
     """An action for each memory that is deprecated, superseded or has a successor.
 
-    `planned` has the ids of memories that are part of another action, and is given those that these actions take.
+    `planned` has the ids of memories that are part of another action, and is given the ones that these actions take.
     """
     memories = owner.memories
     with_successor = [
@@ -114,7 +114,7 @@ def plan_closed(
 ) -> Iterator[Action]:
     """An action for each of these memories that is a stale task or past its last day; a pinned one stays as it is.
 
-    `planned` has the ids of memories that are part of another action, and is given those that these actions take.
+    `planned` has the ids of memories that are part of another action, and is given the ones that these actions take.
     """
     for memory in memories:
         known = known_fields(memory)
