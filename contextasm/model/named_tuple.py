@@ -1,6 +1,6 @@
 """`NamedTuple` as `typing` has it, made in a sixth of the time: a build makes ninety classes of it.
 
-`typing` reads each type, compiles the ones that are written as text, and compiles the text of a function for each class.
+`typing` reads each type, compiles the ones written as text, and compiles the text of a function for each class.
 Here types stay as they are written, and classes with as many fields share what `collections` makes for that number,
 under names of their own. This needs a `__new__` whose code has the names as its variables, and a `_replace` that has
 them in a cell: so it is in CPython 3.11 to 3.13, and a law holds both kinds of classes equal. Type checkers, other

@@ -30,7 +30,7 @@ from contextasm.model import (
     memory_score,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import count_fragment, pool_patterns, query_paths, read_files
+from contextasm.retrieval.reading.files import count_fragment, pool_patterns, query_paths
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
 from contextasm.text.names.glob import wildcard_matches
@@ -154,11 +154,14 @@ def read_pool_up_to(
     documents: list[Document] = []
     problems: list[Problem] = []
     for path in paths:
-        for document in read_files(workspace, [path], problems):
-            documents.append(document)
-            file_entries, file_problems = kind.parse(document)
+        read = workspace.read(path)
+        if isinstance(read, Document):
+            documents.append(read)
+            file_entries, file_problems = kind.parse(read)
             entries += file_entries
             problems += file_problems
+        elif read:
+            problems.append(read)
         if most is not None and len(entries) > most:
             return None
     return ReadPool(kind, entries, documents, problems)

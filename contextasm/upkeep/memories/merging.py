@@ -82,7 +82,7 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
 
 
 def _sharing_rare_parts(texts: Sequence[str]) -> Iterator[Sequence[int]]:
-    """For each text the numbers of earlier ones that share its rarest parts; parts that no other text has do not count."""
+    """For each text the numbers of earlier ones that share its rarest parts; a part of one text only does not count."""
     all_parts = [_parts(text) for text in texts]
     counts = Counter(chain.from_iterable(all_parts))
     shared = {part: (count, part) for part, count in counts.items() if count > 1}
