@@ -158,8 +158,8 @@ def own_result(demand: Demand, follower: Demand, whole: Allowance) -> LayerResul
     """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a third.
 
     What the layer shows then is not a demand of the follower, so the part is found in rounds. Demands do not depend on
-    the budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the allowance
-    grows (law 7).
+    the budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the
+    allowance grows (law 7).
     """
     limits = [limit.units for limit in fixed_limits(follower, 0) if limit.by != "share"]
     units = max(demand.pinned_units, whole.units // OWN_PART, whole.units - min([follower.units, *limits]))
