@@ -43,6 +43,7 @@ ENTRIES = st.lists(
         tags=st.sampled_from([(), ("t", "two words")]),
         key=st.sampled_from(["", "k", "l"]),
         supersedes=st.just(()),
+        cites=st.sampled_from([(), ("src/a b.py:3-5@0123456789ab", "c.md:1-1@ba9876543210")]),
         valid_from=st.sampled_from(["", "2025-03-20"]),
         expires=st.sampled_from(["", "2025-03-01", "2025-03-20"]),
         accessed=st.just(""),
