@@ -34,6 +34,7 @@ from contextasm.retrieval.reading.files import count_fragment, pool_patterns, qu
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
 from contextasm.text.names.glob import wildcard_matches
+from contextasm.text.names.matching import repository_address
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -202,7 +203,7 @@ def outside_code(entry: ScoreInputs | Memory, query: SourceQuery) -> str:
         return code
     if globs := [glob for glob in (own.split(",") if isinstance(own, str) else own) if glob]:
         names = [name.casefold() for name in query.build.repository()]
-        if not any(wildcard_matches(glob.casefold(), name) for glob in globs for name in names):
+        if not any(wildcard_matches(repository_address(glob).casefold(), name) for glob in globs for name in names):
             return "other-repository"
     return "written" if entry.writer and query.layer.instructs else ""
 

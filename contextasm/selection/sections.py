@@ -279,15 +279,17 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
     `omitted` are the section's fragments of which nothing is shown, in keep order.
     """
     parts: list[str | Omission] = []
-    group = above = fence = ""
+    group = above = written = ""  # the last is the fence above, if it is around what a program wrote
     for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.fragment.display.place):
-        is_new_group = not parts or excerpt.fragment.display.group != group
-        group = excerpt.fragment.display.group
-        pieces = _fenced(excerpt)
+        display = excerpt.fragment.display
+        is_new_group = not parts or display.group != group
+        group = display.group
+        is_inside = display.is_written and not is_new_group and len(display.fence) <= len(written)
+        fence = written if is_inside and isinstance(parts[-1], str) else display.fence
+        pieces = _fenced(excerpt, fence)
         below = pieces[0] if isinstance(pieces[0], str) else None
-        last_fence, (fence, is_written) = fence, (excerpt.fragment.display.fence, excerpt.fragment.display.is_written)
-        if is_written and fence == last_fence and not is_new_group and isinstance(parts[-1], str):
-            parts[-1:], pieces = [joint], pieces[1:]  # in the fence of the one above
+        if is_inside and isinstance(parts[-1], str):
+            parts[-1:], pieces = [joint], pieces[1:]
         elif parts:
             is_apart = is_new_group or (below is not None and must_stand_apart(above, below))
             parts.append("\n\n" if is_apart else joint)
@@ -295,15 +297,15 @@ def section_body(excerpts: Sequence[Excerpt], omitted: Sequence[Fragment], joint
             parts.append(group + "\n" * (1 + (below is not None and must_stand_apart(group, below))))
         parts += pieces
         above = pieces[-1] if isinstance(pieces[-1], str) else ""
+        written = fence if display.is_written else ""
     if parts:
         _end_with_omission(parts, omitted, sum(excerpt.form not in {"", TITLE} for excerpt in excerpts))
     return "".join(marker(part) if isinstance(part, Omission) else part for part in parts)
 
 
-def _fenced(excerpt: Excerpt) -> list[str | Omission]:
-    """The pieces of an excerpt inside the fence that it is shown in; an omission at its end comes after the fence."""
+def _fenced(excerpt: Excerpt, fence: str) -> list[str | Omission]:
+    """The pieces of an excerpt inside a fence, empty for none; an omission at its end comes after the fence."""
     pieces = _pieces(excerpt)
-    fence = excerpt.fragment.display.fence
     if not fence:
         return pieces
     below = pieces[-2:] if len(pieces) > 1 and isinstance(pieces[-1], Omission) else []

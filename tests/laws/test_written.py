@@ -22,7 +22,7 @@ from contextasm.pipeline import assemble
 from contextasm.rendering.formats import format_context
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.memories.writer import format_bullet, storable_text
-from contextasm.workspace.git.commands import _address
+from contextasm.text.names.matching import repository_address
 from tests.command import CASES
 from tests.workspaces import DEFAULT, Files, agent, build, request
 
@@ -209,4 +209,4 @@ def test_a_memory_is_shown_only_in_its_repositories(globs: list[list[str]], here
 )
 def test_an_address_is_the_same_for_every_form_of_its_url(form: str, host: str, path: str, end: str) -> None:
     url = form.format(h=host, p=path + end)
-    assert _address(url) == f"{host}/{path}"
+    assert repository_address(url) == f"{host}/{path}"

@@ -27,7 +27,7 @@ from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.exchange_files import read_import_files, source_file
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import OutputFile, file_identity
+from contextasm.workspace.outputs import OutputFile, current_bytes, file_identity
 from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
 
 MAX_LISTED = 20
@@ -106,7 +106,7 @@ def import_memories(
     outcomes = storage.import_entries(place, checked.entries, update=update, dry_run=dry_run)
     data = _receipt_data(outcomes, checked, dry_run=dry_run) | _digests(files, outcomes, owner.workspace)
     if target:
-        write(target.path, as_bytes(format_json(ImportedDocument, data)))
+        _write_receipt(target, format_json(ImportedDocument, data))
     receipt.write(ImportedDocument, data, _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run))
     _show_first(checked.problems)
     return 0
@@ -154,7 +154,16 @@ def _receipt_target(path: str, others: Iterable[str], workspace: Folder, options
         raise ContextasmError(f"--receipt {path}", "the import reads or writes this file", "name another file")
     refuse_outputs([target], workspace, options)
     refuse_unwritable(target.path)
+    if (old := current_bytes(target.path)) and b'"ctxasm.imported/' not in old:
+        raise ContextasmError(f"--receipt {path}", "exists, and is not a receipt", "name another file")
     return target
+
+
+def _write_receipt(target: OutputFile, text: str) -> None:
+    try:
+        write(target.path, as_bytes(text))
+    except ContextasmError as error:
+        raise ContextasmError(error.where, f"{error.what}; the memories are stored", error.hint) from error
 
 
 def _show_first(problems: Sequence[Problem]) -> None:

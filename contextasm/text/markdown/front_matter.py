@@ -13,6 +13,8 @@ from contextasm.model import NamedTuple
 Value = str | tuple[str, ...]
 
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
+_NESTED_TYPE = re.compile(r"[ \t]+type:[ \t]+(.*)$")
+"""Claude Code writes the type of a memory below `metadata:`."""
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _SINGLE_QUOTED = re.compile("'((?:[^']|'')*+)'")
 _ATTRIBUTES = re.compile(r"\{[ \t]*(?:[A-Za-z_]\w*=(?:\"[^\"]*\"|[^\s\"{}]+)(?:[ \t]+|(?=\})))+\}$")
@@ -46,7 +48,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     values: dict[str, Value] = {}
     items: dict[str, list[str]] = {}
     unread: dict[int, str] = {}
-    key = ""
+    key = nested_type = ""
     for number, line in _with_lists_joined(lines[1:end]):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -54,11 +56,15 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
             key = pair[1]
             values[key] = _scalar_or_list(pair[2] or "")
             items.pop(key, None)
+        elif key == "metadata" and (nested := _NESTED_TYPE.match(line)):
+            nested_type = _scalar(nested[1])
         elif (item := _ITEM.match(line)) and key and (values[key] == "" or isinstance(values[key], tuple)):
             items.setdefault(key, [*values[key]]).append(_scalar(item[1]))
         else:
             unread[number] = key if line[0].isspace() else ""
     values |= {key: tuple(texts) for key, texts in items.items()}
+    if nested_type:
+        values.setdefault("type", nested_type)
     return FrontMatter(values, end + 1, unread) if values else NONE
 
 

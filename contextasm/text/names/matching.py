@@ -42,3 +42,14 @@ def mentions(text: str, name: str) -> bool:
     """Whether a text, case folded, holds a name as whole words."""
     folded = name.casefold()
     return folded in text and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", text) is not None
+
+
+def repository_address(url: str) -> str:
+    """The address that a URL of git names, such as `github.com/owner/name`: no scheme, user, port and `.git`.
+
+    A pattern of addresses, and a path of a folder, stay as they are, but for a `/` at the end.
+    """
+    scheme, _, rest = url.rpartition("://")
+    rest = re.sub(r"^[^/]*@", "", rest)
+    rest = re.sub(r"^([^/:]+):(?:\d+(?=/))?/?" if scheme else r"^([^/:]+):/?", r"\1/", rest)
+    return rest.rstrip("/").removesuffix(".git")

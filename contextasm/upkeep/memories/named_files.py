@@ -6,6 +6,7 @@ In doubt nothing is said. A name in a text counts as a file only if git knew one
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from contextlib import suppress
 from contextasm.model import ContextasmError, Document, Memory, grouped
 from contextasm.text.memories.cites import CitedFile, cite_place, file_lines, parse_cite
 from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.git.commands import ignored_paths, left_places, repository_files
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -78,9 +79,16 @@ def _cite_faults(memory: Memory, folder: Folder) -> Iterator[Fault]:
         if not cite or not cite[3]:
             hint = "write FILE:FIRST-LAST; `ctxasm memory verify` adds the digest"
             yield memory, f"cites {written}, which is not FILE:FIRST-LAST@DIGEST", hint
-        elif isinstance(read := folder.read(cite[0]), Document) and not CitedFile(read.data).find(cite):
-            hint = "correct the memory; if it still holds, `ctxasm memory verify` takes the text of today"
-            yield memory, f"cites {cite_place(cite)}, whose text has changed", hint
+        elif isinstance(read := folder.read(cite[0]), Document):
+            if not CitedFile(read.data).find(cite):
+                hint = "correct the memory; if it still holds, `ctxasm memory verify` takes the text of today"
+                yield memory, f"cites {cite_place(cite)}, whose text has changed", hint
+        elif read and folder.exists(cite[0]):
+            yield (
+                memory,
+                f"cites {cite_place(cite)}, which {read.message}",
+                "cite lines of a text file of the workspace",
+            )
 
 
 def _missing_faults(
@@ -92,13 +100,14 @@ def _missing_faults(
         files, left = repository_files(root, environment), left_places(root, environment)
     here, before = _by_name(files), _by_name(left)
     known, kinds = {*files}, {path.rpartition(".")[2] for path in files}
+    below_top = os.path.relpath(root, repository_top(root) or root)
     gone: list[tuple[Memory, str, list[str]]] = []
     for (memory, path), is_stated in missing.items():
-        # A name without a folder may mean a file of anywhere, if the repository has none of its kind; of a path with
-        # folders, the ones above them are on the way to the memory.
-        around = f"{root}/{memory.path}"
+        # A name without a folder may mean a file of any folder, if the repository has files of its kind. A path with
+        # folders begins in the folder of the memory, or in one above that.
+        around = os.path.normpath(f"{below_top}/{memory.path}")
         is_name = "/" not in path and (is_stated or path.rpartition(".")[2] in kinds)
-        old = [each for each in _ends_with(before, path) if is_name or f"/{each.removesuffix(path)}" in around]
+        old = [each for each in _ends_with(before, path) if is_name or around.startswith(each.removesuffix(path))]
         is_known = _ends_with(here, path) or (is_stated and any(f"/{path}/" in f"/{each}" for each in files))
         is_later = any(left[each][0] >= max(memory.created, memory.verified) for each in old)
         if not is_known and (is_later if old else is_stated):

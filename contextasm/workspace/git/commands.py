@@ -8,12 +8,12 @@ a revision are in `workspace/git/folder.py`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
+from contextasm.text.names.matching import repository_address
 from contextasm.workspace.folder import is_below, repository_top
 from contextasm.workspace.reads import note_other_input, real_path
 
@@ -175,7 +175,7 @@ def left_places(root: str, environment: Mapping[str, str]) -> Mapping[str, tuple
     The new path is empty for a deletion. Paths are below the top of the repository. Empty without git.
     """
     form = ("-z", "--format=%x01%cs", "--name-status", "-l400", "--diff-filter=DR", f"--max-count={MOST_COMMITS}")
-    words = ("log", "--no-show-signature", "--no-ext-diff", "--no-textconv", *form)
+    words = ("log", "--no-relative", "--no-show-signature", "--no-ext-diff", "--no-textconv", *form)
     try:
         fields = iter(_listed_by_git(root, environment, *words, "--find-renames"))
     except ContextasmError:  # a partial clone lacks contents, which only changed files are compared by
@@ -228,16 +228,8 @@ def repository_names(folders: Sequence[str], environment: Mapping[str, str]) -> 
     names = [folder, *([f"~{folder[len(home) :]}"] if home.strip("/") and is_below(folder, home) else [])]
     with suppress(ContextasmError):
         urls = _listed_by_git(folder, environment, "ls-remote", "--get-url", "origin") if top else ()
-        return [*names, *(_address(url.strip()) for url in urls if url.strip() != "origin")]
+        return [*names, *(repository_address(url.strip()) for url in urls if url.strip() != "origin")]
     return names
-
-
-def _address(url: str) -> str:
-    """The address that a URL of git names, such as `github.com/owner/name`: no scheme, user, port and `.git`."""
-    scheme, _, rest = url.rpartition("://")
-    rest = re.sub(r"^[^/]*@", "", rest)
-    rest = re.sub(r"^([^/:]+):(?:\d+(?=/))?/?" if scheme else r"^([^/:]+):/?", r"\1/", rest)
-    return rest.rstrip("/").removesuffix(".git")
 
 
 def _listed_by_git(
