@@ -319,3 +319,11 @@ def test_a_bullet_in_unformatted_html_is_none(name: str) -> None:
 
 def test_unformatted_html_that_is_never_closed_hides_no_memory() -> None:
     assert [each.text for each in read("- one\n\n<pre>\n- two\n\n<!-- open\n- three")] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    "front", ["metadata:\n  node_type: memory\n  type: feedback", "type: feedback\nmetadata:\n  type: x"]
+)
+def test_page_of_claude_code_is_one_memory(front: str) -> None:
+    memory = one(f"---\nname: a\ndescription: b\n{front}\n---\n\nDo not guess.\n\n- Ask.\n")
+    assert (memory.type, memory.text) == ("feedback", "Do not guess.\n\n- Ask.")
