@@ -14,11 +14,12 @@ from contextlib import suppress
 from contextasm.model import ContextasmError, Document, Memory, grouped
 from contextasm.text.memories.cites import CitedFile, cite_place, file_lines, parse_cite
 from contextasm.text.memories.parser import ACTIVE_STATUSES
-from contextasm.workspace.folder import Folder, repository_top
+from contextasm.workspace.folder import Folder, folders_above, repository_top
 from contextasm.workspace.git.commands import ignored_paths, left_places, repository_files
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _FILE = re.compile(r"(?:\./)?((?:[\w@+.-]+/)*[\w@+.-]*\.[A-Za-z]\w{0,9})(?::([0-9]{1,9})(?:-[0-9]+)?)?")
+_FOLDER = re.compile(r"(?:\./)?(?:[\w@+.-]+/)+")
 _PLAIN = re.compile(r"(?:\./)?([^\s*?{}\[\]<>$~/:][^*?{}\[\]<>$:]*?)/?(?::[0-9-]+)?")
 _TELLS_OF_PAST = re.compile(
     r"\b(?:remov|delet|renam|replac|moved|drop(?:ped|s)\b|gone\b|former|no longer|instead of|deprecat|legacy|obsolete"
@@ -36,8 +37,8 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
     active = [memory for memory in memories if memory.status in ACTIVE_STATUSES]
     missing: dict[tuple[Memory, str], bool] = {}
     for memory in active:
-        for path, line, is_stated in _named_files(memory):
-            if not any(folder.exists(each) for each in _places(memory, path)):
+        for path, line, is_stated in _named_files(memory, folder):
+            if not _is_there(memory, path, folder):
                 missing.setdefault((memory, path), is_stated)
             elif line and (count := _line_count(folder, path)) and line > count:
                 hint = "correct the line; what `ctxasm remember --cites` names is found after a move in the file"
@@ -47,25 +48,28 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
         yield from _missing_faults(missing, folder.root, environment)
 
 
-def _named_files(memory: Memory) -> Iterator[tuple[str, int, bool]]:
-    """Path, line (0 for none) and whether a field states it, of each file that a memory names."""
+def _named_files(memory: Memory, folder: Folder) -> Iterator[tuple[str, int, bool]]:
+    """Path, line (0 for none) and whether a field states it, of each file that a memory names.
+
+    A line that names a folder which is not there may speak of another repository.
+    """
     for written in memory.files:
         if match := _PLAIN.fullmatch(written.strip()):
             yield match[1], 0, True
     for cite in filter(None, map(parse_cite, memory.cites)):
         yield cite[0], 0, True
     for text_line in memory.text.split("\n"):
-        if not _TELLS_OF_PAST.search(_CODE.sub("", text_line)):
-            for match in filter(None, map(_FILE.fullmatch, _CODE.findall(text_line))):
+        quoted = _CODE.findall(text_line)
+        is_elsewhere = any(_FOLDER.fullmatch(each) and not _is_there(memory, each, folder) for each in quoted)
+        if not (is_elsewhere or _TELLS_OF_PAST.search(_CODE.sub("", text_line))):
+            for match in filter(None, map(_FILE.fullmatch, quoted)):
                 yield match[1], int(match[2] or 0), False
 
 
-def _places(memory: Memory, path: str) -> Iterator[str]:
-    """The path from the workspace, and from each folder above the memory."""
-    yield path
-    folder = memory.path
-    while folder := folder.rpartition("/")[0]:
-        yield f"{folder}/{path}"
+def _is_there(memory: Memory, path: str, folder: Folder) -> bool:
+    """Whether the path exists, from the workspace or from a folder above the memory."""
+    plain = path.removeprefix("./").rstrip("/")
+    return any(folder.exists(f"{above}/{plain}" if above else plain) for above in folders_above(memory.path))
 
 
 def _line_count(folder: Folder, path: str) -> int:
@@ -103,14 +107,15 @@ def _missing_faults(
     below_top = os.path.relpath(root, repository_top(root) or root)
     gone: list[tuple[Memory, str, list[str]]] = []
     for (memory, path), is_stated in missing.items():
-        # A name without a folder may mean a file of any folder, if the repository has files of its kind. A path with
-        # folders begins in the folder of the memory, or in one above that.
+        # A name without a folder may mean the only such file of any folder, if the repository has files of its kind. A
+        # path with folders begins in the folder of the memory, or in one above that.
         around = os.path.normpath(f"{below_top}/{memory.path}")
         is_name = "/" not in path and (is_stated or path.rpartition(".")[2] in kinds)
         old = [each for each in _ends_with(before, path) if is_name or around.startswith(each.removesuffix(path))]
         is_known = _ends_with(here, path) or (is_stated and any(f"/{path}/" in f"/{each}" for each in files))
         is_later = any(left[each][0] >= max(memory.created, memory.verified) for each in old)
-        if not is_known and (is_later if old else is_stated):
+        is_vague = "/" not in path and not is_stated and len(old) > 1
+        if not is_known and not is_vague and (is_later if old else is_stated):
             gone.append((memory, path, old))
     ignored = {*ignored_paths(root, environment, sorted({each for _, _, old in gone for each in old}))}
     for memory, path, old in gone:
