@@ -76,7 +76,6 @@ def _putty_keys(text: str) -> Iterator[SecretSpan]:
 # --- Kubernetes ------------------------------------------------------------------------------------------------------
 
 _KUBERNETES_SECRET = re.compile(r":(?<=kind:)\s*Secret\b")
-_KIND = re.compile(r"^[ \t]*kind:\s*Secret\b", re.MULTILINE)
 _LINES_TO_DATA = re.compile(r"(?:.*\n){1,12}?[ \t]*(?:data|stringData):[ \t]*(?=\n)")
 _ENTRY = re.compile(
     r"\n(?:[ \t]*\n)*+(?P<indent>[ \t]+)(?P<key>[\w.-]+:)?(?P<mark>[ \t]*[|>][0-9+-]{0,2}[ \t]*(?=\n))?"
@@ -86,7 +85,7 @@ _VALUE = re.compile(r"\s*['\"]?(?P<secret>[A-Za-z0-9+/=]{8,}[^\n'\"#]*)")
 
 def _kubernetes_values(text: str) -> Iterator[SecretSpan]:
     following = 0
-    while kind := _KIND.search(text, following):
+    while kind := _KUBERNETES_SECRET.search(text, following):
         following = kind.end()
         while data := _LINES_TO_DATA.match(text, following):
             following = data.end()
