@@ -24,6 +24,7 @@ from contextasm.model import (
 from contextasm.ranking.deduplicate import show_each_once
 from contextasm.ranking.order import apply_filters, drop_secrets, rank
 from contextasm.rendering.formats import place, render_document, section_format
+from contextasm.retrieval.pool import labelled
 from contextasm.retrieval.retrieve import (
     retrieve,
     unmatched_problems,
@@ -135,9 +136,7 @@ def _with_cites_checked(
 def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
     if layer.display.cited == "leave-out":
         return fragment.exclude(Reason.of("cited-text-changed", cite=cite))
-    first, line_end, rest = fragment.text.partition("\n")
-    labels = fragment.labels._replace(cites=())
-    return fragment._replace(text=f"{first} (changed since){line_end}{rest}", labels=labels)
+    return fragment._replace(text=labelled(fragment.text, "changed since"), labels=fragment.labels._replace(cites=()))
 
 
 def _newest_days(

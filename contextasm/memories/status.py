@@ -10,7 +10,7 @@ from contextasm.memories.additions import renewed_cites
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
-from contextasm.retrieval.pool import with_validity
+from contextasm.retrieval.pool import validity_words
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
@@ -89,7 +89,7 @@ def change_status(
 
 def _verified(memory: Memory, today: date) -> Memory:
     """The memory, verified today. Raises `ContextasmError` if it does not hold, or was written or verified later."""
-    if words := with_validity("", memory, today).strip(" ()"):
+    if words := validity_words(memory, today):
         raise ContextasmError(memory.id, words, "`ctxasm edit` changes its days; nothing has been changed", code=1)
     if (last := max(memory.created, memory.verified)) > str(today):
         word = "verified" if last == memory.verified else "written"

@@ -217,9 +217,20 @@ def validity_code(days: ScoreInputs | Memory, today: str) -> str:
 
 def with_validity(text: str, memory: Memory, today: date) -> str:
     """A text that shows a memory, its first line with a label if the memory does not hold today."""
-    labels = {"not-yet": f" (holds from {memory.valid_from})", "expired": f" (held until {memory.expires})"}
+    words = validity_words(memory, today)
+    return labelled(text, words) if words else text
+
+
+def validity_words(memory: Memory, today: date) -> str:
+    """Says when a memory holds that does not hold today; empty for one that does."""
+    words = {"not-yet": f"holds from {memory.valid_from}", "expired": f"held until {memory.expires}"}
+    return words.get(validity_code(memory, str(today)), "")
+
+
+def labelled(text: str, words: str) -> str:
+    """A text with words in round brackets at the end of its first line."""
     first, line_end, rest = text.partition("\n")
-    return first + labels.get(validity_code(memory, str(today)), "") + line_end + rest
+    return f"{first} ({words}){line_end}{rest}"
 
 
 def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:

@@ -95,9 +95,14 @@ def changed_cite(cites: Iterable[str], workspace: Workspace, files: dict[str, Ci
     `files` has the files that were read before, by path; new ones are added.
     """
     for cite in filter(None, map(parse_cite, cites)):
-        if cite[0] not in files:
-            read = workspace.read(cite[0])
-            files[cite[0]] = CitedFile(read.data) if isinstance(read, Document) else None
-        if not ((file := files[cite[0]]) and file.find(cite)):
+        if not ((file := cited_file(cite[0], workspace, files)) and file.find(cite)):
             return cite_place(cite)
     return ""
+
+
+def cited_file(path: str, workspace: Workspace, files: dict[str, CitedFile | None]) -> CitedFile | None:
+    """The file at a path, which is read once; None for one that is gone or can't be read. `files` is as above."""
+    if path not in files:
+        read = workspace.read(path)
+        files[path] = CitedFile(read.data) if isinstance(read, Document) else None
+    return files[path]

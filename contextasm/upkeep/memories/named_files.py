@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from contextasm.model import ContextasmError, Document, Memory, grouped
-from contextasm.text.memories.cites import CitedFile, cite_place, file_lines, parse_cite
+from contextasm.model import ContextasmError, Document, Memory, Problem, grouped
+from contextasm.text.memories.cites import CitedFile, cite_place, cited_file, file_lines, parse_cite
 from contextasm.text.memories.parser import ACTIVE_STATUSES
 from contextasm.workspace.folder import Folder, folders_above, repository_top
 from contextasm.workspace.git.commands import ignored_paths, left_places, repository_files
@@ -36,6 +36,7 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
     """The faults of the files that active memories name; git is asked only if a file is not there."""
     active = [memory for memory in memories if memory.status in ACTIVE_STATUSES]
     missing: dict[tuple[Memory, str], bool] = {}
+    cited: dict[str, CitedFile | None] = {}
     for memory in active:
         for path, line, is_stated in _named_files(memory, folder):
             if not _is_there(memory, path, folder):
@@ -43,7 +44,7 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
             elif line and (count := _line_count(folder, path)) and line > count:
                 hint = "correct the line; what `ctxasm remember --cites` names is found after a move in the file"
                 yield memory, f"names line {line} of {path}, which has fewer lines", hint
-        yield from _cite_faults(memory, folder)
+        yield from _cite_faults(memory, folder, cited)
     if missing:
         yield from _missing_faults(missing, folder.root, environment)
 
@@ -77,17 +78,17 @@ def _line_count(folder: Folder, path: str) -> int:
     return len(file_lines(read.data)) if isinstance(read, Document) else 0
 
 
-def _cite_faults(memory: Memory, folder: Folder) -> Iterator[Fault]:
+def _cite_faults(memory: Memory, folder: Folder, files: dict[str, CitedFile | None]) -> Iterator[Fault]:
     for written in memory.cites:
         cite = parse_cite(written)
         if not cite or not cite[3]:
             hint = "write FILE:FIRST-LAST; `ctxasm memory verify` adds the digest"
             yield memory, f"cites {written}, which is not FILE:FIRST-LAST@DIGEST", hint
-        elif isinstance(read := folder.read(cite[0]), Document):
-            if not CitedFile(read.data).find(cite):
+        elif file := cited_file(cite[0], folder, files):
+            if not file.find(cite):
                 hint = "correct the memory; if it still holds, `ctxasm memory verify` takes the text of today"
                 yield memory, f"cites {cite_place(cite)}, whose text has changed", hint
-        elif read and folder.exists(cite[0]):
+        elif isinstance(read := folder.read(cite[0]), Problem) and folder.exists(cite[0]):
             yield (
                 memory,
                 f"cites {cite_place(cite)}, which {read.message}",
