@@ -40,7 +40,8 @@ def with_git_topic(prepared: PreparedBuild, process: ProcessEnvironment) -> Buil
     layers = []
     for layer in profile.layers:
         query = layer.query._replace(min_cover=_LEAST_COVER, min_match=_LEAST_MATCH, keeps_newest=True)
-        layers.append(layer._replace(query=query))
+        ranking = layer.ranking._replace(top=layer.ranking.fallback_top or layer.ranking.top)
+        layers.append(layer._replace(query=query, ranking=ranking))
     request = build.request._replace(topic=words)
     return build._replace(profile=profile._replace(layers=tuple(layers)), request=request) if words else build
 

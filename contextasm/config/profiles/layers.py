@@ -214,7 +214,9 @@ def layer_id(value: object, allowed: Iterable[str] | None, where: str) -> str:
 
 def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     parsed = table.parsed({key: parse for key, (_, _, parse) in LAYER_KEYS.items()} | {ENABLED: values.parse_flag})
-    layer = with_layer_values(base, {key: value for key, value in parsed.items() if key != ENABLED})
+    own = {key: value for key, value in parsed.items() if key != ENABLED}
+    # The number for a fallback belongs to the `top` with which it was set.
+    layer = with_layer_values(base, {"fallback_top": 0, **own} if "top" in own else own)
     _check_placeholders(layer, table)
     for name, _ in layer.memories.field_limits:
         values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")

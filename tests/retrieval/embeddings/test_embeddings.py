@@ -394,7 +394,7 @@ def test_server_gives_the_vectors(tmp_path: Path, server: Server) -> None:
 def test_many_texts_are_sent_in_several_requests(tmp_path: Path, server: Server) -> None:
     memories = "".join(f"- Memory number {n} of a boat\n- The same\n" for n in range(250))
     root = workspace(tmp_path, {"url": server.url, "model": "m"}, memories)
-    assert len(found(build(root, "harbor"))) == 5
+    assert len(found(build(root, "harbor"))) == 10
     assert [len(body["input"]) for _, _, body in server.requests] == [100, 100, 52]
 
 
