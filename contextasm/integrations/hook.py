@@ -418,7 +418,7 @@ def _entries_of(layer: Layer, profile: Profile, *, is_for_file: bool) -> Layer |
     sources = tuple(name for name, each in traits if each.answers_topic and not is_for_file)
     if is_for_file:
         sources = tuple(name for name, each in traits if each.uses_open or each.holds_memories)
-    limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
+    limits = layer.limits._replace(required=False, within="", reserve=0, reserve_share=None, reserve_against=())
     if not sources and profile.remember in layer.query.paths:
         # The start may have had no room for a line of it. It takes room before the notes of days do.
         sources, limits = ("recent" if is_for_file else "search",), limits._replace(priority=1, share=50)
