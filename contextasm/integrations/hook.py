@@ -254,7 +254,7 @@ def _context_answer(moment: Moment, prepared: PreparedBuild) -> Answer:
     # To have nothing else to send is not a fault, nor is a person's own file, which each host imports from the home.
     # The limit is the host's, so layers without room ask nothing of the person, nor does an import of a file, or a
     # hidden character in one, that is not sent: a topic of git has all logs read.
-    silent = {"home-import", "starved", "no-room", *(["no-effect"] if build is not whole else ())}
+    silent = {"home-import", "starved", "no-room", "cut", *(["no-effect"] if build is not whole else ())}
     left_out = {("import", path) for path in build.request.filters.exclude}
     shown = {decision.path for decision in context.decisions if decision.kept}
     problems = [

@@ -435,22 +435,23 @@ def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
 
 
-def _instructions_cut(result: LayerResult, results: Sequence[LayerResult]) -> list[Problem]:
+def _instructions_cut(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:
     """The problems of the files that instruct the agent, and are shown in part since other layers need the room."""
     layer, counter = result.demand.layer, result.demand.counter
     if not layer.instructs or not result.selected or result.allowance.by not in {"budget", "reserve"}:
         return []
-    held = [each for each in results if each.demand.reserve and binds(each.demand.layer, layer)]
-    names = ", ".join(each.demand.layer.id for each in held)
+    held = [each for each in later if each.demand.reserve and binds(each.demand.layer, layer)]
+    names = ", ".join(" and ".join(each.demand.layer.heading) or each.demand.layer.id for each in held)
     tokens = counter.tokens(sum(each.demand.reserve for each in held))
-    cause = f"{tokens} tokens are held for {names}" if held else "the budget has no room for more"
+    cause = f"{tokens} tokens are held for {names}" if held else "that is all the room left"
     shown = {excerpt.fragment.id: excerpt for section in result.selected.values() for excerpt in section.excerpts}
     problems = []
     for fragment in result.demand.candidates:
         excerpt, wanted = shown.get(fragment.id), counter.tokens(counter.units(whole_text(fragment)))
         if fragment.verdict.excluded is None and not (excerpt and excerpt.whole):
             left = counter.tokens(counter.units(shown_text(excerpt))) if excerpt else 0
-            problems.append(Problem("cut", fragment.location.path, 0, f"cut to {left} of {wanted} tokens: {cause}"))
+            message = f"cut to {left} of {wanted} tokens: {cause}; a larger budget shows more"
+            problems.append(Problem("cut", fragment.location.path, 0, message))
     return problems
 
 
@@ -487,8 +488,12 @@ def select(
         taken = counter.tokens(required - last_line_end)
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
-    for result in results:
-        problems += (*result.problems, *_nothing_shown(result, budget), *_instructions_cut(result, results))
+    for number, result in enumerate(results):
+        problems += (
+            *result.problems,
+            *_nothing_shown(result, budget),
+            *_instructions_cut(result, results[number + 1 :]),
+        )
     return (
         tuple(section for result in results for section in emitted_sections(result)),
         tuple(decision for result in results for decision in layer_decisions(result, budget)),
