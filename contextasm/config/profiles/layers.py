@@ -191,8 +191,8 @@ def _check_within(layer: Layer, earlier: Mapping[str, Layer], table: YamlMapping
     host = earlier[values.require_known(limits.within, [*earlier], where, "layer before it")]
     if host.limits.required or host.limits.within:
         raise ContextasmError(where, f"{host.id} has no room to share", "name a layer with a room of its own")
-    if limits.required:
-        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required`")
+    if limits.required or limits.reserve_against:
+        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required` and `reserve_against`")
     other = next((other.id for other in earlier.values() if other.limits.within == host.id), "")
     if other:
         raise ContextasmError(where, f"{other} shares the room of {host.id} already", "name another layer")
