@@ -261,6 +261,7 @@ limits = {
     "share": _per_cent,
     "ceiling": _per_cent,
     "reserve": st.one_of(st.just(0), st.just(0), _tokens),
+    "reserve_share": _per_cent,
     "grow": st.booleans(),
 }
 """The limits of one layer."""
@@ -274,7 +275,7 @@ budgets = st.one_of(st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 2
 @st.composite
 def profiles(draw: st.DrawFn, *, reserves: bool = True) -> Profile:
     """The default profile, some of its layers with other limits."""
-    drawn = st.fixed_dictionaries({key: each for key, each in limits.items() if reserves or key != "reserve"})
+    drawn = st.fixed_dictionaries({key: each for key, each in limits.items() if reserves or "reserve" not in key})
     changed = {layer.id: draw(drawn) for layer in DEFAULT.layers if not layer.limits.required and draw(st.booleans())}
     return limited(marker=draw(st.sampled_from(("plain", "detailed"))), **changed)
 

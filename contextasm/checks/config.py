@@ -166,7 +166,7 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
 BUILD_PROBLEMS = {
     *READ_HINTS,
     *("bad-log-name", "bad-memory", "bad-memory-date", "hidden-text", "no-memory", "duplicate-id"),
-    *("starved", "no-room", "over-budget"),
+    *("starved", "no-room", "cut", "over-budget"),
 }
 """Codes of the problems of builds that other checks report in more detail."""
 

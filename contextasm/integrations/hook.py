@@ -254,7 +254,7 @@ def _context_answer(moment: Moment, prepared: PreparedBuild) -> Answer:
     # To have nothing else to send is not a fault, nor is a person's own file, which each host imports from the home.
     # The limit is the host's, so layers without room ask nothing of the person, nor does an import of a file, or a
     # hidden character in one, that is not sent: a topic of git has all logs read.
-    silent = {"home-import", "starved", "no-room", *(["no-effect"] if build is not whole else ())}
+    silent = {"home-import", "starved", "no-room", "cut", *(["no-effect"] if build is not whole else ())}
     left_out = {("import", path) for path in build.request.filters.exclude}
     shown = {decision.path for decision in context.decisions if decision.kept}
     problems = [
@@ -418,7 +418,7 @@ def _entries_of(layer: Layer, profile: Profile, *, is_for_file: bool) -> Layer |
     sources = tuple(name for name, each in traits if each.answers_topic and not is_for_file)
     if is_for_file:
         sources = tuple(name for name, each in traits if each.uses_open or each.holds_memories)
-    limits = layer.limits._replace(required=False, within="", reserve=0, reserve_against=())
+    limits = layer.limits._replace(required=False, within="", reserve=0, reserve_share=None, reserve_against=())
     if not sources and profile.remember in layer.query.paths:
         # The start may have had no room for a line of it. It takes room before the notes of days do.
         sources, limits = ("recent" if is_for_file else "search",), limits._replace(priority=1, share=50)

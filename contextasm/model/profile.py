@@ -99,6 +99,8 @@ class Limits(NamedTuple):
     """Per cent of the budget that this layer and all layers counted before it may reach; None for no limit."""
     reserve: int = 0
     """Tokens held for this layer against the layers before it."""
+    reserve_share: float | None = None
+    """Per cent of the budget held if that is more than `reserve`; both then hold half of the budget at most."""
     reserve_against: tuple[str, ...] = ()
     """Ids of the layers that the reserve is held against, up to half of the room left to them; empty for all."""
     within: str = ""

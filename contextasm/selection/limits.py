@@ -88,8 +88,11 @@ def _reserve(demand: Demand, total: int) -> int:
     limits = demand.layer.limits
     if limits.required:
         return 0
+    held = limits.reserve * demand.counter.units_per_token
+    if limits.reserve_share is not None:
+        held = min(max(held, int(total * limits.reserve_share / 100)), total // 2)
     own_limits = [limit.units for limit in fixed_limits(demand, total)]
-    return max(demand.pinned_units, min(limits.reserve * demand.counter.units_per_token, demand.units, *own_limits))
+    return max(demand.pinned_units, min([held, demand.units, *own_limits]))
 
 
 def fixed_limits(demand: Demand, total: int, *, growing: bool = False) -> list[Allowance]:
@@ -207,7 +210,7 @@ def _claim(demand: Demand, demands: Sequence[Demand], total: int) -> tuple[float
     own = (limit.units for limit in fixed_limits(demand, total) if limit.by != "share")
     most = min([total * share / 100, *own])
     titles = most / TITLES_PART if any(each.below_top for each in pair) else 0
-    claim = max(pinned, min(wanted + titles, most))
+    claim = max(pinned, min(wanted + titles, most + (follower.reserve if follower else 0)))
     if follower and follower.layer.limits.grow and not layer.limits.grow:
         limits = (limit.units for limit in fixed_limits(follower, total))
         return claim, min(demand.units, most) + min([follower.units, *limits])

@@ -31,6 +31,7 @@ from contextasm.model import (
 from contextasm.selection.limits import (
     Allowance,
     allowance_of,
+    binds,
     fixed_limits,
     held_units,
     in_turn,
@@ -186,10 +187,11 @@ _ROUNDS = 8
 def other_part(demand: Demand, whole: Allowance, own: Allowance, limits: Sequence[Allowance]) -> Allowance:
     """The part of another layer's allowance `whole` that its `own` part leaves to a layer within it.
 
-    `limits` are the limits of that layer.
+    `limits` are the limits of that layer. What is held for it is its own even if that part is less.
     """
     units = max(0, whole.units - own.units)
     rest = whole._replace(units=units, by="within" if whole.units else whole.by)
+    rest = Allowance(demand.reserve, "reserve") if demand.reserve > units else rest
     least = min([rest, *limits], key=lambda limit: limit.units)
     return least._replace(units=max(demand.pinned_units, least.units))
 
@@ -442,6 +444,25 @@ def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
 
 
+def _instructions_cut(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:
+    """The problems of the files that instruct the agent, and are shown in part since room is held for later layers."""
+    layer, counter = result.demand.layer, result.demand.counter
+    held = [each for each in later if each.demand.reserve and binds(each.demand.layer, layer)]
+    if not (held and layer.instructs and result.selected and result.allowance.by == "reserve"):
+        return []
+    names = ", ".join(" and ".join(each.demand.layer.heading) or each.demand.layer.id for each in held)
+    tokens = counter.tokens(sum(each.demand.reserve for each in held))
+    shown = {excerpt.fragment.id: excerpt for section in result.selected.values() for excerpt in section.excerpts}
+    problems = []
+    for fragment in result.demand.candidates:
+        excerpt, wanted = shown.get(fragment.id), counter.tokens(counter.units(whole_text(fragment)))
+        if fragment.verdict.excluded is None and not (excerpt and excerpt.whole):
+            left = counter.tokens(counter.units(shown_text(excerpt))) if excerpt else 0
+            message = f"cut to {left} of {wanted} tokens: {tokens} tokens are held for {names}; a larger budget shows more"
+            problems.append(Problem("cut", fragment.location.path, 0, message))
+    return problems
+
+
 def select(
     profile: Profile,
     candidates: Mapping[str, Sequence[Fragment]],
@@ -475,8 +496,12 @@ def select(
         taken = counter.tokens(required - last_line_end)
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
-    for result in results:
-        problems += (*result.problems, *_nothing_shown(result, budget))
+    for number, result in enumerate(results):
+        problems += (
+            *result.problems,
+            *_nothing_shown(result, budget),
+            *_instructions_cut(result, results[number + 1 :]),
+        )
     return (
         tuple(section for result in results for section in emitted_sections(result)),
         tuple(decision for result in results for decision in layer_decisions(result, budget)),

@@ -21,7 +21,7 @@ LOCKED = {
     "memory": [],
     "obsidian": ["instructions"],
     "openclaw-memory": [],
-    "openclaw": ["soul", "agents", "bootstrap", "tools", "heartbeat"],
+    "openclaw": ["soul", "identity", "agents", "bootstrap", "tools", "heartbeat"],
     "pack": ["project"],
     "query": [],
     "recall": ["L1", "L2"],

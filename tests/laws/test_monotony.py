@@ -54,6 +54,10 @@ def test_larger_budget_never_loses_a_line_of_text(
         pytest.param({"L3": {"share": 30.0}, "L7": {"max_tokens": None, "share": 50.0}}, id="shares"),
         pytest.param({"L2": {"share": 50.0}, "L3": {"ceiling": 60.0}, "L7": {"ceiling": 90.0}}, id="ceilings"),
         pytest.param({"L7": {"reserve": 200}}, id="a reserve"),
+        pytest.param(
+            {"related": {"reserve": 200, "reserve_share": 25.0}, "L7": {"grow": True}}, id="a follower's reserve"
+        ),
+        pytest.param({"L3": {"reserve": 300, "reserve_share": 33.3}, "L7": {"reserve": 100}}, id="a share held"),
         pytest.param({"L3": {"reserve": 100}, "L7": {"reserve": 200}}, id="two reserves"),
         pytest.param({"L3": {"reserve": 270, "share": 69.0}, "L7": {"max_tokens": None}}, id="reserve and share"),
         pytest.param({"L7": {"reserve": 200, "ceiling": 60.0, "max_tokens": None}}, id="reserve and ceiling"),
@@ -73,7 +77,8 @@ def test_larger_budget_never_loses_a_line_of_text(
 def test_larger_budget_never_loses_a_line_of_long_files(limits: Any) -> None:
     text = "\n\n".join(f"Paragraph {n} says something worth about fifteen tokens." for n in range(120))
     files = Files(agent(KNOWLEDGE=text) | team(GOALS=text) | log(DAY, text))
-    contexts = [build(files, limited(**limits), budget=budget) for budget in range(20, 1_500, 13)]
+    topic = "worth fifteen" if "related" in limits else ""
+    contexts = [build(files, limited(**limits), budget=budget, topic=topic) for budget in range(20, 1_500, 13)]
     for small, large in pairwise(contexts):
         loses_nothing(small, large)
 

@@ -65,6 +65,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "grow": ("limits", "grow", values.parse_flag),
     "ceiling": ("limits", "ceiling", values.parse_percent),
     "reserve": ("limits", "reserve", values.parse_tokens),
+    "reserve_share": ("limits", "reserve_share", values.parse_percent),
     "reserve_against": ("limits", "reserve_against", values.parse_texts),
     "within": ("limits", "within", values.parse_name),
     "overflow": ("overflow", "steps", values.some_of((*STEPS, TITLE))),
@@ -141,7 +142,14 @@ def with_freed_rooms(layers: Iterable[Layer], present: Iterable[Layer]) -> tuple
 
 def _freed_limits(own: Limits, room: Limits) -> Limits:
     both = [limit for limit in (own.max_tokens, room.max_tokens) if limit is not None]
-    return room._replace(max_tokens=min(both, default=None), priority=own.priority)
+    held = own if own.reserve else room
+    return room._replace(
+        max_tokens=min(both, default=None),
+        priority=own.priority,
+        reserve=held.reserve,
+        reserve_share=held.reserve_share,
+        reserve_against=held.reserve_against,
+    )
 
 
 def with_layer_changes(profile: Profile, tables: object, where: str, *, new: bool) -> Profile:
@@ -175,15 +183,16 @@ def with_layer_changes(profile: Profile, tables: object, where: str, *, new: boo
 
 def _check_within(layer: Layer, earlier: Mapping[str, Layer], table: YamlMapping) -> None:
     limits, where = layer.limits, f"{table.where('within')}: within"
-    if limits.reserve_against and not limits.reserve:
-        raise ContextasmError(table.where("reserve_against"), f"{layer.id} has no reserve", "add `reserve:`")
+    for key in ("reserve_share", "reserve_against"):
+        if getattr(limits, key) and not limits.reserve:
+            raise ContextasmError(table.where(key), f"{layer.id} has no reserve", "add `reserve:`")
     if not limits.within:
         return
     host = earlier[values.require_known(limits.within, [*earlier], where, "layer before it")]
     if host.limits.required or host.limits.within:
         raise ContextasmError(where, f"{host.id} has no room to share", "name a layer with a room of its own")
-    if limits.required or limits.reserve:
-        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required` and `reserve`")
+    if limits.required or limits.reserve_against:
+        raise ContextasmError(where, f"{layer.id} has a room of its own", "take out `required` and `reserve_against`")
     other = next((other.id for other in earlier.values() if other.limits.within == host.id), "")
     if other:
         raise ContextasmError(where, f"{other} shares the room of {host.id} already", "name another layer")

@@ -132,8 +132,31 @@ def test_openclaw_shows_every_root_file_whole_if_they_are_within_what_the_host_s
     assert headings == ["## Soul", "## Agents", "## Recent Notes", "## Memory"]
 
 
-def test_openclaw_soul_is_whole_whatever_the_budget(tmp_path: Path) -> None:
-    assert OPENCLAW["SOUL.md"].rstrip("\n") in openclaw(tmp_path, "-b", "100")
+@pytest.mark.parametrize(
+    ("budget", "cut"), [(1_000, "SOUL.md"), (2_000, "SOUL.md"), (4_000, "AGENTS.md"), (16_000, "")]
+)
+def test_openclaw_has_room_for_lines_that_answer_and_says_which_instructions_are_cut(
+    tmp_path: Path, budget: int, cut: str
+) -> None:
+    notes = {
+        f"memory/2025-0{1 + n // 28}-{1 + n % 28:02}.md": f"- Berth {n} of the harbor was paid.\n"
+        + "- Idle talk.\n" * 40
+        for n in range(60)
+    }
+    texts = {
+        f"{name}.md": f"{name} first.\n\n" + "Calm.\n\n" * 1_000 + f"{name} last.\n" for name in ("SOUL", "AGENTS")
+    }
+    folder = fill(tmp_path, {**texts, "IDENTITY.md": "Rook\n", **notes}, base={})
+    words = ("build", "-p", "openclaw", *DAY, "-w", folder, "-b", str(budget))
+    built = inside(*words, "--topic", "berth harbor")
+    assert built.out.count("of the harbor was paid.") >= 12
+    assert "SOUL first." in built.out
+    assert "SOUL last." in built.out
+    assert "Rook" in built.out
+    assert re.findall(
+        r"warning: (\S+\.md): cut to \d+ of \d+ tokens: \d+ tokens are held for .*Related Notes;", built.err
+    ) == ([cut] if cut else [])
+    assert inside(*words, "--topic", "xylophone").out == inside(*words).out
 
 
 def test_openclaw_falls_back_to_the_newest_notes_with_their_age(tmp_path: Path) -> None:

@@ -43,9 +43,8 @@ def test_openclaw_shows_as_much_of_each_file_as_its_host() -> None:
     limits = {name: rule.each.chars for rule in host.loads for name in rule.files}
     own = {path: layer.limits.max_chars for layer in profile.layers for path in layer.query.paths}
     assert profile.max_chars == host.total
-    for name in ("AGENTS.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"):
+    for name in ("SOUL.md", "IDENTITY.md", "AGENTS.md", "USER.md", "BOOTSTRAP.md", "MEMORY.md"):
         assert own[name] == limits[name]
-    assert own["SOUL.md"] == own["IDENTITY.md"] == limits["SOUL.md"] + limits["IDENTITY.md"]
 
 
 def test_no_code_knows_a_profile_or_a_layer_by_name() -> None:
