@@ -89,8 +89,8 @@ def without_shown(demand: Demand, other: Layer, shown: Selected) -> list[Fragmen
     reason = Reason.of("shown-above", layer=other.id)
     candidates = []
     for fragment in demand.candidates:
-        own = range(fragment.text.count("\n") + 1)
         location = fragment.location
+        own = range(location.rows or fragment.text.count("\n") + 1)
         is_shown = all((location.path, location.file_line(number)) in lines for number in own)
         is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
         candidates.append(fragment.exclude(reason) if is_twice else fragment)
