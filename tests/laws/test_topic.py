@@ -76,8 +76,8 @@ def test_rows_that_a_topic_finds_are_rows_of_the_file_in_whole_tables_and_fences
     context = build(agent() | log(ago(100), text), budget=budget, topic="lantern")
     lines = text.split("\n")
     for each in (each for each in context.decisions if each.layer == "related" and each.outcome == "included"):
-        assert lines[each.lines[0] - 1].lstrip(" -\\").rstrip() in context.text
+        assert lines[each.lines[0] - 1].lstrip(" -\\#").rstrip() in context.text
     shown = section(context, "Related Activity") if "## Related Activity" in context.text else ""
     assert open_literal(shown) is None
-    words = {line.lstrip(" -\\").rstrip() for line in lines} | {"~~~", f"### {ago(100)}", f"### {ago(100)}: lantern"}
-    assert {line.lstrip(" -\\").rstrip() for line in shown.split("\n") if "truncated" not in line} - {""} <= words
+    words = {line.lstrip(" -\\#").rstrip() for line in lines} | {"~~~", f"{ago(100)}", f"{ago(100)}: lantern"}
+    assert {line.lstrip(" -\\#").rstrip() for line in shown.split("\n") if "truncated" not in line} - {""} <= words
