@@ -187,6 +187,7 @@ def test_lines_of_the_file_of_memories_answer_under_its_name_except_for_ones_tha
     files = {
         "SOUL.md": "Be kind.",
         "MEMORY.md": "- The harbour is deep\n- [fact] harbour shut\n  - inner harbour {id=a status=superseded}\n"
+        "- [fact] harbour master {id=b writer=mcp}\n"
         "\n## Fees\n\n- The harbour is dear\n",
         f"memory/{OLD}.md": "- The harbour was dredged\n- The harbour is dear\n",
     }

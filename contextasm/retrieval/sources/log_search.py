@@ -89,7 +89,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
     Of lines that say the same, the newest is a candidate, and one of each day if the topic names a date. Of more than
     `MANY` lines, or if a build counts what is not shown, the others are counted by reason. A log of a later day is an
-    excluded fragment without text, and a file whose name is not a date is a problem.
+    excluded fragment without text, and a file whose name is not a date is a problem, unless a path without a wildcard
+    names it: it is of no day.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
