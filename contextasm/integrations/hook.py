@@ -425,7 +425,9 @@ def _entries_of(layer: Layer, profile: Profile, *, is_for_file: bool) -> Layer |
         ranking, overflow = layer.ranking._replace(order="best", top=10), layer.overflow._replace(steps=("drop",))
         display = layer.display._replace(item_template="- {text}")
         layer = layer._replace(ranking=ranking, display=display, overflow=overflow)
-    query = layer.query._replace(sources=sources, min_cover=_MIN_COVER, open_only=is_for_file)
+    is_log = any(each.is_log for _, each in traits)  # whose lines would be those of this file again
+    paths = tuple(path for path in layer.query.paths if not (is_log and path == profile.remember))
+    query = layer.query._replace(sources=sources, paths=paths, min_cover=_MIN_COVER, open_only=is_for_file)
     return layer._replace(query=query, limits=limits) if sources else None
 
 

@@ -169,14 +169,14 @@ def _line_hits(query: SourceQuery) -> TopicHits:
     Of lines that say the same, the best is a hit. What is a memory of that file is one in the hits, too.
     """
     build, layer = query.build, query.layer
-    logs, problems = logs_in_display_order(query)
-    days = {log.path: str(log.day) for log in logs if log.age >= 0}
+    logs, problems = logs_in_display_order(query, with_undated=True)
+    days = {log.path: log.day for log in logs if log.age >= 0}
     own = _own_file(build)
     known = read_pool(build.workspace, MEMORIES, own)
     pairs = zip(known.all_entries, known.exclusions, strict=True)
     inactive = {entry.line for entry, why in pairs if why or outside_code(entry, query)}
     memories = {(memory.path, memory.line): memory for memory in known.active}
-    read = read_pool(build.workspace, log_lines(days), [*days, *own])
+    read = read_pool(build.workspace, log_lines(days), dict.fromkeys((*days, *own)))
     lines = [line for line in read.active if line.path not in own or line.line not in inactive]
     pool = ReadPool(log_lines(days), lines, read.documents, read.problems)
     found = pool.similar(query, layer.query.min_match)

@@ -52,7 +52,7 @@ REASONS: Mapping[str, str] = {
     "on-request": "it applies only if an agent asks for it",
     "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",
     "overridden": "{path} takes its place",
-    "written": "a program wrote it, and its layer instructs the agent",
+    "written": "a program wrote it, and its layer is for what people wrote",
     "other-repository": "it holds only in {repositories}",
 }
 """Wording of each reason."""
@@ -68,7 +68,7 @@ NUMBERS: Mapping[str, str] = {
     "not-yet": "{count:,} {what} that do not hold yet",
     "expired": "{count:,} {what} past their last day",
     "other-repository": "{count:,} {what} of other repositories",
-    "written": "{count:,} {what} that a program wrote, and the layer instructs the agent",
+    "written": "{count:,} {what} that a program wrote, and the layer is for what people wrote",
     "outside-window": "{count:,} {what} more than {days} days old",
 }
 """Wording of reasons that many entries share, with their number."""

@@ -109,7 +109,8 @@ def without_shown(candidates: Sequence[Fragment], results: Iterable[LayerResult]
     kept = []
     for fragment in candidates:
         location = fragment.location
-        own = ((location.path, location.file_line(number)) for number in range(fragment.text.count("\n") + 1))
+        count = location.rows or fragment.text.count("\n") + 1
+        own = ((location.path, location.file_line(number)) for number in range(count))
         layers = [layer_of.get(line, "") for line in own]
         is_twice = all(layers) and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
         kept.append(fragment.exclude(Reason.of("shown-above", layer=layers[0])) if is_twice else fragment)
@@ -458,7 +459,9 @@ def _instructions_cut(result: LayerResult, later: Sequence[LayerResult]) -> list
         excerpt, wanted = shown.get(fragment.id), counter.tokens(counter.units(whole_text(fragment)))
         if fragment.verdict.excluded is None and not (excerpt and excerpt.whole):
             left = counter.tokens(counter.units(shown_text(excerpt))) if excerpt else 0
-            message = f"cut to {left} of {wanted} tokens: {tokens} tokens are held for {names}; a larger budget shows more"
+            message = (
+                f"cut to {left} of {wanted} tokens: {tokens} tokens are held for {names}; a larger budget shows more"
+            )
             problems.append(Problem("cut", fragment.location.path, 0, message))
     return problems
 

@@ -9,8 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.model import Context, Profile, TokenCounter
+from contextasm.text.markdown.literals import open_literal
 from tests.laws.test_monotony import loses_nothing
-from tests.workspaces import Content, Files, agent, ago, budgets, build, counters, limited, log, profiles, workspaces
+from tests.workspaces import (
+    Content,
+    Files,
+    agent,
+    ago,
+    budgets,
+    build,
+    counters,
+    limited,
+    log,
+    profiles,
+    section,
+    workspaces,
+)
 
 NO_MATCH = "qwfpgj 2031"
 
@@ -44,3 +58,26 @@ def test_recent_activity_has_what_the_topic_leaves_and_loses_no_line_at_a_larger
 def units(context: Context, layer: str) -> int:
     """The tokens that a layer uses."""
     return sum(section.tokens for section in context.sections if section.layer == layer)
+
+
+ROWS = st.lists(
+    st.sampled_from(["lantern | a", "rain", "x", "  lantern()", "", "# lantern", "- rain", "a | ``` b"]), max_size=6
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["table", "fence", "open", "item"]), ROWS), max_size=5), budgets)
+def test_rows_that_a_topic_finds_are_rows_of_the_file_in_whole_tables_and_fences(
+    parts: Sequence[tuple[str, Sequence[str]]], budget: int
+) -> None:
+    heads = {"table": "| h |\n|---|", "fence": "```sh", "open": "~~~", "item": "- ```"}
+    ends = {"fence": "\n```", "item": "\n  ```"}
+    texts = ("\n".join((heads[kind], *rows)) + ends.get(kind, "") for kind, rows in parts)
+    text = "\n\n".join([*texts, "- the lantern"])
+    context = build(agent() | log(ago(100), text), budget=budget, topic="lantern")
+    lines = text.split("\n")
+    for each in (each for each in context.decisions if each.layer == "related" and each.outcome == "included"):
+        assert lines[each.lines[0] - 1].lstrip(" -\\#").rstrip() in context.text
+    shown = section(context, "Related Activity") if "## Related Activity" in context.text else ""
+    assert open_literal(shown) is None
+    words = {line.lstrip(" -\\#").rstrip() for line in lines} | {"~~~", f"{ago(100)}", f"{ago(100)}: lantern"}
+    assert {line.lstrip(" -\\#").rstrip() for line in shown.split("\n") if "truncated" not in line} - {""} <= words

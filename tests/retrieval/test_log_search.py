@@ -2,10 +2,13 @@
 
 import gzip
 import zlib
+from pathlib import Path
 
 import pytest
 
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import MAX_FILE, Context
+from tests.command import fill, inside
 from tests.workspaces import DAY, Content, agent, ago, build, codes, limited, log, section
 
 OLD = ago(100)
@@ -155,3 +158,63 @@ def test_a_line_that_only_stands_beside_a_match_says_so(topic: str) -> None:
     decisions = build(files, topic=topic).decisions
     reasons = {each.lines[0]: each.reason.code for each in decisions if each.layer == "related"}
     assert (reasons[1], reasons[2]) == ("fits", "beside")
+
+
+def test_rows_are_shown_with_the_head_of_their_table_and_within_their_fence() -> None:
+    table = "| Place | State |\n|---|---|\n| harbour | dredged |\n| {} | open |\n"
+    text = f"{table.format('quay')}\n{table.format('mill').replace('State', 'Cost')}\n```sh\nls\n  rm harbour\n```\n"
+    context = build(agent() | log(OLD, text), limited(related={"min_match": 0.9}), topic="harbour")
+    assert related(context).split("\n- ")[1:] == [
+        "| Place | State |\n  |---|---|\n  | harbour | dredged |",
+        "| Place | Cost |\n  |---|---|\n  | harbour | dredged |",
+        "```sh\n    rm harbour\n  ```",
+    ]
+    assert sorted(
+        each.lines for each in context.decisions if (each.layer, each.outcome) == ("related", "included")
+    ) == [(3, 3), (8, 8), (13, 13)]
+
+
+def test_row_that_recent_activity_shows_is_not_shown_again() -> None:
+    text = "| Place |\n|---|\n| harbour |\n"
+    context = build(agent() | log(ago(1), text), topic="harbour")
+    assert context.text.count("harbour") == 1
+
+
+OPENCLAW = load_profile("openclaw", "tests", Path())
+
+
+def test_lines_of_the_file_of_memories_answer_under_its_name_except_for_ones_that_do_not_hold() -> None:
+    files = {
+        "SOUL.md": "Be kind.",
+        "MEMORY.md": "- The harbour is deep\n- [fact] harbour shut\n  - inner harbour {id=a status=superseded}\n"
+        "- [fact] harbour master {id=b writer=mcp}\n"
+        "\n## Fees\n\n- The harbour is dear\n",
+        f"memory/{OLD}.md": "- The harbour was dredged\n- The harbour is dear\n",
+    }
+    context = build(files, OPENCLAW, topic="harbour")
+    assert section(context, "Related Notes").split("\n") == [
+        *(
+            f"### {OLD}",
+            "- The harbour was dredged",
+            "- The harbour is dear",
+            "",
+            "### MEMORY.md",
+            "- The harbour is deep",
+        )
+    ]
+    assert not codes(context)
+    assert not codes(build({"SOUL.md": "Be kind."}, OPENCLAW, topic="harbour"))
+
+
+def test_the_index_has_rows_and_the_file_of_memories(tmp_path: Path) -> None:
+    row = "| {} |\n|---|\n| harbour {} |\n\n```\nharbour row {}\n```\n\n"
+    text = "".join(row.format(n, n, n) for n in range(600))
+    root = fill(tmp_path / "w", {"SOUL.md": "Be kind.", "MEMORY.md": "- deep harbour 7\n", f"memory/{OLD}.md": text})
+    line = ("build", "-w", root, "-p", "openclaw", "--date", str(DAY), "--topic", "deep harbour 7")
+    bare, *others = (inside(*line, env={"XDG_CACHE_HOME": str(tmp_path / "c"), **env}) for env in (NO_CACHE, {}, {}))
+    assert others == [bare, bare]
+    assert [*tmp_path.rglob("*.sqlite")]
+    assert all(words in bare.out for words in ("### MEMORY.md", "  | harbour 7 |", "  harbour row 7\n  ```"))
+
+
+NO_CACHE = {"CTXASM_NO_CACHE": "1"}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 
 from contextasm.model import (
     Data,
@@ -163,24 +162,30 @@ class DatedLog(NamedTuple):
     """The file of a log, not opened."""
 
     path: str
-    day: date
+    day: str
+    """YYYY-MM-DD; empty for a file of no day."""
     age: int
-    """In days; negative for a day in the future."""
+    """In days; negative for a day in the future, and larger than any other for no day."""
     order: tuple[int, int, str]
-    """Sort key: the newest day first, in a day by the layer's paths, then by the suffix of the name."""
+    """Sort key: the newest day first and no day last, in a day by the layer's paths, then by the suffix of the name."""
 
 
-def logs_in_display_order(query: SourceQuery) -> tuple[Sequence[DatedLog], list[Problem]]:
-    """The logs of a layer's paths, the newest day first, and the problems of files whose names are not dates."""
+def logs_in_display_order(
+    query: SourceQuery, *, with_undated: bool = False
+) -> tuple[Sequence[DatedLog], list[Problem]]:
+    """The logs of a layer's paths, the newest day first, and the problems of files whose names are not dates.
+
+    With `with_undated`, a file that a path without a wildcard names may be of no day.
+    """
     logs: list[DatedLog] = []
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
     own, today = query.layer.query, query.build.request.date.toordinal()
     for number, paths in enumerate(paths_by_template(query)):
         for path in paths:
             written, day, rest = dated_name(path, own.dates)
-            if day:
-                ordinal = day.toordinal()
-                logs.append(DatedLog(path, day, today - ordinal, (-ordinal, number, rest)))
+            if day or (with_undated and not is_pattern(own.paths[number])):
+                ordinal = day.toordinal() if day else 0
+                logs.append(DatedLog(path, str(day or ""), today - ordinal, (-ordinal, number, rest)))
             elif isinstance(read := query.build.workspace.read(path), Problem):
                 problems[read] = None
             elif not problems or not own.dates:
@@ -196,7 +201,7 @@ def outside_fragments(query: SourceQuery, logs: Sequence[DatedLog], **facts: Fac
         return [count_fragment(query, Reason.of(code, count=count, what="logs", **facts)) for code, count in numbers]
     reasons = [Reason.of(code, age=log.age, **facts) for code, log in zip(codes, logs, strict=True)]
     return [
-        receipt(log.path, Location(log.path, 0), query.layer, reason, Labels(day=str(log.day)))
+        receipt(log.path, Location(log.path, 0), query.layer, reason, Labels(day=log.day))
         for log, reason in zip(logs, reasons, strict=True)
     ]
 

@@ -49,7 +49,7 @@ def documents(query: SourceQuery) -> RetrievalResult:
         read = query.build.workspace.read(path)
         if isinstance(read, Document):
             if path == own_file:
-                read, apart = _without_memories(read, query)
+                read, apart = without_memories(read, query)
                 fragments += (each._replace(display=each.display._replace(heading=heading)) for each in apart)
             documents.append(read)
             display = FragmentDisplay(heading, place=(len(fragments),), keep=layer.overflow.keep)
@@ -64,7 +64,7 @@ def documents(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
 
-def _without_memories(document: Document, query: SourceQuery) -> tuple[Document, list[Fragment]]:
+def without_memories(document: Document, query: SourceQuery) -> tuple[Document, list[Fragment]]:
     """A file of memories without the ones that may not be shown, or that a program wrote, and a fragment of each.
 
     The others that do not hold on this day have a label. A status that no list knows hides nothing: front matter of a
@@ -106,12 +106,12 @@ def daily_logs(query: SourceQuery) -> RetrievalResult:
     documents: list[Document] = []
     fragments = [*outside_fragments(query, [log for log in logs if not 0 <= log.age <= oldest], days=oldest)]
     for place, log in shown:
-        display = layer_display(query.layer, {"date": str(log.day)}, (place,))
+        display = layer_display(query.layer, {"date": log.day}, (place,))
         if display.group and log.age > query.layer.query.max_age_days:
             display = display._replace(group=f"{display.group} ({log.age} days ago)")
         for document in read_files(query.build.workspace, [log.path], problems):
             documents.append(document)
-            fragments.append(whole_fragment(document, display, labels=Labels(day=str(log.day))))
+            fragments.append(whole_fragment(document, display, labels=Labels(day=log.day)))
     turns = {log.path: (log.order[0], -log.order[1]) for log in logs}
     fragments.sort(key=lambda fragment: turns.get(fragment.location.path, (0, 0)))  # counts come last
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))

@@ -10,7 +10,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from contextasm.model import EntryPool, Fragment, Labels, Location, Reason, RetrievalResult, ScoreInputs, SourceQuery
+from contextasm.model import (
+    Document,
+    EntryPool,
+    Fragment,
+    Labels,
+    Location,
+    Reason,
+    RetrievalResult,
+    ScoreInputs,
+    SourceQuery,
+)
 from contextasm.retrieval.pool import MANY, EntryKind, first_rows, use_pool
 from contextasm.retrieval.reading.files import (
     DatedLog,
@@ -22,7 +32,7 @@ from contextasm.retrieval.reading.files import (
 )
 from contextasm.text.markdown.logs import LogLine, long_log_problem, parse_log
 from contextasm.text.names.dates import dated_name
-from contextasm.text.names.templates import fill_item
+from contextasm.text.names.templates import fill_item, fill_template
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -79,20 +89,46 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
     Of lines that say the same, the newest is a candidate, and one of each day if the topic names a date. Of more than
     `MANY` lines, or if a build counts what is not shown, the others are counted by reason. A log of a later day is an
-    excluded fragment without text, and a file whose name is not a date is a problem.
+    excluded fragment without text, and a file whose name is not a date is a problem, unless a path without a wildcard
+    names it: it is of no day.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    listed, problems = logs_in_display_order(query)
+    listed, problems = logs_in_display_order(query, with_undated=True)
     logs = [*{log.path: log for log in listed}.values()]
     placed = {log.path: (log, place) for place, log in enumerate(logs)}
     future = outside_fragments(query, [log for log in logs if log.age < 0])
     past = [log.path for log in logs if log.age >= 0]
-    days = {log.path: str(log.day) for log in logs} if query.layer.query.dates else {}
+    days = {log.path: log.day for log in logs} if query.layer.query.dates else {}
     # An index knows the day of a log only by its name.
     indexed = query._replace(build=query.build._replace(memory_index=None)) if days else query
     found = use_pool(indexed, log_lines(days), past, partial(_pool_result, query, placed))
-    return found._replace(fragments=(*future, *found.fragments), problems=(*problems, *found.problems))
+    reasons = _hidden_memories(query, placed)
+    shown = (
+        fragment.exclude(reason) if (reason := reasons.get(fragment.id)) else fragment for fragment in found.fragments
+    )
+    return found._replace(fragments=(*future, *shown), problems=(*problems, *found.problems))
+
+
+def _hidden_memories(query: SourceQuery, logs: _Logs) -> Mapping[str, Reason]:
+    """Why lines of the file that the profile keeps memories in are left out, by `PATH:LINE`: as where it is a document.
+
+    Memories that a program wrote are among them, as a line does not say that.
+    """
+    from contextasm.retrieval.sources.documents import without_memories
+
+    path = fill_template(query.build.profile.remember, {"agent": query.build.request.agent})
+    document = query.build.workspace.read(path) if path in logs else None
+    reasons: dict[str, Reason] = {}
+    if isinstance(document, Document):
+        document, apart = without_memories(document, query)
+        own = {each.location.line: each.verdict.excluded or Reason("written") for each in apart}
+        reason = Reason("written")
+        for gap in document.gaps:
+            for line in range(gap.first, gap.last + 1) if gap.reason == "memory" else ():
+                reason = own.get(line, reason)
+                reasons[f"{path}:{line}"] = reason
+    return reasons
 
 
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
@@ -139,7 +175,7 @@ def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) ->
     from contextasm.retrieval.search.inverted_index import build_index
 
     rows = [*lines]
-    entries = [line_entry(line, str(logs[line.path][0].day))._replace(kernel=0.0) for line in lines.values()]
+    entries = [line_entry(line, logs[line.path][0].day)._replace(kernel=0.0) for line in lines.values()]
     own = similarities(topic, build_index(entries), 0.0)
     return frozenset(row for at, row in enumerate(rows) if not own.get(at))
 
@@ -175,7 +211,7 @@ def _without_copies(
     groups: dict[tuple[str, str], list[tuple[int, int, float, int, int]]] = {}
     for row, line in zip(rows, pool.entries(rows), strict=True):
         log, place = logs[line.path]
-        key = (str(log.day) if by_day else "", line.text)
+        key = (log.day if by_day else "", line.framed)
         groups.setdefault(key, []).append((log.age, place, -matches[row], line.line, row))
     scores: dict[int, float] = {}
     merged: dict[int, int] = {}
@@ -189,15 +225,15 @@ def _without_copies(
 def _line_fragment(line: LogLine, placed: tuple[DatedLog, int], query: SourceQuery) -> Fragment:
     log, place = placed
     template = query.layer.display.item_template
-    text = fill_item(template, {"text": line.text}, ("text",)) if template else line.text
-    display = layer_display(query.layer, {"date": str(log.day)}, (place, line.location.line))
+    text = fill_item(template, {"text": line.framed}, ("text",)) if template else line.framed
+    display = layer_display(query.layer, {"date": log.day or log.path}, (place, line.location.line))
     if display.group and line.title:
         display = display._replace(group=f"{display.group}: {line.title}")
     return Fragment(
         f"{log.path}:{line.location.line}",
-        line.location,
+        line.location._replace(rows=1) if line.above else line.location,
         "\n".join(row.rstrip() for row in text.split("\n")),
         display,
         statement=line.text,
-        labels=Labels(day=str(log.day)),
+        labels=Labels(day=log.day),
     )

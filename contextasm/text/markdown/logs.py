@@ -1,4 +1,4 @@
-"""Lines of a log: list items, single lines, paragraphs, and other blocks, each with its place in the file.
+"""Lines of a log: list items, single lines, paragraphs, rows, and other blocks, each with its place in the file.
 
 Parsing only. A heading is marked: it is not a line of its own, but the lines below it are about it.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from contextasm.model import Document, Location, NamedTuple, Problem
 from contextasm.text.caching import cached_by_content
 from contextasm.text.markdown.blocks import TextBlock, blocks, has_title, heading, list_mark, passage
+from contextasm.text.markdown.literals import closes_fence, fence_opening
 
 MAX_LINES = 20_000
 """Lines of a log, counted with the blank ones, up to which it is parsed: a day of a log has far fewer."""
@@ -27,6 +29,10 @@ class LogLine(NamedTuple):
     is_heading: bool = False
     title: str = ""
     """Words of the heading that it is under; empty for a title of the whole log."""
+    above: str = ""
+    """For a row the head of its table, or the line that opens its fence; empty for anything else."""
+    below: str = ""
+    """For a row of a fence the line that closes it; empty for anything else."""
 
     @property
     def path(self) -> str:
@@ -38,22 +44,27 @@ class LogLine(NamedTuple):
         """Line of the file at which it begins."""
         return self.location.line
 
+    @property
+    def framed(self) -> str:
+        """The text, for a row within the lines that make a table or a fence of it."""
+        return f"{self.above}\n{self.text}\n{self.below}".rstrip("\n") if self.above else self.text
+
 
 @cached_by_content
 def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.
 
-    A list item, a table and a fence are one each. A paragraph is divided where a line ends a sentence, and where one
-    begins with a time or with a name and a colon. What holds no letter and no figure is left out, and so is what
-    is below the first `MAX_LINES` lines.
+    A list item is one, and so is each row of a table or a fence, whose first line has the mark of a heading. What is
+    one in any case: a table or a fence without rows, one that begins in a list item, and a fence that is never closed.
+    A paragraph is divided where a line ends a sentence, and where one begins with a time or with a name and a colon.
+    What holds no letter and no figure is left out, and so is what is below the first `MAX_LINES` lines.
     """
     lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
     in_order = [*blocks(lines)]
     title, has_one = "", has_title([block.levels for block in in_order])
     parsed: list[LogLine] = []
-    for first, stop, is_heading in _spans(lines, in_order):
-        line = _log_line(document, lines[first:stop], first, is_heading)
-        if is_heading and (found := heading(line.text)):
+    for line in chain.from_iterable(_block_lines(document, lines, block) for block in in_order):
+        if line.is_heading and (found := heading(line.text)):
             title = "" if has_one and found[0] == 1 else found[1]
         parsed.append(line._replace(title=title))
     return tuple(line for line in parsed if _WORD.search(line.text))
@@ -68,16 +79,36 @@ def long_log_problem(document: Document) -> tuple[Problem, ...]:
     return (Problem("too-large", document.path, document.line + MAX_LINES, message),)
 
 
-def _spans(lines: Sequence[str], in_order: Sequence[TextBlock]) -> Iterator[tuple[int, int, bool]]:
-    # Half open, with whether it is a heading.
-    for block in in_order:
-        yield from ((line, line + 1, True) for line in range(block.first, block.body) if lines[line].strip())
-        stop = block.end(lines)
-        starts = [block.body, *block.statement_starts(lines)]
-        yield from ((first, end, False) for first, end in zip(starts, [*starts[1:], stop], strict=True) if first < end)
+def _block_lines(document: Document, lines: Sequence[str], block: TextBlock) -> Iterator[LogLine]:
+    for number in range(block.first, block.body):
+        if lines[number].strip():
+            yield _log_line(document, lines[number : number + 1], number, is_heading=True)
+    stop = block.end(lines)
+    if rows := _rows(document, lines[block.body : stop], block):
+        yield from rows
+        return
+    starts = [block.body, *block.statement_starts(lines)]
+    for first, end in zip(starts, [*starts[1:], stop], strict=True):
+        if first < end:
+            yield _log_line(document, lines[first:end], first)
 
 
-def _log_line(document: Document, lines: Sequence[str], first: int, is_heading: bool) -> LogLine:
+def _rows(document: Document, lines: Sequence[str], block: TextBlock) -> Sequence[LogLine]:
+    """The head and the rows of a table or a fence, which is these lines; none for what is to be one line."""
+    if block.kind not in {"table", "fence"} or list_mark(lines[0]):
+        return ()
+    opening = fence_opening(lines[0])
+    if opening and not closes_fence(lines[-1], opening[1]):
+        return ()
+    texts = _dedented("\n".join(lines)).split("\n")
+    head, stop = (1, len(texts) - 1) if opening else (2, len(texts))
+    places = [Location(document.path, document.line + block.body + number) for number in range(stop)]
+    above, below = "\n".join(texts[:head]), "".join(texts[stop:])
+    rows = [LogLine(places[row], texts[row], above=above, below=below) for row in range(head, stop)]
+    return [LogLine(places[0], texts[0], is_heading=True), *rows] if rows else ()
+
+
+def _log_line(document: Document, lines: Sequence[str], first: int, *, is_heading: bool = False) -> LogLine:
     location, text = passage(document, document.line + first, "\n".join(lines))
     mark = list_mark(text.partition("\n")[0])
     if mark:
