@@ -12,6 +12,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from contextasm.model import (
+    LENGTH_PENALTY,
     Document,
     EntryPool,
     Fact,
@@ -83,6 +84,8 @@ class EntryKind(NamedTuple, Generic[EntryT]):
     is_marked: Callable[[EntryT], bool]
     restore: Callable[[Sequence[Any]], EntryT]
     """The entry of its values, tuples as lists."""
+    length_penalty: float = LENGTH_PENALTY
+    """Penalty of a long entry in a search, from 0 to 1."""
 
 
 class ReadPool(Generic[EntryT]):
@@ -116,7 +119,7 @@ class ReadPool(Generic[EntryT]):
 
         outside = self.outside(query)
         rows = [row for row in range(self.rows) if row not in outside]
-        index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
+        index = build_index([self._kind.index_entry(self.active[row]) for row in rows], self._kind.length_penalty)
         return {
             rows[at]: value
             for at, value in similarities(query.build.request.topic, index, min_match, min_cover).items()

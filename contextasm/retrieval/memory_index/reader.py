@@ -107,7 +107,8 @@ class IndexedPool:
         moved = [row for rows in files for row in rows]
         columns = _moved_columns(self._columns, files, outside) if outside else self._columns
         place_of = {row: end + at for at, row in enumerate(moved)}
-        return _stored_index(self._connection, self._pool, columns, place_of), moved
+        index = _stored_index(self._connection, self._pool, columns, place_of)
+        return index._replace(length_penalty=self._kind.length_penalty), moved
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""

@@ -35,9 +35,8 @@ from contextasm.retrieval.search.inverted_index import (
 )
 from contextasm.retrieval.search.query_words import NamedDate, closeness, compound_terms, named_dates, similar_words
 
-# Saturation of a repeated word, and penalty of a long text (memories are short).
+# Saturation of a repeated word.
 _K1: Final = 0.9
-_B: Final = 0.2
 # Shares of a match that the entries around it get, by distance: entries after it explain more than entries before it.
 _SHARES: Final = ((1, 0.55), (2, 0.35), (3, 0.2), (-1, 0.35), (-2, 0.2), (-3, 0.1))
 # A word that more than one in eight of many entries hold says nothing about their neighbours, and is slow to spread.
@@ -166,7 +165,8 @@ def _row_values(word: str, index: Index, *, is_corrected: bool) -> dict[int, flo
     """Value of one term of the query for each row: the best of its own spellings, relatives and neighbours."""
     values_of: dict[int, float] = {}
     columns, size = index.columns, index.size
-    flat, slope = _K1 * (1 - _B), _K1 * _B / (index.average or 1.0)
+    penalty = index.length_penalty
+    flat, slope = _K1 * (1 - penalty), _K1 * penalty / (index.average or 1.0)
     lengths = columns.lengths
     for spelling, weight in _spellings(word, index, is_corrected=is_corrected):
         rows, counts = index.postings(spelling)

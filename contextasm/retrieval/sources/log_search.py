@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
 
 
+_LENGTH_PENALTY = 0.75
+"""Lines of logs differ in length: at the penalty of memories, long ones win and take the room (measured)."""
+
+
 def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
     """Lines of logs; `days` has the day of each log whose name does not begin with it."""
     known = {**days}
@@ -44,6 +48,7 @@ def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
         score_inputs=lambda line: ScoreInputs(0.0, day_of(line), day_of(line)),
         is_marked=lambda line: line.is_heading,
         restore=_restored,
+        length_penalty=_LENGTH_PENALTY,
     )
 
 
