@@ -66,6 +66,8 @@ _AUTHOR: Final = 0.6
 _AUTHOR_ENTRIES: Final = 3
 _AUTHOR_SHARE: Final = 0.05
 _ANSWER: Final = 0.2
+# Factor below the worst match of an entry that matches nothing, and is by an author whom the query names.
+_NO_MATCH: Final = 0.5
 # Factor of an entry that ends in a question.
 _IS_QUESTION: Final = 0.85
 # Factor above the best other entry of an entry with exactly the words of the query.
@@ -77,12 +79,16 @@ _ASKS_WHEN: Final = re.compile(r"\bwhen\b", re.IGNORECASE)
 _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
 
 
-def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cover: float = 0.0) -> dict[int, float]:
+def similarities(
+    query: str, index: Index, min_match: float = MIN_MATCH, min_cover: float = 0.0, *, authors_follow: bool = False
+) -> dict[int, float]:
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
     Where only words are found that are near those of the query, the best has `_ONLY_NEAR`, cubed.
     None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four: the
     best of the rows that are found without a correction, too.
+
+    With `authors_follow` all rows of the authors that the query names are hits: below the others, by what they match.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
     each row counts with the best of its own value and its neighbours' shares; plus the cues; over the best sum, cubed.
@@ -103,7 +109,14 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     exact = (is_dense(word) or index.postings(word)[0] for word in terms)
     is_exact = authors or any(exact) or closeness(set(index.columns.days), dates)
     whole, least = (best if is_exact else best / _ONLY_NEAR), min_match * best
-    return {row: (total / whole) ** CONTRAST for row, total in totals.items() if total > 0 and total >= least}
+    following = {row for row, author in enumerate(index.columns.authors) if authors_follow and author in authors}
+    without_match = min((total for total in totals.values() if total > 0), default=0.0) * _NO_MATCH
+    totals |= dict.fromkeys(following - totals.keys(), without_match)
+    return {
+        row: (total / whole) ** CONTRAST
+        for row, total in totals.items()
+        if total > 0 and (total >= least or row in following)
+    }
 
 
 def _worth(terms: Sequence[str], index: Index) -> float:
