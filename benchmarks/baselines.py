@@ -62,7 +62,7 @@ def head_and_tail(conversation: Conversation, _question: Question, budget: int) 
     logs = sorted(path for path in files if "/daily/" in path)[-2:]
     text = "".join(files[path] for path in HEAD)
     left = budget * UNITS - units(text)
-    paths = sorted((MEMORIES, *logs), key=lambda path: len(files[path]))
+    paths = sorted(files.keys() & {MEMORIES, *logs}, key=lambda path: (len(files[path]), path))
     for behind, path in zip(reversed(range(len(paths))), paths, strict=True):
         room, part = left // (behind + 1), files[path]
         if units(part) > room:

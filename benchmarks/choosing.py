@@ -1,19 +1,22 @@
-"""How much of what matters a short context holds: `python benchmarks/choosing.py FOLDER [--sample N]`.
+"""How much of what matters a short context holds: `python benchmarks/choosing.py [--set NAME] FOLDER [--sample N]`.
 
 Each question is the topic of a build of 1k, 2k, 4k and 8k tokens. Recall is the share of the turns it needs whose line,
 or the line of a bullet drawn from it, stands whole in the context. Precision is the share of needed lines among the
 first k lines chosen, best first, where k is the number of lines that BM25 with Snowball terms takes to the same recall;
-questions of which a context holds nothing have no k and are left out of it. The number of lines that a context shows is
-the third figure: what is not needed has to be read, too.
+questions of which a context holds nothing have no k and are left out of it. The number of lines that a context shows
+and its tokens for each turn that it holds are the price: what is not needed has to be read, too. After the mean of a
+row are the bounds between which 95 % of the means of as many questions are, drawn with repetition.
 
-The questions to the sample workspace (tests/cases/questions) are asked as well; without a folder, they alone. Ships no
-data: a folder is of the form that benchmarks/retrieval.py takes.
+The questions to the sample workspace (tests/cases/questions) are asked as well; without a folder, no others. Ships no
+data: a folder is of the form that benchmarks/retrieval.py takes, or with `--set` the checkout of a public set
+(`public_sets.py`), of which a fixed number of questions is drawn.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -23,7 +26,8 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 from baselines import BASELINES, SNOWBALL, Baseline, tokens
-from conversations import Conversation, Question, load, sample, write_example
+from conversations import SEED, Conversation, Question, load, sample, write_example
+from public_sets import SETS
 from run import ROOT, SAMPLE, command_of
 from warm import WarmCommand, clean_environment
 
@@ -31,6 +35,8 @@ BUDGETS: Final = (1000, 2000, 4000, 8000)
 PROFILES: Final = ("default", "recall")
 FRESH: Final = 3
 """Number of questions that are asked again in a fresh process, for each profile and budget."""
+DRAWS: Final = 1000
+"""Number of times that questions are drawn for the bounds of a mean."""
 
 
 class Setup(NamedTuple):
@@ -51,6 +57,9 @@ class Figures(NamedTuple):
     recall: float
     lines: float
     """Number of lines of logs and memories that the context shows."""
+    tokens: int
+    held: float
+    """Number of the turns it needs that the context holds."""
     precision: tuple[float, float] | None
     """Of the context's and of BM25's first k lines; None without a k."""
 
@@ -59,6 +68,7 @@ def main() -> None:
     """Measure the baselines, the profiles and the sample workspace."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?", help="labelled conversations")
+    parser.add_argument("--set", choices=SETS, help="the folder is a checkout of this public set")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="ask N of the questions (default: all)")
     parser.add_argument("--profile", action="append", help="a profile, or its file; repeatable (default, recall)")
     parser.add_argument("--python", type=Path, default=Path(sys.executable), help="interpreter that has ctxasm")
@@ -68,7 +78,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = write_example(Path(name)) if chosen.smoke else chosen.folder
         if folder:
-            conversations, questions = load(folder)
+            conversations, questions = SETS[chosen.set](folder) if chosen.set else load(folder)
             for each in conversations.values():
                 each.write(Path(name) / each.name)
             fresh = command_of(chosen.python.absolute())
@@ -85,7 +95,7 @@ def show_conversations(setup: Setup, profiles: Sequence[str]) -> None:
     for label, baseline in BASELINES.items():
         show(label, [baseline_recalls(setup, baseline, budget) for budget in BUDGETS])
     known = {row.split()[0] for row in setup.ask("profiles").out.splitlines() if row.strip()}
-    precisions, lines = {}, {}
+    precisions, lines, prices = {}, {}, {}
     for profile in profiles:
         if profile not in known and not Path(profile).is_file():
             print(f"ctxasm, {profile}: left out, there is no such profile")
@@ -93,21 +103,39 @@ def show_conversations(setup: Setup, profiles: Sequence[str]) -> None:
         figures = [profile_figures(setup, profile, budget) for budget in BUDGETS]
         show(f"ctxasm, {profile}", [[each.recall for each in column] for column in figures])
         lines[f"ctxasm, {profile}"] = [[each.lines for each in column] for column in figures]
+        prices[f"ctxasm, {profile}"] = [
+            [sum(each.tokens for each in column) / max(1.0, sum(each.held for each in column))] for column in figures
+        ]
         pairs = [[each.precision for each in column if each.precision] for column in figures]
         precisions[f"ctxasm, {profile}"] = [[own for own, _ in column] for column in pairs]
         precisions[f"BM25 where {profile} is as good"] = [[other for _, other in column] for column in pairs]
     print("\nprecision over the first k lines")
     for label, columns in precisions.items():
         show(label, columns)
-    print("\nlines shown")
-    for label, columns in lines.items():
-        show(label, columns, 1)
+    for title, table in (("lines shown", lines), ("tokens for each turn held", prices)):
+        print(f"\n{title}")
+        for label, columns in table.items():
+            show(label, columns, 1)
 
 
 def show(label: str, columns: Sequence[Sequence[float]], scale: float = 100) -> None:
-    """Print one line of a table: the mean of each column, in per cent if not told otherwise, and the mean of these."""
+    """Print one line of a table: the mean of each column, in per cent if not told otherwise, and the mean of these.
+
+    Columns of one figure for each question get the bounds of that mean, too.
+    """
     means = [scale * fmean(column or [0.0]) for column in columns]
-    print(f"{label:36}" + "".join(f"{mean:8.1f}" for mean in (*means, fmean(means))), flush=True)
+    row = f"{label:36}" + "".join(f"{mean:8.1f}" for mean in (*means, fmean(means)))
+    if len({len(column) for column in columns}) == 1 and len(columns[0]) > 1:
+        low, high = bounds([scale * fmean(each) for each in zip(*columns, strict=True)])
+        row += f"  [{low:.1f}, {high:.1f}]"
+    print(row, flush=True)
+
+
+def bounds(values: Sequence[float]) -> tuple[float, float]:
+    """The bounds between which 95 % of the means of as many values are, drawn with repetition (bootstrap)."""
+    chance = random.Random(SEED)  # noqa: S311 (no secret: the same bounds each time)
+    means = sorted(fmean(chance.choices(values, k=len(values))) for _ in range(DRAWS))
+    return means[DRAWS // 40], means[-DRAWS // 40 - 1]
 
 
 def baseline_recalls(setup: Setup, baseline: Baseline, budget: int) -> list[float]:
@@ -133,7 +161,7 @@ def profile_figures(setup: Setup, profile: str, budget: int) -> list[Figures]:
         ids = best_first(context["decisions"], conversation, conversation.shown(text))
         recall = question.recall(ids)
         pair = precision(conversation, question, ids, recall) if recall else None
-        figures.append(Figures(recall, len(ids), pair))
+        figures.append(Figures(recall, len(ids), tokens(text), recall * len(question.needs), pair))
     return figures
 
 

@@ -101,7 +101,7 @@ def load(folder: Path) -> tuple[dict[str, Conversation], list[Question]]:
         for name in ("memories", "bullets", "questions", "bullet-questions")
     )
     names = dict.fromkeys(row["corpus"] for row in turns)
-    conversations = {name: _conversation(name, _of(name, turns), _of(name, bullets)) for name in names}
+    conversations = {name: of_turns(name, _of(name, turns), _of(name, bullets)) for name in names}
     return conversations, _questions(asked, by_bullet)
 
 
@@ -116,8 +116,8 @@ def _of(name: str, rows: Rows) -> Rows:
     return [row for row in rows if row["corpus"] == name]
 
 
-def _conversation(name: str, turns: Rows, bullets: Rows) -> Conversation:
-    """One conversation from its rows."""
+def of_turns(name: str, turns: Rows, bullets: Rows = ()) -> Conversation:
+    """One conversation from its rows; without bullets it has no file of memories."""
     texts: defaultdict[str, list[str]] = defaultdict(list)
     lines = []
     for row in turns:
@@ -134,7 +134,7 @@ def _conversation(name: str, turns: Rows, bullets: Rows) -> Conversation:
             facts += ["", f"## {day}", ""]
         lines.append(Line(row["id"], MEMORIES, len(facts) + 1, day, "- [fact] ", _flat(row["text"])))
         facts.append(lines[-1].text)
-    files = {path: "\n".join(rows) + "\n" for path, rows in texts.items()}
+    files = {path: "\n".join(rows) + "\n" for path, rows in texts.items() if path != MEMORIES or bullets}
     return Conversation(name, TEXTS | files, tuple(lines), str(today))
 
 

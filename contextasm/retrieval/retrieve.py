@@ -114,10 +114,19 @@ def _refuse_hidden(layer: Layer, result: RetrievalResult) -> None:
 
 
 def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
-    """The profile without the layers within others, if there is no topic: these then have their room to themselves."""
+    """The profile as a build without a topic uses it, if there is none.
+
+    It is without the layers within others, which then have their room to themselves, and shows no more of a layer than
+    its `fallback_top`.
+    """
     if topic.strip():
         return profile
-    return profile._replace(layers=tuple(layer for layer in profile.layers if not layer.limits.within))
+    layers = (
+        _fallback_layer(layer) if layer.ranking.fallback_top < layer.ranking.top else layer
+        for layer in profile.layers
+        if not layer.limits.within
+    )
+    return profile._replace(layers=tuple(layers))
 
 
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:

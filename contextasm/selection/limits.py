@@ -96,7 +96,7 @@ def fixed_limits(demand: Demand, total: int, *, growing: bool = False) -> list[A
     """The limits of a layer that do not depend on the use of others.
 
     `growing` leaves out the limit above which the layer may take unused room: its share, or without one its
-    `max_tokens`.
+    `max_tokens`; none for a layer within another, which grows above the room of both.
     """
     limits = demand.layer.limits
     own = []
@@ -105,7 +105,7 @@ def fixed_limits(demand: Demand, total: int, *, growing: bool = False) -> list[A
     if limits.share is not None:
         tokens = int(total * limits.share / 100) // demand.counter.units_per_token
         own.append(Allowance(tokens * demand.counter.units_per_token, "share"))
-    if own and limits.grow:
+    if own and limits.grow and not limits.within:
         passed = own.pop()
         is_passed = demand.grown > passed.units
         own += [] if growing else [Allowance(demand.grown, "budget") if is_passed else passed]
@@ -165,6 +165,8 @@ def _units_of_first(demand: Demand, count: int) -> int:
 def with_unclaimed_room(demands: Sequence[Demand], total: int, required: int) -> list[Demand]:
     """The demands with the room that running text with `grow` may take above its limit since no layer claims it.
 
+    So does running text with the layer within it, if that one has `grow`: the two share this room, too.
+
     A layer claims what it demands within its own limits, whether it uses that or not. This keeps law 7
     (docs/architecture.md): claims depend on demands and the budget only. Shares are 100 per cent together at most, so
     all claims grow no faster than the budget, and what they leave never shrinks. If they leave anything, every layer
@@ -178,7 +180,7 @@ def with_unclaimed_room(demands: Sequence[Demand], total: int, required: int) ->
     result = [*demands]
     for number, demand in enumerate(demands):
         claim, most = claims[demand.layer.id]
-        if demand.layer.limits.grow and loses_no_line(demand.layer) and most > claim:
+        if loses_no_line(demand.layer) and most > claim:
             extra = max(0, min(most - claim, left))
             left -= extra
             # What others claim may depend on the topic.
@@ -196,7 +198,8 @@ def _claim(demand: Demand, demands: Sequence[Demand], total: int) -> tuple[float
     A layer that shares the room of another claims nothing by itself: the other does it for both.
     """
     layer = demand.layer
-    pair = [demand, *(other for other in demands if other.layer.limits.within == layer.id)]
+    follower = next((other for other in demands if other.layer.limits.within == layer.id), None)
+    pair = [demand, *filter(None, [follower])]
     if layer.limits.required or layer.limits.within in {other.layer.id for other in demands}:
         return 0, 0
     wanted, pinned = sum(each.units for each in pair), sum(each.pinned_units for each in pair)
@@ -205,7 +208,11 @@ def _claim(demand: Demand, demands: Sequence[Demand], total: int) -> tuple[float
     most = min([total * share / 100, *own])
     titles = most / TITLES_PART if any(each.below_top for each in pair) else 0
     claim = max(pinned, min(wanted + titles, most))
-    return claim, min([wanted, *(limit.units for limit in fixed_limits(demand, total, growing=True))])
+    if follower and follower.layer.limits.grow and not layer.limits.grow:
+        limits = (limit.units for limit in fixed_limits(follower, total))
+        return claim, min(demand.units, most) + min([follower.units, *limits])
+    growing = (limit.units for limit in fixed_limits(demand, total, growing=True))
+    return claim, min([wanted, *growing]) if layer.limits.grow else claim
 
 
 def allowance_of(demand: Demand, total: int, charged: int, later: int) -> Allowance:

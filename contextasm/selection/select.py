@@ -6,7 +6,7 @@ section format says what surrounds a section, so that headings, blank lines and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextasm.model import (
     PIN_FIELD,
@@ -77,26 +77,6 @@ def _candidate_ranks(fragments: Sequence[Fragment], top: int) -> Mapping[str, in
     return {name: number for number, name in enumerate(in_order, 1)}
 
 
-def without_shown(demand: Demand, other: Layer, shown: Selected) -> list[Fragment]:
-    """The candidates, without the fragments of which the `other` layer shows all lines: these are excluded."""
-    lines: set[tuple[str, int]] = set()
-    for section in shown.values():
-        for excerpt in section.excerpts:
-            location = excerpt.fragment.location
-            if not (excerpt.form or location.rows):
-                numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
-                lines |= {(location.path, location.file_line(number)) for number in numbers}
-    reason = Reason.of("shown-above", layer=other.id)
-    candidates = []
-    for fragment in demand.candidates:
-        own = range(fragment.text.count("\n") + 1)
-        location = fragment.location
-        is_shown = all((location.path, location.file_line(number)) in lines for number in own)
-        is_twice = is_shown and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
-        candidates.append(fragment.exclude(reason) if is_twice else fragment)
-    return candidates
-
-
 class LayerResult(NamedTuple):
     """A layer with the sections that were selected for it."""
 
@@ -114,6 +94,25 @@ class LayerResult(NamedTuple):
     def is_starved(self) -> bool:
         """Whether it got nothing because of other layers, not because of a limit of its own."""
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
+
+
+def without_shown(candidates: Sequence[Fragment], results: Iterable[LayerResult]) -> list[Fragment]:
+    """The candidates, without the fragments of which the results of other layers show all lines: these are excluded."""
+    layer_of: dict[tuple[str, int], str] = {}
+    for result in results:
+        for excerpt in (excerpt for section in result.selected.values() for excerpt in section.excerpts):
+            location = excerpt.fragment.location
+            if not (excerpt.form or location.rows):
+                numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
+                layer_of |= {(location.path, location.file_line(number)): result.demand.layer.id for number in numbers}
+    kept = []
+    for fragment in candidates:
+        location = fragment.location
+        own = ((location.path, location.file_line(number)) for number in range(fragment.text.count("\n") + 1))
+        layers = [layer_of.get(line, "") for line in own]
+        is_twice = all(layers) and not (fragment.verdict.excluded or fragment.verdict.pinned_by)
+        kept.append(fragment.exclude(Reason.of("shown-above", layer=layers[0])) if is_twice else fragment)
+    return kept
 
 
 def charge(result: LayerResult, later: Sequence[Layer]) -> int:
@@ -150,32 +149,34 @@ def growth_allowance(
     return min(limits, key=lambda limit: limit.units)
 
 
-OWN_PART = 3
-"""Part of its room that a layer keeps if another layer is within it: a third."""
+OWN_PART = 5
+"""Part of its room that a layer keeps if another layer is within it: a fifth."""
 
 
-def own_result(demand: Demand, follower: Demand, whole: Allowance) -> LayerResult:
-    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a third.
+def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowance) -> LayerResult:
+    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a fifth.
+
+    `whole` is the room of both, and `own` the allowance of the layer, which is less if only the follower grows.
 
     What the layer shows then is not a demand of the follower, so the part is found in rounds. Demands do not depend on
     the budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the
     allowance grows (law 7).
     """
     limits = [limit.units for limit in fixed_limits(follower, 0) if limit.by != "share"]
-    units = max(demand.pinned_units, whole.units // OWN_PART, whole.units - min([follower.units, *limits]))
+    units = max(demand.pinned_units, own.units // OWN_PART, whole.units - min([follower.units, *limits]))
     paths = {fragment.location.path for fragment in demand.candidates}
     others = (each for group in follower.sections.values() for each in group if each.location.path not in paths)
     never_shown = sum(follower.counter.units(fragment.text) for fragment in others)
-    most = whole.units - min([never_shown, *limits])
+    most = min(own.units, whole.units - min([never_shown, *limits]))
     for _ in range(_ROUNDS):
         if units >= min(demand.units, most) or not loses_no_line(demand.layer):
             break
-        result = _filled(demand, whole._replace(units=units))
-        left = follower.with_candidates(without_shown(follower, demand.layer, result.selected))
+        result = _filled(demand, own._replace(units=units))
+        left = follower.with_candidates(without_shown(follower.candidates, [result]))
         units = max(units, whole.units - min([left.units, *limits]))
         if units == result.allowance.units:
             return result
-    return _filled(demand, whole._replace(units=units))
+    return _filled(demand, own._replace(units=min(units, max(own.units, demand.pinned_units))))
 
 
 _ROUNDS = 8
@@ -260,7 +261,7 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
     for number, given in enumerate(demands):
         layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
         if host in rooms:
-            left = without_shown(given, results[host].demand.layer, results[host].selected)
+            left = without_shown(given.candidates, [results[host]])
             demand = given.with_candidates(keep_top_k(left, layer.ranking.top))
             result = _filled(
                 demand, other_part(demand, rooms[host], results[host].allowance, fixed_limits(demand, total))
@@ -269,8 +270,9 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
             demand, later = given, held_units(given, rest, total - charged)
             allowance = allowance_of(demand, total, charged, later)
             if layer.id in followers:
-                rooms[layer.id] = allowance
-                result = own_result(demand, followers[layer.id], allowance)
+                room = max(allowance.units, min(demand.grown, total - charged - later))
+                rooms[layer.id] = allowance._replace(units=room)
+                result = own_result(demand, followers[layer.id], rooms[layer.id], allowance)
             else:
                 result = _filled(demand, allowance)
         charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
@@ -282,7 +284,8 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
     """The results after the layers that want more have taken the room that is left, in the same order.
 
     A layer that must lose no line takes none of it: the room left is not always more if the budget is larger. Two
-    layers that share a room have what it holds.
+    layers that share a room have what it holds, but for a second one with `grow`: it comes last, and its room then goes
+    to lines that no other layer shows.
     """
     grown = {**results}
     sharing = _sharing_layers(demands)
@@ -299,6 +302,12 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
         if allowance.units > result.allowance.units:
             larger = _filled(demand, allowance)
             grown[demand.layer.id] = larger if larger.used >= result.used else result
+    for number, demand in enumerate(demands):
+        if demand.layer.id in sharing and demand.layer.limits.within and demand.layer.limits.grow:
+            own = grown.pop(demand.layer.id)
+            rest = own.demand.with_candidates(without_shown(own.demand.candidates, grown.values()))
+            grown[demand.layer.id] = own
+            grown[demand.layer.id] = _filled(rest, growth_allowance(demands, number, grown, total))
     return grown
 
 

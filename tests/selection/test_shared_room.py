@@ -26,17 +26,34 @@ def usage(context: Context, layer: str) -> LayerUsage:
     return next(each for each in context.allowances if each.layer == layer)
 
 
+SHARING = limited(related={"grow": False})
+
+
 def test_with_a_topic_the_pair_shares_the_room_of_the_first() -> None:
-    context = build(FULL, topic="harbour")
-    assert usage(context, "L3").limit == 1000
-    assert usage(context, "related").limit == 2000
+    context = build(FULL, SHARING, topic="harbour")
+    assert usage(context, "L3").limit == 600
+    assert usage(context, "related").limit == 2400
     assert usage(build(FULL), "L3").limit == 3000
     assert usage(build(agent() | log(DAY, WORDS), topic="nothing of it"), "L3").limit == 3000
 
 
+def test_lines_that_answer_take_what_is_left_and_then_the_newest_text_has_its_limit() -> None:
+    shown = {budget: build(FULL, budget=budget, topic="harbour") for budget in (1000, 4000, 16_000)}
+    assert usage(shown[1000], "L3").limit == 185  # a fifth of what both have
+    assert usage(shown[4000], "L3").limit == 600
+    assert shown[4000].tokens > 3950
+    assert usage(shown[16_000], "L3").limit == 3000
+    assert usage(shown[16_000], "related").used == usage(shown[16_000], "related").wanted
+
+
 def test_limit_of_the_first_is_that_of_both() -> None:
-    context = build(FULL, limited(L3={"max_tokens": 300}), topic="harbour")
-    assert (usage(context, "L3").limit, usage(context, "related").limit) == (100, 200)
+    context = build(FULL, limited(L3={"max_tokens": 300}, related={"grow": False}), topic="harbour")
+    assert (usage(context, "L3").limit, usage(context, "related").limit) == (60, 240)
+
+
+def test_own_limit_of_the_second_is_kept_when_it_grows() -> None:
+    context = build(FULL, limited(related={"max_tokens": 500}), topic="harbour")
+    assert usage(context, "related").limit == 500
 
 
 def test_without_the_first_the_second_has_the_room_alone() -> None:
@@ -120,10 +137,10 @@ def test_top_counts_what_the_first_does_not_show() -> None:
 
 def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     files = agent() | log(ago(50), f"- {'harbour ' * 60}\n")
-    context = build(files, limited(L3={"max_tokens": 60}), topic="harbour")
+    context = build(files, limited(L3={"max_tokens": 60}, related={"grow": False}), topic="harbour")
     (decision,) = (each for each in context.decisions if each.layer == "related")
     assert (decision.reason.code, dict(decision.reason.facts)["limit"]) == ("no-room", "within")
     (problem,) = (each for each in context.problems if each.path == "related")
-    assert "40, its part of the room of L3, holds no line of it" in problem.message
-    wide = build(files, limited(L3={"max_tokens": None}), budget=80, topic="harbour")
+    assert "48, its part of the room of L3, holds no line of it" in problem.message
+    wide = build(files, limited(L3={"max_tokens": None}, related={"grow": False}), budget=80, topic="harbour")
     assert "starved" not in {each.code for each in wide.problems if each.path == "related"}
