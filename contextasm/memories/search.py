@@ -8,7 +8,18 @@ from contextlib import AbstractContextManager, nullcontext
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
-from contextasm.model import SHARED, Build, ContextasmError, Layer, Memory, Problem, Profile, Score, SourceQuery
+from contextasm.model import (
+    LENGTH_PENALTY,
+    SHARED,
+    Build,
+    ContextasmError,
+    Layer,
+    Memory,
+    Problem,
+    Profile,
+    Score,
+    SourceQuery,
+)
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import (
     MEMORIES,
@@ -176,9 +187,10 @@ def _line_hits(query: SourceQuery) -> TopicHits:
     pairs = zip(known.all_entries, known.exclusions, strict=True)
     inactive = {entry.line for entry, why in pairs if why or outside_code(entry, query)}
     memories = {(memory.path, memory.line): memory for memory in known.active}
-    read = read_pool(build.workspace, log_lines(days), dict.fromkeys((*days, *own)))
+    kind = log_lines(days)._replace(length_penalty=LENGTH_PENALTY)
+    read = read_pool(build.workspace, kind, dict.fromkeys((*days, *own)))
     lines = [line for line in read.active if line.path not in own or line.line not in inactive]
-    pool = ReadPool(log_lines(days), lines, read.documents, read.problems)
+    pool = ReadPool(kind, lines, read.documents, read.problems)
     found = pool.similar(query, layer.query.min_match)
     headings = {*pool.marked()}
     best: dict[str, tuple[Memory, Score]] = {}

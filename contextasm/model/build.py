@@ -128,8 +128,12 @@ class EntryPool(Protocol[EntryT_co]):
     def outside(self, query: "SourceQuery") -> Mapping[int, str]:
         """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
 
-    def similar(self, query: "SourceQuery", min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(
+        self, query: "SourceQuery", min_match: float, min_cover: float = 0.0, *, authors_follow: bool = False
+    ) -> Mapping[int, float]:
         """Similarity of rows to the topic, from 0 to 1; rows below the share `min_match` of the best are left out.
+
+        With `authors_follow` all rows of an author whom the topic names are hits, too, below the others.
 
         The figures are the ones of a pool without the `outside` entries: they are neither hits nor neighbours, and no
         statistics of words count them.

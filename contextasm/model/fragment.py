@@ -27,6 +27,9 @@ Left as it is, the difference between a hit and half a hit would count less in t
 MIN_MATCH = 0.3
 """Least share of the best match that makes a match, unless a layer sets another one."""
 
+LENGTH_PENALTY = 0.2
+"""Penalty of a long text in a search, from 0 to 1 (b of BM25): little, as for texts of much the same length."""
+
 REACH = 0.7
 """Share of the best match from which a match is a candidate, however many are better."""
 

@@ -12,6 +12,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from contextasm.model import (
+    LENGTH_PENALTY,
     Document,
     EntryPool,
     Fact,
@@ -83,6 +84,8 @@ class EntryKind(NamedTuple, Generic[EntryT]):
     is_marked: Callable[[EntryT], bool]
     restore: Callable[[Sequence[Any]], EntryT]
     """The entry of its values, tuples as lists."""
+    length_penalty: float = LENGTH_PENALTY
+    """Penalty of a long entry in a search, from 0 to 1."""
 
 
 class ReadPool(Generic[EntryT]):
@@ -109,18 +112,19 @@ class ReadPool(Generic[EntryT]):
         inputs = map(self._kind.score_inputs, self.active)
         return {row: code for row, each in enumerate(inputs) if (code := outside_code(each, query))}
 
-    def similar(self, query: SourceQuery, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(
+        self, query: SourceQuery, min_match: float, min_cover: float = 0.0, *, authors_follow: bool = False
+    ) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
         from contextasm.retrieval.search.inverted_index import build_index
 
         outside = self.outside(query)
         rows = [row for row in range(self.rows) if row not in outside]
-        index = build_index([self._kind.index_entry(self.active[row]) for row in rows])
-        return {
-            rows[at]: value
-            for at, value in similarities(query.build.request.topic, index, min_match, min_cover).items()
-        }
+        index = build_index([self._kind.index_entry(self.active[row]) for row in rows], self._kind.length_penalty)
+        topic = query.build.request.topic
+        found = similarities(topic, index, min_match, min_cover, authors_follow=authors_follow)
+        return {rows[at]: value for at, value in found.items()}
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, entries of one day by path, then the later in the file; all for a count of 0."""

@@ -87,6 +87,20 @@ def test_each_line_has_its_place_and_its_score() -> None:
     assert dict(decision.score) == {"similarity": 1.0, "total": 1.0}
 
 
+@pytest.mark.parametrize("others", [5, 1500], ids=["read", "stored"])
+def test_a_long_line_loses_to_a_short_one_and_a_long_memory_wins_by_its_matches(others: int) -> None:
+    lines = (
+        "- The harbour was dredged",
+        "- The harbour " + "with many boats at its old quays " * 5 + "has a harbour master",
+    )
+    soup = "\n".join(f"- soup {number} {'cooked slowly ' * 4}" for number in range(others))
+    files = agent() | log(OLD, f"{lines[0]}\n\n{soup}\n\n{lines[1]}\n")
+    files["agents/luna/memories/facts.md"] = f"{lines[0]}\n{lines[1]}\n{soup}\n"
+    context = build(files, topic="harbour")
+    scored = [(each.layer, each.lines[0]) for each in context.decisions if dict(each.score).get("similarity") == 1.0]
+    assert scored == [("related", 1), ("L5", 2)]
+
+
 def test_lines_below_a_heading_share_its_matches_and_are_shown_under_it() -> None:
     text = "## Harbour\n\n- It was dredged\n- Paid\n\n" + "\n\n".join(f"## Part {n}\n\n- Soup {n}" for n in range(9))
     shown = related(build(agent() | log(OLD, text), topic="harbour"))

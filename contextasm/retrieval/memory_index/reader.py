@@ -83,15 +83,15 @@ class IndexedPool:
             self._outside[request] = found
         return self._outside[request]
 
-    def similar(self, query: SourceQuery, min_match: float, min_cover: float = 0.0) -> Mapping[int, float]:
+    def similar(
+        self, query: SourceQuery, min_match: float, min_cover: float = 0.0, *, authors_follow: bool = False
+    ) -> Mapping[int, float]:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
         index, moved = self.index(query)
-        end, found = (
-            len(self._columns["sections"]),
-            similarities(query.build.request.topic, index, min_match, min_cover),
-        )
+        end, topic = len(self._columns["sections"]), query.build.request.topic
+        found = similarities(topic, index, min_match, min_cover, authors_follow=authors_follow)
         return {place if place < end else moved[place - end]: value for place, value in found.items()}
 
     def index(self, query: SourceQuery) -> tuple[Index, Sequence[int]]:
@@ -107,7 +107,8 @@ class IndexedPool:
         moved = [row for rows in files for row in rows]
         columns = _moved_columns(self._columns, files, outside) if outside else self._columns
         place_of = {row: end + at for at, row in enumerate(moved)}
-        return _stored_index(self._connection, self._pool, columns, place_of), moved
+        index = _stored_index(self._connection, self._pool, columns, place_of)
+        return index._replace(length_penalty=self._kind.length_penalty), moved
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""

@@ -35,9 +35,8 @@ from contextasm.retrieval.search.inverted_index import (
 )
 from contextasm.retrieval.search.query_words import NamedDate, closeness, compound_terms, named_dates, similar_words
 
-# Saturation of a repeated word, and penalty of a long text (memories are short).
+# Saturation of a repeated word.
 _K1: Final = 0.9
-_B: Final = 0.2
 # Shares of a match that the entries around it get, by distance: entries after it explain more than entries before it.
 _SHARES: Final = ((1, 0.55), (2, 0.35), (3, 0.2), (-1, 0.35), (-2, 0.2), (-3, 0.1))
 # A word that more than one in eight of many entries hold says nothing about their neighbours, and is slow to spread.
@@ -67,6 +66,8 @@ _AUTHOR: Final = 0.6
 _AUTHOR_ENTRIES: Final = 3
 _AUTHOR_SHARE: Final = 0.05
 _ANSWER: Final = 0.2
+# Factor below the worst match of an entry that matches nothing, and is by an author whom the query names.
+_NO_MATCH: Final = 0.5
 # Factor of an entry that ends in a question.
 _IS_QUESTION: Final = 0.85
 # Factor above the best other entry of an entry with exactly the words of the query.
@@ -78,12 +79,16 @@ _ASKS_WHEN: Final = re.compile(r"\bwhen\b", re.IGNORECASE)
 _ASKS_HOW_MANY: Final = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
 
 
-def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cover: float = 0.0) -> dict[int, float]:
+def similarities(
+    query: str, index: Index, min_match: float = MIN_MATCH, min_cover: float = 0.0, *, authors_follow: bool = False
+) -> dict[int, float]:
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
     Where only words are found that are near those of the query, the best has `_ONLY_NEAR`, cubed.
     None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four: the
     best of the rows that are found without a correction, too.
+
+    With `authors_follow` all rows of the authors that the query names are hits: below the others, by what they match.
 
     The sum of BM25 (Robertson, Spärck Jones; idf in Lucene's form, never negative) over the query's words, in which
     each row counts with the best of its own value and its neighbours' shares; plus the cues; over the best sum, cubed.
@@ -104,7 +109,15 @@ def similarities(query: str, index: Index, min_match: float = MIN_MATCH, min_cov
     exact = (is_dense(word) or index.postings(word)[0] for word in terms)
     is_exact = authors or any(exact) or closeness(set(index.columns.days), dates)
     whole, least = (best if is_exact else best / _ONLY_NEAR), min_match * best
-    return {row: (total / whole) ** CONTRAST for row, total in totals.items() if total > 0 and total >= least}
+    is_asked = authors_follow and authors
+    following = {row for row, author in enumerate(index.columns.authors) if author in authors} if is_asked else set()
+    without_match = min((total for total in totals.values() if total > 0), default=0.0) * _NO_MATCH
+    totals |= dict.fromkeys(following - totals.keys(), without_match)
+    return {
+        row: (total / whole) ** CONTRAST
+        for row, total in totals.items()
+        if total > 0 and (total >= least or row in following)
+    }
 
 
 def _worth(terms: Sequence[str], index: Index) -> float:
@@ -166,7 +179,8 @@ def _row_values(word: str, index: Index, *, is_corrected: bool) -> dict[int, flo
     """Value of one term of the query for each row: the best of its own spellings, relatives and neighbours."""
     values_of: dict[int, float] = {}
     columns, size = index.columns, index.size
-    flat, slope = _K1 * (1 - _B), _K1 * _B / (index.average or 1.0)
+    penalty = index.length_penalty
+    flat, slope = _K1 * (1 - penalty), _K1 * penalty / (index.average or 1.0)
     lengths = columns.lengths
     for spelling, weight in _spellings(word, index, is_corrected=is_corrected):
         rows, counts = index.postings(spelling)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from contextasm.model import NamedTuple
+from contextasm.model import LENGTH_PENALTY, NamedTuple
 
 STOP: Final = frozenset(
     """
@@ -285,6 +285,8 @@ class Index(NamedTuple):
     """Gives the rows that hold a term, and its number in each of them."""
     beginning: Callable[[str], Sequence[str]]
     """Gives the terms that begin with a prefix, in order; all for an empty one. It may be that no row holds one."""
+    length_penalty: float = LENGTH_PENALTY
+    """Penalty of a long text, from 0 to 1."""
 
 
 def day_number(day: str) -> int:
@@ -293,9 +295,10 @@ def day_number(day: str) -> int:
     return int(digits) if len(digits) == 8 and digits.isdecimal() else 0
 
 
-def build_index(entries: Sequence[IndexEntry]) -> Index:
+def build_index(entries: Sequence[IndexEntry], length_penalty: float = LENGTH_PENALTY) -> Index:
     """Index entries in memory; their positions are the row numbers. Equal entries share one, which nobody changes."""
-    return _cached_index(tuple(entries)) if len(entries) <= MOST_CACHED else _new_index(entries)
+    index = _cached_index(tuple(entries)) if len(entries) <= MOST_CACHED else _new_index(entries)
+    return index._replace(length_penalty=length_penalty)
 
 
 def _new_index(entries: Sequence[IndexEntry]) -> Index:

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
 
 
+_LENGTH_PENALTY = 0.75
+"""Lines of logs differ in length: at the penalty of memories, long ones win and take the room (measured)."""
+
+
 def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
     """Lines of logs; `days` has the day of each log whose name does not begin with it."""
     known = {**days}
@@ -54,6 +58,7 @@ def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
         score_inputs=lambda line: ScoreInputs(0.0, day_of(line), day_of(line)),
         is_marked=lambda line: line.is_heading,
         restore=_restored,
+        length_penalty=_LENGTH_PENALTY,
     )
 
 
@@ -90,7 +95,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
     Of lines that say the same, the newest is a candidate, and one of each day if the topic names a date. Of more than
     `MANY` lines, or if a build counts what is not shown, the others are counted by reason. A log of a later day is an
     excluded fragment without text, and a file whose name is not a date is a problem, unless a path without a wildcard
-    names it: it is of no day.
+    names it: it is of no day. All lines of an author whom the topic names are matches, the last ones, unless the layer
+    asks for a least cover.
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
@@ -134,7 +140,7 @@ def _hidden_memories(query: SourceQuery, logs: _Logs) -> Mapping[str, Reason]:
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
     own = query.layer.query
-    similar = pool.similar(query, own.min_match, own.min_cover)
+    similar = pool.similar(query, own.min_match, own.min_cover, authors_follow=not own.min_cover)
     matches = {row: similarity for row, similarity in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()
@@ -170,13 +176,16 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
 
 
 def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) -> frozenset[int]:
-    """The rows of lines that do not match the topic themselves: they were found by the lines next to them."""
+    """The rows of lines that do not match the topic themselves, nor are by an author whom it names.
+
+    They were found by the lines next to them.
+    """
     from contextasm.retrieval.search.bm25 import similarities
     from contextasm.retrieval.search.inverted_index import build_index
 
     rows = [*lines]
     entries = [line_entry(line, logs[line.path][0].day)._replace(kernel=0.0) for line in lines.values()]
-    own = similarities(topic, build_index(entries), 0.0)
+    own = similarities(topic, build_index(entries), 0.0, authors_follow=True)
     return frozenset(row for at, row in enumerate(rows) if not own.get(at))
 
 

@@ -214,6 +214,17 @@ def test_a_named_author_is_a_cue_and_not_a_word() -> None:
     assert set(scores) == {0, 3}
 
 
+@pytest.mark.parametrize("floor", [0.0, 0.3, 0.9])
+def test_other_entries_of_a_named_author_follow_the_matches_if_that_is_wanted(floor: float) -> None:
+    index = build_index(named(*ANA, *BEN, "Ana: paints", "Ana: walls are hard"))
+    matches = similarities("what walls did Ana paint", index, floor)
+    followed = similarities("what walls did Ana paint", index, floor, authors_follow=True)
+    assert matches.items() <= followed.items()
+    rest = {row: followed[row] for row in followed.keys() - matches.keys()}
+    assert {1, 2} <= rest.keys() <= {0, 1, 2, 6, 7}
+    assert 0 < rest[1] == rest[2] <= max(rest.values()) < min(matches.values())
+
+
 def test_a_query_of_a_name_alone_searches_for_the_name() -> None:
     assert {0, 1, 2, 4} <= set(similarities("Ana", build_index(named(*ANA, *BEN)), 0.0))
 
