@@ -1,11 +1,10 @@
 """Fragments of several layers that say the same are shown once; of fragments that contradict each other, one may win.
 
-By content, by a declared hint, by similarity, or by what a memory says of a line, as the profile sets. Texts are
-compared by sections, too: one goes if another file has all its blocks under the same headings, and a line that only
-imports a file goes if that is shown. Two texts that differ in a number or in a negation are never the same; by
-similarity, nor are two that differ in another word that turns their meaning. The copy that stays is one that is pinned
-or of a required layer, else one of a document, else the surest. If it is not shown in the end, the next one takes its
-place.
+By content, by hint, by similarity, or by what a memory says of a line, as the profile sets. Texts are compared by
+sections, too: one goes if another file has all its blocks under the same headings, and a line that only imports a file
+goes if that is shown. Two texts that differ in a number or in a negation are never the same; by similarity, nor are two
+that differ in another word that turns their meaning. The copy that stays is one that is pinned or of a required layer,
+else one of a document, else the surest. If it is not shown in the end, the next one takes its place.
 
 Fragments that declare the same key and say different things are in conflict; nothing is guessed from meaning. The
 profile's table gives the severity of a conflict by type. Precedence of layers settles a minor one; any other is shown
@@ -16,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 
 from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason, Request, grouped
+from contextasm.ranking.order import low_quality_problems
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
 from contextasm.text.names.templates import labelled
@@ -72,7 +72,7 @@ def show_each_once(
     while True:
         distinct, twins = _deduplicate(profile, pools, request.topic, unshown | ahead)
         candidates, conflicts = _resolve_conflicts(profile, distinct, request.prefer)
-        problems = (*conflicts, *_low_quality_problems(profile, candidates))
+        problems = (*conflicts, *low_quality_problems(profile, candidates))
         context = make_context(candidates)
         if _decisions_that_show(ahead, context.decisions):
             ahead, turns = set(), 0
@@ -296,26 +296,23 @@ class _Search:
             counts[layer.id] = counts.get(layer.id, 0) + (not candidate.is_protected)
 
     def compare_lines(self, candidates: Sequence[_Candidate], topic: str) -> None:
-        """Leave out each line of a log that matches the topic if a memory of its day says what it says of that.
-
-        Memories after the first `ranking.top` of their layer can't be shown, so they are not compared.
-        """
+        """Leave out each line that the topic found if a memory of its day, of the first `ranking.top`, says it."""
         memories: dict[str, list[_Candidate]] = {}
         lines = list[_Candidate]()
         counts: dict[str, int] = {}
         for candidate in candidates:
-            layer, day = candidate.layer, candidate.fragment.labels.day
-            if not day or candidate.copy in self._twins:
+            layer, traits = candidate.layer, candidate.layer.query.traits
+            if candidate.copy in self._twins:
                 continue
-            if any(source.is_log and source.answers_topic for source in layer.query.traits):
-                lines += [] if candidate.is_protected else [candidate]
-            elif all(source.holds_memories for source in layer.query.traits):
+            if any(source.is_log and source.answers_topic for source in traits) and not candidate.is_protected:
+                lines.append(candidate)
+            elif all(source.holds_memories for source in traits):
                 counts[layer.id] = counts.get(layer.id, 0) + 1
                 if counts[layer.id] <= (layer.ranking.top or len(candidates)) and candidate.copy not in self._unshown:
-                    memories.setdefault(day, []).append(candidate)
+                    memories.setdefault(candidate.fragment.labels.day, []).append(candidate)
         for line in lines:
             said = stated_text(line.fragment)
-            of_day = memories.get(line.fragment.labels.day, ())
+            of_day = memories.get(line.fragment.labels.day, ())  # A line has a day; a memory may have none.
             if found := next((each for each in of_day if says(stated_text(each.fragment), said, topic)), None):
                 self._twins[line.copy] = found.copy, "said"
 
@@ -323,8 +320,7 @@ class _Search:
         """Each copy that is left out, with one that stays."""
         final: dict[Copy, Copy] = {}
         for copy, (shown, _) in reversed(self._twins.items()):  # A copy that is left out was left out later than these.
-            whole = self._whole_of.get((shown.layer, shown.fragment), shown)
-            final[copy] = final.get(shown) or final.get(whole, shown)
+            final[copy] = final.get(shown) or final.get(self._whole_of.get(shown[:2], shown), shown)
         return {copy: (final[copy], method) for copy, (_, method) in self._twins.items()}
 
 
@@ -340,10 +336,7 @@ def _is_item(candidate: _Candidate) -> bool:
 
 
 def _without_twins(fragment: Fragment, layer: Layer, twins: Twins, dated: Collection[Copy]) -> Iterator[Fragment]:
-    """The fragment, excluded if it is left out; without the parts of it that are, and each of these, excluded.
-
-    The memories `dated` are shown with their day.
-    """
+    """The fragment, or its parts, with those left out excluded; one of the memories `dated` is shown with its day."""
     candidate = _Candidate(layer, (0, 0), fragment)
     if fragment.verdict.excluded:
         yield fragment
@@ -505,12 +498,3 @@ def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
-
-
-def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:
-    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
-    for layer in profile.layers:
-        reasons = [fragment.verdict.excluded for fragment in pools[layer.id]]
-        if all(reasons) and any(reason and reason.code == "below-floor" for reason in reasons):
-            message = f"found nothing with a score of {layer.ranking.min_score:g} or more"
-            yield Problem("low-quality", layer.id, 0, message)

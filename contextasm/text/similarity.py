@@ -387,17 +387,15 @@ def text_sections(text: str) -> list[TextSection]:
 # --- What a memory says of a line ------------------------------------------------------------------------------------
 
 
-SAID = 0.7
-"""Share of a memory's words that are in a line which it was drawn from."""
-
 _LEAST_SAID = 3
-"""Least number of words that both have."""
+"""Least number of words of a memory that is compared with lines."""
 
 _PREFIX_LENGTH = 5
-"""Letters of a word that are compared, and a word of fewer than four says too little."""
+"""Letters of a word that are compared: its ending does not matter."""
 
 _SPEAKER = r"\w+(?=(?: \w+)?: )"
-_CAPITALIZED = r"(?<!\w)[^\W\d_a-z]\w{3,}"
+_SAYING = r"(?<!\w)(?:[^\W\d_]{4,}|[^\W\d_a-z]\w+)"
+"""Words of four letters or more, and names."""
 _TURNING = (
     r"(?:if|may|might|would|could|should|want\w*|hop(?:e|es|ed|ing)|plan\w*|last|next|ago|today|tonight|tomorrow|yesterday"
     r"|weekend|recently|tonight|once|twice|few|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand"
@@ -410,23 +408,22 @@ _TURNING = (
 def _said(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The beginnings of the words of a text, and the words in it that a text drawn from it must keep."""
     folded = fold_text(text)
-    words = frozenset(word[:_PREFIX_LENGTH] for word in re.findall(r"[^\W\d_]{4,}", folded))
+    words = frozenset(word.casefold()[:_PREFIX_LENGTH] for word in re.findall(_SAYING, normalize("NFKC", text)))
     return words, frozenset((*numbers(folded), *negations(folded), *re.findall(rf"\b{_TURNING}\b", folded)))
 
 
 def says(memory: str, line: str, topic: str) -> bool:
     """Whether a memory says what a line of the same day says of a topic: most likely it was drawn from the line.
 
-    Most words of the memory are in the line, and all its names; numbers, negations, and words that say when or how many
-    are the same in both. The memory has each word of the topic that the line has, and the speaker of the line.
+    All words of the memory are in the line; numbers, negations, and words that say when or how many are the same in
+    both. The memory has each word of the topic that the line has, and the speaker of the line.
     """
     (words, figures), (others, other_figures) = _said(memory), _said(line)
-    if len(words & others) < max(_LEAST_SAID, SAID * len(words)) or figures != other_figures:
+    if len(words) < _LEAST_SAID or not words <= others or figures != other_figures:
         return False
-    names = _said(" ".join(re.findall(_CAPITALIZED, memory)))[0]
     speaker = re.match(_SPEAKER, line)
-    spoken = {speaker[0].casefold()} <= {*fold_text(memory).split()} if speaker else True
-    return names <= others and spoken and _said(topic)[0] & others <= words
+    spoken = not speaker or speaker[0].casefold()[:_PREFIX_LENGTH] in words
+    return spoken and _said(topic)[0] & others <= words
 
 
 # --- Common words ----------------------------------------------------------------------------------------------------
