@@ -21,8 +21,6 @@ from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
 
@@ -190,8 +188,10 @@ def _write(
         touch_shown(workspace, context, dry_run=True)
     with files.settled(text, reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if recording:
+            from contextasm.records.replay import save_record
+
             stored = _stored_reads(context, recording) if flags.record_inputs else {}
-            path = _write_record(job, context, recording, stored)
+            path = save_record(job, context, recording, stored)
             if not flags.quiet:
                 output.write_stderr(f"{path}: recorded")
                 if flags.record_inputs:
@@ -260,19 +260,6 @@ def _start_recording(job: PreparedBuild) -> RecordingServices:
     from contextasm.records.record import RecordingServices
 
     return RecordingServices(job.build)
-
-
-def _write_record(
-    job: PreparedBuild, context: Context, recording: RecordingServices, stored: Mapping[str, Read]
-) -> Path:
-    """Write the record of a build, with the files that are stored for it; returns its path."""
-    from pathlib import Path
-
-    from contextasm.records.record import make_record
-    from contextasm.records.replay import build_facts, save_record
-
-    record = make_record(context, build_facts(job), recording.workspace, recording.answers)
-    return save_record(Path(job.workspace.root), record, stored)
 
 
 def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str, Read]:

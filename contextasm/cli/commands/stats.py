@@ -26,15 +26,7 @@ from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
 from contextasm.upkeep.feedback import FEEDBACK_DAYS
-from contextasm.upkeep.stats import (
-    Contributor,
-    Duplicate,
-    Growth,
-    OwnerSize,
-    StatsDocument,
-    WorkspaceStats,
-    stats_data,
-)
+from contextasm.upkeep.stats import Contributor, Duplicate, Growth, OwnerSize, StatsDocument, WorkspaceStats, stats_data
 from contextasm.workspace.folder import Folder
 
 MOST_WEEKS = 520

@@ -221,16 +221,12 @@ _ACTIONS: Mapping[str, tuple[type, Callable[[StoreOverlay, Sequence[str], str], 
 ACTIONS: Sequence[str] = tuple(_ACTIONS)
 """What can be done with a store."""
 
+_DONE = "Make the store, show its state, update the replica, store files, write files, or update the schema."
+
 
 def store(
     options: Options,
-    action: Annotated[
-        str,
-        action_argument(
-            ACTIONS,
-            "Make the store, show its state, update the replica, store files, write files, or update the schema.",
-        ),
-    ] = "status",
+    action: Annotated[str, action_argument(ACTIONS, _DONE)] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
     *,
     to: Annotated[str | None, Flag("", "DIR", "Folder that an export is written below.")] = None,

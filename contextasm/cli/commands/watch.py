@@ -254,26 +254,20 @@ class WatchEvents:
 
     def ready(self) -> None:
         """The first build is done, and changes are seen from now on."""
-        _write_event(WatchingEvent, workspace=str(self._root))
+        write_json(WatchingEvent, {"workspace": str(self._root)}, indent=None)
 
     def report(self, rebuild: Rebuild) -> None:
         """A build was made or failed; its problems and errors belong to it."""
-        context = rebuild.context
-        _write_event(
-            BuildEvent,
-            why=rebuild.why,
-            written=[*map(str, rebuild.written)],
-            unchanged=[*map(str, rebuild.unchanged)],
-            tokens=context.tokens if context else None,
-            budget=context.request.budget if context else None,
-            etag=context.etag if context else None,
-            errors=rebuild.errors,
-            problems=[*map(problem_data, context.problems if context else ())],
-        )
+        result: dict[str, object] = {"tokens": None, "budget": None, "etag": None, "problems": ()}
+        if context := rebuild.context:
+            problems = [*map(problem_data, context.problems)]
+            result = context.request._asdict() | context._asdict() | {"problems": problems}
+        paths = {"written": [*map(str, rebuild.written)], "unchanged": [*map(str, rebuild.unchanged)]}
+        write_json(BuildEvent, result | rebuild._asdict() | paths, indent=None)
 
     def warn(self, message: str) -> None:
         """A warning that belongs to no build."""
-        _write_event(WarningEvent, message=message)
+        write_json(WarningEvent, {"message": message}, indent=None)
 
 
 class WatchingEvent(TypedDict):
@@ -315,7 +309,3 @@ class WarningEvent(TypedDict):
     event: Literal["warning"]
     message: str
     """The warning."""
-
-
-def _write_event(kind: type, **values: object) -> None:
-    write_json(kind, values, indent=None)
