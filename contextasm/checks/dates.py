@@ -89,8 +89,7 @@ _DATE_FORMS = (
     re.compile(rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)", re.IGNORECASE),
     re.compile(rf"{_BEFORE}(?P<day>\d{{1,2}})\.? {_MONTH}\.?,? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
     re.compile(
-        rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)",
-        re.IGNORECASE,
+        rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE
     ),
 )
 """Titles that begin with a date, or with a date after words such as `Daily log, Friday`.

@@ -240,7 +240,9 @@ def _code_span(place: str) -> str:
     return "`" + escape_unprintable(place).replace("`", "'").replace("|", "\\|") + "`" if place else ""
 
 
-FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {
+FormatName = Literal["text", "json", "github", "sarif", "junit", "markdown"]
+
+FORMATS: dict[FormatName, Callable[[Sequence[Finding], str], str]] = {
     "text": _text,
     "json": _json,
     "github": _github,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -134,7 +135,6 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _instructing_files(inspection: Inspection) -> Sequence[str]:
-    try:
+    with suppress(ContextasmError):  # The checks `config` and `stale-output` report it.
         return instructing_files(inspection.folder, inspection.options, inspection.process)[0]
-    except ContextasmError:  # The checks `config` and `stale-output` report it.
-        return ()
+    return ()

@@ -278,7 +278,7 @@ def _reading_data(reading: HostReading) -> dict[str, object]:
 def _file_data(file: LoadedFile) -> dict[str, object]:
     sections = _lost(file)
     lost = [section._asdict() | {"tokens": lost_tokens([section])} for section in sections]
-    rule: dict[str, object] = {"source": file.rule.source, "date": file.rule.date, "limit_known": file.rule.limit_known}
     starts = ((file.text.count("\n", 0, start), file.text[start:stop].rstrip("\n")) for start, stop in file.taken)
-    rule["taken_out"] = [line + 1 for first, words in starts for line in range(first, first + words.count("\n") + 1)]
-    return file._asdict() | rule | {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost}
+    taken = [line + 1 for first, words in starts for line in range(first, first + words.count("\n") + 1)]
+    more = {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost, "taken_out": taken}
+    return file.rule._asdict() | file._asdict() | more

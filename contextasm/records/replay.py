@@ -78,7 +78,8 @@ def save_record(
 ) -> Path:
     """Write the record of a build that `services` listened to, and the bytes of `documents`; gives the record's path.
 
-    `session` and `event` are those of a host that is sent the context. Raises `ContextasmError` if the workspace can't be written to.
+    `session` and `event` are those of a host that is sent the context. Raises `ContextasmError` if the workspace can't
+    be written to.
     """
     making = build_facts(prepared)._replace(session=session, event=event)
     record_id, data = records.encode_record(records.make_record(context, making, services.workspace, services.answers))

@@ -9,11 +9,11 @@ from datetime import date
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 from contextasm import __version__
 from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
-from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
+from contextasm.checks.formats import FORMATS, FormatName, escape_unprintable, summary_line
 from contextasm.checks.hosts.files import HostReading
 from contextasm.checks.hosts.report import check_hosts
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
@@ -34,11 +34,6 @@ from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 
-if TYPE_CHECKING:
-    FormatName = str
-else:
-    FormatName = Literal[tuple(FORMATS)]
-
 _NAMES = [*FORMATS]
 
 
@@ -54,7 +49,7 @@ class CheckFlags(NamedTuple):
 
     def format_in(self, environment: Mapping[str, str]) -> FormatName:
         """The name of the format; the default is the one that GitHub reads if it runs this."""
-        default = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+        default: FormatName = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
         return "json" if self.json else self.form or default
 
 

@@ -50,19 +50,13 @@ def add_feedback(
     receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())
     owner = find_owner(options._replace(workspace=_workspace_of(opened)), process_environment(), needed=False)
-    feedback = feedback_on(
-        opened.record,
-        opened.path,
-        owner.workspace,
-        owner.day,
-        useful=useful,
-        wrong=wrong,
-        missing=[typed_text(text, "--missing", masked=True) for text in missing],
-    )
+    texts = [typed_text(text, "--missing", masked=True) for text in missing]
+    said = {"useful": useful, "wrong": wrong, "missing": texts}
+    feedback = feedback_on(opened.record, opened.path, owner.workspace, owner.day, **said)
     path = f"feedback/{feedback.day[:7]}.jsonl"
     recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
-    counts = ", ".join(f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
+    counts = ", ".join(f"{len(getattr(feedback, name))} {name}" for name in said)
     words = f"appended to {path}:{line}: {counts} (record {feedback.record})"
     receipt.write(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}, [words])
     return 0

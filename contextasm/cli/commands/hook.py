@@ -48,14 +48,14 @@ def hook(
     from contextasm.integrations.hook import answer_event, hook_call
 
     named = {"--print-config": print_config, "--install": install, "--uninstall": uninstall, "--for": host}
-    if len(given := [flag for flag, value in named.items() if value is not None]) > 1:
+    given = [flag for flag, value in named.items() if value is not None] or ["--for"]
+    if len(given) > 1:
         raise ContextasmError(given[1], f"does not go with {given[0]}", "leave one of them out")
+    call = hook_call(named[given[0]], options, limit, part, given[0])._replace(record=record)
     if print_config is not None:
-        return _print_settings(hook_call(print_config, options, limit, part, "--print-config")._replace(record=record))
-    if (name := uninstall if install is None else install) is not None:
-        call = hook_call(name, options, limit, part, "--uninstall" if install is None else "--install")
-        return _change_settings(call._replace(record=record), removes=install is None, yes=yes)
-    call = hook_call(host or None, options, limit, part)._replace(record=record)
+        return _print_settings(call)
+    if given[0] != "--for":
+        return _change_settings(call, removes=install is None, yes=yes)
     if sys.stdin and sys.stdin.isatty():
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)

@@ -28,6 +28,7 @@ from contextasm.rendering.documents import ProblemData, problem_data
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Count, Digest
 from contextasm.rendering.prometheus import source_errors
+from contextasm.text.names.matching import list_names
 from contextasm.workspace.outputs import REPORTS, OutputFile, output_files
 from contextasm.workspace.watch.loop import watch_workspace
 from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
@@ -201,8 +202,7 @@ def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
     line = f"{files}: {'written' if written else 'unchanged'}: {tokens}"
     if not verbose:
         return line
-    more = f" and {len(rebuild.why) - 3} more" if len(rebuild.why) > 3 else ""
-    return f"{line} (for {', '.join(rebuild.why[:3])}{more}; {rebuild.seconds * 1000:.0f} ms)"
+    return f"{line} (for {list_names(rebuild.why, 3)}; {rebuild.seconds * 1000:.0f} ms)"
 
 
 def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
