@@ -17,7 +17,7 @@ from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_table, write_json, write_stderr, write_stdout, write_table
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import load_host, shipped_hosts
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.input.values import parse_tokens
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import named_workspace
@@ -37,17 +37,16 @@ class HostFlags(NamedTuple):
     """The flags of a host, as typed."""
 
     host: Annotated[
-        str | None,
-        Flag("", "NAME", f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here."),
+        Text, Flag(f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here.", "NAME")
     ] = None
     host_file: Annotated[
-        tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
+        Texts, Flag("With --host, look at this file outside the folder, too; repeatable.", "PATH")
     ] = ()
     host_home: Annotated[
-        bool, Flag("", "", "With --host, read your own files and skills of this host, too, below your home folder.")
+        bool, Flag("With --host, read your own files and skills of this host, too, below your home folder.")
     ] = False
     window: Annotated[
-        str | None, Flag("", "N", "With --host, apply limits for a context window of N tokens, such as 200k or 1m.")
+        Text, Flag("With --host, apply limits for a context window of N tokens, such as 200k or 1m.", "N")
     ] = None
 
 

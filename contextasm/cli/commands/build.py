@@ -11,7 +11,7 @@ from contextasm.cli.build_files import Reports, RequestedFiles, metrics_text, wr
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
@@ -28,24 +28,22 @@ if TYPE_CHECKING:
 class BuildFlags(NamedTuple):
     """The flags that only `build` has, as typed."""
 
-    output: Annotated[str | None, Flag("-o", "FILE", "Write to this file; - is standard output.")] = None
-    into: Annotated[tuple[str, ...], Flag("", "FILE", "Write into a managed block of this file; repeatable.")] = ()
-    force: Annotated[bool, Flag("", "", "Replace a managed block that was edited by hand.")] = False
-    remove: Annotated[bool, Flag("", "", "Build nothing; take the managed block out of the files of --into.")] = False
-    explain: Annotated[bool, Flag("", "", "Print the table of decisions on standard error.")] = False
-    check: Annotated[bool, Flag("", "", "Write nothing; exit 1 with a diff if a file is stale.")] = False
-    strict: Annotated[bool, Flag("", "", "Write nothing and exit 1 if there is a problem.")] = False
-    if_none_match: Annotated[str | None, Flag("", "ETAG", "Write nothing and exit 3 if the context has this etag.")] = (
-        None
-    )
-    manifest: Annotated[str | None, Flag("", "FILE", "Write inputs, hashes, sections and tokens to this file.")] = None
-    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the build to this Prometheus text file.")] = None
-    touch: Annotated[bool, Flag("", "", "Set accessed=DATE in each memory that the context shows.")] = False
-    record: Annotated[bool, Flag("", "", "Write a record to .ctxasm/records/, for replay and diff.")] = False
-    record_inputs: Annotated[bool, Flag("", "", "Write a record and store the bytes of its inputs with it.")] = False
+    output: Annotated[Text, Flag("Write to this file; - is standard output.", "FILE", "-o")] = None
+    into: Annotated[Texts, Flag("Write into a managed block of this file; repeatable.", "FILE")] = ()
+    force: Annotated[bool, Flag("Replace a managed block that was edited by hand.")] = False
+    remove: Annotated[bool, Flag("Build nothing; take the managed block out of the files of --into.")] = False
+    explain: Annotated[bool, Flag("Print the table of decisions on standard error.")] = False
+    check: Annotated[bool, Flag("Write nothing; exit 1 with a diff if a file is stale.")] = False
+    strict: Annotated[bool, Flag("Write nothing and exit 1 if there is a problem.")] = False
+    if_none_match: Annotated[Text, Flag("Write nothing and exit 3 if the context has this etag.", "ETAG")] = None
+    manifest: Annotated[Text, Flag("Write inputs, hashes, sections and tokens to this file.", "FILE")] = None
+    metrics: Annotated[Text, Flag("Write metrics of the build to this Prometheus text file.", "FILE")] = None
+    touch: Annotated[bool, Flag("Set accessed=DATE in each memory that the context shows.")] = False
+    record: Annotated[bool, Flag("Write a record to .ctxasm/records/, for replay and diff.")] = False
+    record_inputs: Annotated[bool, Flag("Write a record and store the bytes of its inputs with it.")] = False
     locked: LockedOption = False
     quiet: QuietOption = False
-    verbose: Annotated[bool, Flag("-v", "", "Print settings, sections and time on standard error.")] = False
+    verbose: Annotated[bool, Flag("Print settings, sections and time on standard error.", names="-v")] = False
 
     @property
     def is_recorded(self) -> bool:

@@ -22,7 +22,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.host_view import ALL, HostFlags, read_hosts, write_scope
 from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.input.settings import resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.resolve import process_environment, resolve_date
@@ -40,12 +40,12 @@ _NAMES = [*FORMATS]
 class CheckFlags(NamedTuple):
     """The flags that only `check` has, as typed."""
 
-    form: Annotated[FormatName | None, Flag("--format -f", "NAME", f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}.")] = None
-    strict: Annotated[bool, Flag("", "", "Count warnings as errors.")] = False
-    baseline: Annotated[str | None, Flag("", "FILE", "Leave out the findings that this file lists as accepted.")] = None
-    staged: Annotated[bool, Flag("", "", "Check the files in git's index, as the next commit will have them.")] = False
-    update_baseline: Annotated[bool, Flag("", "", "Write the current findings to the --baseline file.")] = False
-    json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
+    form: Annotated[FormatName | None, Flag(f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}.", "NAME", "--format -f")] = None
+    strict: Annotated[bool, Flag("Count warnings as errors.")] = False
+    baseline: Annotated[Text, Flag("Leave out the findings that this file lists as accepted.", "FILE")] = None
+    staged: Annotated[bool, Flag("Check the files in git's index, as the next commit will have them.")] = False
+    update_baseline: Annotated[bool, Flag("Write the current findings to the --baseline file.")] = False
+    json: Annotated[bool, Flag("Print JSON, as with --format json.")] = False
 
     def format_in(self, environment: Mapping[str, str]) -> FormatName:
         """The name of the format; the default is the one that GitHub reads if it runs this."""

@@ -13,7 +13,7 @@ from contextasm.cli.commands.replay import OpenedRecord, find_opened_record, wit
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.input.values import parse_day, parse_tokens
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
@@ -30,9 +30,9 @@ def diff(
     a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
     b: Annotated[str | None, Argument("B", "The same choice (default: the workspace as it is).", "record")] = None,
     *,
-    text: Annotated[bool, Flag("", "", "Print the lines that differ between the two texts.")] = False,
-    json: Annotated[bool, Flag("", "", "Print JSON (ctxasm.diff/1).")] = False,
-    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, changes and lines to this file.")] = None,
+    text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
+    json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
+    html: Annotated[Text, Flag("Write a page with layers, changes and lines to this file.", "FILE")] = None,
 ) -> int:
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 

@@ -14,7 +14,7 @@ from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
 from contextasm.cli.options import LockedOption, prepare_context, refuse_given, run_build, typed_flags
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
 from contextasm.config.profiles.overrides import ProfileReader
@@ -46,16 +46,14 @@ class LineDocument(TypedDict):
 class ExplainFlags(NamedTuple):
     """The flags that only `explain` has, as typed."""
 
-    line: Annotated[str | None, Flag("", "FILE:LINE", "Show only whether this line is included, and why.")] = None
-    fragment: Annotated[str | None, Flag("--id", "ID", "Show only this fragment: the path of a file or an id.")] = None
-    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, fragments and files to this file.")] = None
-    budgets: Annotated[str | None, Flag("", "N,N,...", "Show these budgets side by side on the page.")] = None
+    line: Annotated[Text, Flag("Show only whether this line is included, and why.", "FILE:LINE")] = None
+    fragment: Annotated[Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id")] = None
+    html: Annotated[Text, Flag("Write a page with layers, fragments and files to this file.", "FILE")] = None
+    budgets: Annotated[Text, Flag("Show these budgets side by side on the page.", "N,N,...")] = None
     locked: LockedOption = False
-    json: Annotated[
-        bool, Flag("", "", "Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")
-    ] = False
-    verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
-    staged: Annotated[bool, Flag("", "", "With --host, look at the files in git's index.")] = False
+    json: Annotated[bool, Flag("Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")] = False
+    verbose: Annotated[bool, Flag("List the logs outside the window one by one.", names="-v")] = False
+    staged: Annotated[bool, Flag("With --host, look at the files in git's index.")] = False
 
 
 def show_decisions(

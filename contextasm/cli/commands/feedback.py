@@ -8,7 +8,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, typed_text
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Texts
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner
 from contextasm.model import ContextasmError
@@ -34,11 +34,9 @@ def add_feedback(
     options: Options,
     record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
-    useful: Annotated[
-        tuple[str, ...], Flag("", "ID", "A fragment of the build that helped, by id or FILE:LINE; repeatable.")
-    ] = (),
-    wrong: Annotated[tuple[str, ...], Flag("", "ID", "One that is not true; repeatable.")] = (),
-    missing: Annotated[tuple[str, ...], Flag("", "TEXT", "Something that the build lacked; repeatable.")] = (),
+    useful: Annotated[Texts, Flag("A fragment of the build that helped, by id or FILE:LINE; repeatable.", "ID")] = (),
+    wrong: Annotated[Texts, Flag("One that is not true; repeatable.", "ID")] = (),
+    missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
 ) -> int:
     """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from contextasm.cli.command_line import Command
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
 from contextasm.config.hosts.loader import host_names
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.model import ContextasmError
 from contextasm.workspace.reads import note_whole_output
 
@@ -27,18 +27,14 @@ _ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 def hook(
     options: Options,
     *,
-    host: Annotated[str | None, Flag("--for", "HOST", f"{_HOSTS} (default: suit {_ALIKE}).")] = None,
-    limit: Annotated[int | None, Flag("", "N", "Write at most N of the host's units.")] = None,
-    part: Annotated[str | None, Flag("", "K/N", "Write part K of a context that takes N hooks.")] = None,
-    record: Annotated[bool, Flag("", "", "Write a record of what is sent to .ctxasm/records/.")] = False,
-    print_config: Annotated[
-        str | None, Flag("", "HOST", "Print the settings to paste into this host; change nothing.")
-    ] = None,
-    install: Annotated[
-        str | None, Flag("", "HOST", "Put these settings into the file of this host in the project.")
-    ] = None,
-    uninstall: Annotated[str | None, Flag("", "HOST", "Take them out of the file again.")] = None,
-    yes: Annotated[bool, Flag("", "", "Write the file without a question.")] = False,
+    host: Annotated[Text, Flag(f"{_HOSTS} (default: suit {_ALIKE}).", "HOST", "--for")] = None,
+    limit: Annotated[int | None, Flag("Write at most N of the host's units.", "N")] = None,
+    part: Annotated[Text, Flag("Write part K of a context that takes N hooks.", "K/N")] = None,
+    record: Annotated[bool, Flag("Write a record of what is sent to .ctxasm/records/.")] = False,
+    print_config: Annotated[Text, Flag("Print the settings to paste into this host; change nothing.", "HOST")] = None,
+    install: Annotated[Text, Flag("Put these settings into the file of this host in the project.", "HOST")] = None,
+    uninstall: Annotated[Text, Flag("Take them out of the file again.", "HOST")] = None,
+    yes: Annotated[bool, Flag("Write the file without a question.")] = False,
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
 

@@ -19,7 +19,7 @@ from contextasm.rendering.tables import plan_table
 def plan(
     options: Options,
     *,
-    budgets: Annotated[str, Flag("", "N,N,...", "The budgets to compare.")] = "4k,8k,16k,32k",
+    budgets: Annotated[str, Flag("The budgets to compare.", "N,N,...")] = "4k,8k,16k,32k",
     locked: LockedOption = False,
     json: JsonOption = False,
 ) -> int:

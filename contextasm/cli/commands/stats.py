@@ -35,9 +35,9 @@ MOST_WEEKS = 520
 def stats(
     options: Options,
     *,
-    weeks: Annotated[int, Flag("", "N", "Show the growth of the last N weeks.", least=1, most=MOST_WEEKS)] = 12,
-    top: Annotated[int, Flag("", "N", "Show at most N of each kind of contributor.", least=1)] = 10,
-    unshown: Annotated[int, Flag("", "DAYS", "Count memories not shown for so many days.", least=1)] = FEEDBACK_DAYS,
+    weeks: Annotated[int, Flag("Show the growth of the last N weeks.", "N", least=1, most=MOST_WEEKS)] = 12,
+    top: Annotated[int, Flag("Show at most N of each kind of contributor.", "N", least=1)] = 10,
+    unshown: Annotated[int, Flag("Count memories not shown for so many days.", "DAYS", least=1)] = FEEDBACK_DAYS,
     json: JsonOption = False,
 ) -> int:
     """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what a start costs.

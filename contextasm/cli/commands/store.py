@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption, action_argument
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.values import require_known
 from contextasm.config.keys.store import parse_store, store_overlay
@@ -229,7 +229,7 @@ def store(
     action: Annotated[str, action_argument(ACTIONS, _DONE)] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
     *,
-    to: Annotated[str | None, Flag("", "DIR", "Folder that an export is written below.")] = None,
+    to: Annotated[Text, Flag("Folder that an export is written below.", "DIR")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:

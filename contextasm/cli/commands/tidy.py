@@ -10,7 +10,7 @@ from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
@@ -38,11 +38,11 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[bool, Flag("", "", "Do it: the actions of the ids, or with --safe or --all many of them.")] = False
-    safe: Annotated[bool, Flag("", "", "Only the actions that need no approval.")] = False
-    every: Annotated[bool, Flag("--all", "", "All actions, including the ones that need approval.")] = False
-    undo: Annotated[bool, Flag("", "", "Take back the last application, byte for byte.")] = False
-    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the plan to this Prometheus text file.")] = None
+    apply: Annotated[bool, Flag("Do it: the actions of the ids, or with --safe or --all many of them.")] = False
+    safe: Annotated[bool, Flag("Only the actions that need no approval.")] = False
+    every: Annotated[bool, Flag("All actions, including the ones that need approval.", names="--all")] = False
+    undo: Annotated[bool, Flag("Take back the last application, byte for byte.")] = False
+    metrics: Annotated[Text, Flag("Write metrics of the plan to this Prometheus text file.", "FILE")] = None
 
 
 def tidy(

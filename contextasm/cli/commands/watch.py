@@ -18,7 +18,7 @@ from contextasm.cli.options import LockedOption, QuietOption
 from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text, Texts
 from contextasm.config.inputs import build_inputs
 from contextasm.config.profiles.loader import profile_files
 from contextasm.config.resolve import prepare_build, process_environment, today
@@ -37,21 +37,15 @@ from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, Wat
 def watch(
     options: Options,
     *,
-    output: Annotated[str | None, Flag("-o", "FILE", "Keep this file up to date.")] = None,
-    into: Annotated[
-        tuple[str, ...], Flag("", "FILE", "Keep the managed block of this file up to date; repeatable.")
-    ] = (),
-    command: Annotated[str | None, Flag("--exec", "CMD", "Run this in a shell after each change of a file.")] = None,
-    metrics: Annotated[
-        str | None, Flag("", "FILE", "Write metrics of each build to this Prometheus text file.")
-    ] = None,
-    poll: Annotated[
-        float | None, Flag("", "SECONDS", "Scan the files at this interval instead of using events.")
-    ] = None,
+    output: Annotated[Text, Flag("Keep this file up to date.", "FILE", "-o")] = None,
+    into: Annotated[Texts, Flag("Keep the managed block of this file up to date; repeatable.", "FILE")] = (),
+    command: Annotated[Text, Flag("Run this in a shell after each change of a file.", "CMD", "--exec")] = None,
+    metrics: Annotated[Text, Flag("Write metrics of each build to this Prometheus text file.", "FILE")] = None,
+    poll: Annotated[float | None, Flag("Scan the files at this interval instead of using events.", "SECONDS")] = None,
     locked: LockedOption = False,
-    json: Annotated[bool, Flag("", "", "Print each event as one line of JSON.")] = False,
+    json: Annotated[bool, Flag("Print each event as one line of JSON.")] = False,
     quiet: QuietOption = False,
-    verbose: Annotated[bool, Flag("-v", "", "Print the reason and the time of each build.")] = False,
+    verbose: Annotated[bool, Flag("Print the reason and the time of each build.", names="-v")] = False,
 ) -> int:
     """Build, and build again whenever an input of the build changes, until interrupted.
 
