@@ -8,7 +8,7 @@ from datetime import date
 
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
-from contextasm.model import Document
+from contextasm.model import Document, grouped
 from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
 from contextasm.text.markdown.blocks import heading, parts
 from contextasm.text.memories.parser import DAYS, VALIDITY
@@ -101,13 +101,11 @@ A date further on says which day an entry is about, not when it was written.
 def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
     """Report logs with another date in the title, and lonely logs that fit a gap in another year or month."""
     logs = _dated_logs(inspection)
-    days: dict[str, set[date]] = {}
-    for path, day in logs:
-        days.setdefault(path.rpartition("/")[0], set()).add(day)
+    days = grouped((path.rpartition("/")[0], day) for path, day in logs)
     for path, day in logs:
         document = inspection.documents.get(path)
         title_date = _differing_title_date(document, day) if document else None
-        others = days[path.rpartition("/")[0]]
+        others = {*days[path.rpartition("/")[0]]}
         gap = _day_elsewhere(day, others, _MONTHS_AND_YEARS, taken=False)
         if title_date:
             line, words = title_date

@@ -46,7 +46,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
 
 
-def _output_faults(inspection: Inspection) -> Sequence[str]:
+def _output_faults(inspection: Inspection) -> Iterator[str]:
     """The reason why no build can write each output; empty for none."""
     root, outputs = inspection.folder.root, inspection.outputs
     targets = [OutputFile.named("text", f"{root}/{output.file}") for output in outputs]
@@ -55,12 +55,10 @@ def _output_faults(inspection: Inspection) -> Sequence[str]:
         overwritten = overwritten_inputs(targets, build_inputs(inspection.prepared, inspection.process.folder))
         reasons = {target.identity: what for target, what in overwritten}
     firsts: dict[FileIdentity, Output] = {}
-    faults: list[str] = []
     for output, target in zip(outputs, targets, strict=True):
         first = firsts.setdefault(target.identity, output)
         twin = "" if first is output else f"it is the same file as {first.file}"
-        faults.append(twin or reasons.get(target.identity, ""))
-    return faults
+        yield twin or reasons.get(target.identity, "")
 
 
 def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:

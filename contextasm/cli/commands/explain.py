@@ -22,7 +22,7 @@ from contextasm.config.resolve import process_environment
 from contextasm.model import Context, ContextasmError, Decision, Layer, NamedTuple, Workspace
 from contextasm.records.trace import trace_line
 from contextasm.rendering.context_page import context_page
-from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data, decision_data
+from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data
 from contextasm.rendering.page import FragmentTexts
 from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import line_trace_words, receipt
@@ -164,11 +164,9 @@ def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_j
         output.show_taken(taken)
     if fragment is not None:
         context = _only_fragment(context, fragment)
-    if as_json and fragment is not None:
-        output.write_json(DecisionsDocument, {"decisions": [*map(decision_data, context.decisions)]})
-        return
     if as_json:
-        output.write_json(ContextDocument, context_data(context))
+        document = ContextDocument if fragment is None else DecisionsDocument
+        output.write_json(document, context_data(context))
         return
     text = _beginnings(context)
     output.write_table(*decision_table(context.decisions, every=every or fragment is not None, text=text))
