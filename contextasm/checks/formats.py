@@ -47,9 +47,7 @@ def _count_words(count: int, noun: str) -> str:
 
 def escape_unprintable(line: str) -> str:
     """A line with escapes for line ends, hidden characters and control codes of terminals."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in line
-    )
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in line)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------

@@ -39,9 +39,8 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
                 yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
             if memory.writer and memory.status == "draft":
                 hint = f"`ctxasm memory approve {memory.id}` shows it in contexts; or delete it"
-                yield note_finding(
-                    path, memory.line, f"memory {memory.id}, which {memory.writer} wrote, waits for approval", hint
-                )
+                message = f"memory {memory.id}, which {memory.writer} wrote, waits for approval"
+                yield note_finding(path, memory.line, message, hint)
 
 
 def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:

@@ -190,9 +190,7 @@ def replay(record: records.Record, workspace: Workspace, counter: TokenCounter) 
 
 def _problems_before_the_build(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems of a record that no build finds by itself: of variables, and of a shared store."""
-    return tuple(
-        problem for problem in problems if problem.path.startswith("--var ") or problem.code.startswith("store-")
-    )
+    return tuple(each for each in problems if each.path.startswith("--var ") or each.code.startswith("store-"))
 
 
 def changed_config(record: records.Record, root: Path) -> tuple[ChangedInput, ...]:

@@ -217,17 +217,11 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
     from contextasm.rendering.wording import receipt
 
     if flags.explain:
-        header, rows, right = decision_table(context.decisions, every=flags.verbose)
-        output.write_stderr_lines(format_columns(header, rows, right))
+        output.write_stderr_lines(format_columns(*decision_table(context.decisions, every=flags.verbose)))
     if flags.verbose:
-        settings = [
-            (key, f"{setting.value or '-'} ({setting.origin})")
-            for key, setting in job.settings.items()
-            if "." not in key
-        ]
-        output.write_stderr_lines(
-            format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
-        )
+        rows = [(key, f"{each.value or '-'} ({each.origin})") for key, each in job.settings.items() if "." not in key]
+        rows.insert(0, ("workspace", job.workspace.root))
+        output.write_stderr_lines(format_columns(("setting", "value"), rows, ()))
         sections = section_rows(context, job.build.counter)
         output.write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
         if any(trace.lost for trace in context.rule_traces):
