@@ -130,11 +130,8 @@ def _problems(results: Iterable[Document | Problem | None], found: Mapping[str, 
 
 def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[str]:
     """The agents that have all their files."""
-    return [
-        agent
-        for agent in agents
-        if all(workspace.read(fill_template(path, {"agent": agent})) for path in places.AGENT_FILES)
-    ]
+    files = {agent: [fill_template(path, {"agent": agent}) for path in places.AGENT_FILES] for agent in agents}
+    return [agent for agent, paths in files.items() if all(map(workspace.read, paths))]
 
 
 def _usable_outputs(folder: Folder) -> Sequence[Output]:

@@ -165,12 +165,8 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
 def _paths_with_comments(inspection: Inspection) -> set[str]:
     """The files of which layers that keep comments show anything."""
     keeping = {layer.id for layer in (*inspection.layers, PINS) if layer.display.comments == "keep"}
-    return {
-        decision.path
-        for context in inspection.contexts
-        for decision in context.decisions
-        if decision.kept and decision.layer in keeping
-    }
+    decisions = (decision for context in inspection.contexts for decision in context.decisions)
+    return {decision.path for decision in decisions if decision.kept and decision.layer in keeping}
 
 
 _ORDERS = __file__.replace("text.py", "orders.txt")

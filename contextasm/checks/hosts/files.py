@@ -61,20 +61,16 @@ class LoadedFile(NamedTuple):
 
 def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Sequence[LoadedFile]:
     """The files of a rule, each with what its own limits and the limits of all together leave."""
-    leads = [_lead(rule, path, session) for path, _ in files]
-    loaded = [
-        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if is_cut else "", "", taken)
-        for (path, text), lead in zip(files, leads, strict=True)
-        for taken in [cuts.taken_runs(text, rule.taken_out)]
-        for kept in [cuts.kept_around(text, taken, rule.each, lead)]
-        for is_cut in [cuts.lost_runs(text, sorted([*kept, *taken]))]
-    ]
-    whole = ""
+    loaded: list[LoadedFile] = []
     places: list[int] = []
-    for file, lead in zip(loaded, leads, strict=True):
+    whole = ""
+    for path, text in files:
+        lead, taken = _lead(rule, path, session), cuts.taken_runs(text, rule.taken_out)
+        kept = cuts.kept_around(text, taken, rule.each, lead)
+        limit = _limit_words(rule.each) if cuts.lost_runs(text, sorted([*kept, *taken])) else ""
+        loaded.append(LoadedFile(path, text, kept, rule, limit, "", taken))
         places.append(len(whole + lead))
-        kept = "".join(file.text[start:stop] for start, stop in file.kept)
-        whole += lead + kept + ("\n\n" if rule.spaced else "")
+        whole += lead + "".join(text[start:stop] for start, stop in kept) + ("\n\n" if rule.spaced else "")
     kept_together = cuts.kept_runs(whole, rule.together)
     if not cuts.lost_runs(whole, kept_together):
         return loaded
@@ -384,13 +380,9 @@ class _FolderReader:
 
     def unread_files(self, files: Sequence[LoadedFile], passed: Sequence[UnreadFile]) -> Sequence[UnreadFile]:
         """The files that were `passed`, and the others that are not loaded, unless the loaded ones have their lines."""
-        retired = [
-            UnreadFile(path, rule.why, is_retired=True)
-            for rule in self._host.unread
-            for path in self.paths(rule.files, self.session)
-            if self.text(path).strip()
-        ]
-        unread = [*passed, *retired]
+        unread = [*passed]
+        retired = ((rule.why, path) for rule in self._host.unread for path in self.paths(rule.files, self.session))
+        unread += [UnreadFile(path, why, is_retired=True) for why, path in retired if self.text(path).strip()]
         unread += self.others({file.path for file in files} | {file.path for file in unread})
         shown = "".join(_plain(file.text) for file in files)
         return [file for file in unread if _plain(self.text(file.path)) not in shown]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
@@ -86,14 +85,14 @@ def show_decisions(
         if flags.line is not None:
             result = replay_record(opened)  # a record holds no files
             context = require_same(opened, result)
-            return _write_line(result.workspace, opened.folder, context, flags.line, as_json=flags.json)
+            return _write_line(result.workspace, opened.folder, context, flags)
         context, folder, taken = opened.record.context, opened.folder, ""
     else:
         job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
         if flags.line is not None:
             output.show_taken(taken)
-            return _write_line(folder, folder, context, flags.line, partial(_all_layers, job), as_json=flags.json)
+            return _write_line(folder, folder, context, flags, job)
     known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
     _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
     return 0
@@ -241,27 +240,21 @@ def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
 
 
 def _write_line(
-    workspace: Workspace,
-    folder: Folder | None,
-    context: Context,
-    place: str,
-    layers: Callable[[], Sequence[Layer]] = lambda: (),
-    *,
-    as_json: bool,
+    workspace: Workspace, folder: Folder | None, context: Context, flags: ExplainFlags, job: PreparedBuild | None = None
 ) -> int:
     """Write the trace of one line as text or as JSON; returns the exit code. A path is typed as one below `folder`.
 
     Raises `ContextasmError` for what is not FILE:LINE.
     """
-    path, colon, number = place.rpartition(":")
+    path, colon, number = (flags.line or "").rpartition(":")
     path = _known_name(folder, context, path) if folder and path else path
     digits = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
     if not path or not digits.isdecimal() or not int(digits):
         what = f"{path}{colon}{number} names no line"
         raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
-    trace = trace_line(workspace, context, path, int(digits), layers)
+    trace = trace_line(workspace, context, path, int(digits), lambda: _all_layers(job) if job else ())
     reason = line_trace_words(trace.decision, trace.code)
-    if as_json:
+    if flags.json:
         output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
     else:
         output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))

@@ -220,16 +220,11 @@ def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
 
 
 def _duplicate_table(duplicates: Sequence[Duplicate]) -> _Table:
-    rows = [
-        (
-            f"{memory.path}:{memory.line}",
-            f"{same.path}:{same.line}",
-            f"{int(share * 100)} %",
-            f"{tokens:,}",
-            _shortened(" ".join(memory.text.split()), _LONGEST_TEXT),
-        )
-        for memory, same, share, tokens in duplicates
-    ]
+    rows = []
+    for memory, same, share, tokens in duplicates:
+        places = (f"{memory.path}:{memory.line}", f"{same.path}:{same.line}")
+        text = _shortened(" ".join(memory.text.split()), _LONGEST_TEXT)
+        rows.append((*places, f"{int(share * 100)} %", f"{tokens:,}", text))
     return ("memory", "says the same as", "alike", "tokens", "text"), rows, (2, 3)
 
 

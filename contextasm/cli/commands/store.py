@@ -178,21 +178,12 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
     reachable = failed <= {UNWRITABLE}
     state = overlay.state()
     output.show_problems(problems)
-    owners = [
-        {
-            "owner": owner,
-            "access": "none" if entry.is_refused else "write" if entry.writes else "read",
-            "pages": len(entry.pages),
-        }
-        for owner in overlay.config.owners
-        if (entry := state.owners.get(owner))
-    ]
-    data = {
-        "store": overlay.config.address,
-        "reachable": reachable,
-        "replica": overlay.replica_time(),
-        "owners": owners,
-    }
+    replica, owners = overlay.replica_time(), []
+    for owner in overlay.config.owners:
+        if entry := state.owners.get(owner):
+            access = "none" if entry.is_refused else "write" if entry.writes else "read"
+            owners.append({"owner": owner, "access": access, "pages": len(entry.pages)})
+    data = {"store": overlay.config.address, "reachable": reachable, "replica": replica, "owners": owners}
     if overlay.offline or overlay.distrust:
         access = "not asked"
     elif overlay.is_locked:
@@ -201,7 +192,7 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
         access = "reachable" if reachable else "not available"
     lines = [
         output.shown_line(f"store   {overlay.config.address} ({access})"),
-        output.shown_line(f"replica {data['replica'] or 'none yet'}"),
+        output.shown_line(f"replica {replica or 'none yet'}"),
         "",
         output.format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]),
     ]
