@@ -86,11 +86,9 @@ def _future_hint(inspection: Inspection, correction: str) -> str:
 _MONTH = rf"(?P<word>{MONTH_PATTERN})"
 _BEFORE = r"(?:\W|(?:mon|tues|wednes|thurs|fri|satur|sun)day|daily|logs?|notes?|journal|diary|entry|for|of|on|the)*"
 _DATE_FORMS = (
-    re.compile(rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)", re.IGNORECASE),
-    re.compile(rf"{_BEFORE}(?P<day>\d{{1,2}})\.? {_MONTH}\.?,? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
-    re.compile(
-        rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE
-    ),
+    rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)",
+    rf"{_BEFORE}(?P<day>\d{{1,2}})\.? {_MONTH}\.?,? (?P<year>\d{{4}})(?!\d)",
+    rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)",
 )
 """Titles that begin with a date, or with a date after words such as `Daily log, Friday`.
 
@@ -136,7 +134,7 @@ def _differing_title_date(document: Document, day: date) -> tuple[int, str] | No
 def _differing_date(title: str, day: date) -> str:
     """The date that a title begins with, as YYYY-MM-DD or YYYY-MM; empty if it is `day`, or not a date."""
     for form in _DATE_FORMS:
-        if match := form.match(title):
+        if match := re.match(form, title, re.IGNORECASE):
             parts = match.groupdict()
             month = int(parts["month"]) if "month" in parts else MONTHS[parts["word"].casefold()[:3]]
             title_date = (int(parts["year"]), month, int(parts["day"] or day.day))

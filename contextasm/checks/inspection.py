@@ -272,10 +272,8 @@ def enabled_rules(inspection: Inspection) -> Sequence[Rule]:
 
 def inspected_files(inspection: Inspection) -> InputFiles:
     """The files that checks and builds of the workspace could read."""
-    files = (
-        build_inputs(inspection.prepared, inspection.process.folder)
-        if inspection.prepared
-        else InputFiles(Folder(Path(inspection.folder.root)), (), (), ())
-    )
+    files = InputFiles(Folder(Path(inspection.folder.root)), (), (), ())
+    if inspection.prepared:
+        files = build_inputs(inspection.prepared, inspection.process.folder)
     checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in places.WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))

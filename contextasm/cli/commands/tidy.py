@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
@@ -273,15 +274,10 @@ def settle_metrics(path: str, workspace: Folder, options: Options, process: Proc
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
     """The files that builds and checks could read; only what checks read if nothing can be built."""
-    own = tuple(
-        (f"{workspace.root}/{name}", f"{tool} stores data of its own here")
-        for name, tool in ((".ctxasm", "ctxasm"), (".git", "git"))
-    )
+    own = tuple((f"{workspace.root}/.{tool}", f"{tool} stores data of its own here") for tool in ("ctxasm", "git"))
     files = InputFiles(workspace, (), own, ())
-    try:
+    with suppress(ContextasmError):  # wrong settings, or no agent: the patterns below hold all the same
         agent = next(iter(owner_names(workspace, "agent")), None)
         files = build_inputs(prepare_build(options._replace(agent=agent), process, workspace), process.folder)
-    except ContextasmError:  # the settings are wrong, or no agent was found: the patterns below hold all the same
-        pass
     read = tuple(InputPattern(pattern, "ctxasm reads this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *read), others=(*files.others, *own))
