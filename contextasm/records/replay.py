@@ -11,20 +11,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from contextasm import __version__
+from contextasm import __version__, model
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.model import (
-    Build,
-    Context,
-    ContextasmError,
-    Document,
-    NamedTuple,
-    Problem,
-    TokenCounter,
-    Workspace,
-    timed_out_layers,
-)
+from contextasm.model import NamedTuple
 from contextasm.pipeline import assemble
 from contextasm.records import record as records
 from contextasm.rendering.formats import format_context
@@ -70,7 +60,7 @@ def program_versions(tokenizer: str) -> dict[str, str]:
 
 def save_record(
     prepared: PreparedBuild,
-    context: Context,
+    context: model.Context,
     services: records.RecordingServices,
     documents: Mapping[str, Read],
     session: str = "",
@@ -85,7 +75,7 @@ def save_record(
     record_id, data = records.encode_record(records.make_record(context, making, services.workspace, services.answers))
     root = Path(prepared.workspace.root)
     for read in documents.values():
-        if isinstance(read, Document):
+        if isinstance(read, model.Document):
             _write_below(root, "inputs", read.digest, read.data)
     return _write_below(root, "records", f"{record_id}.json", data)
 
@@ -94,7 +84,7 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
     """Write a file under `.ctxasm/`; gives its path. Raises `ContextasmError` if a link is in its place."""
     path = state_folder(root, subfolder) / name
     if os.path.islink(path):
-        raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
+        raise model.ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
     remove_empty_folder(path)
     write(path, data)
     return path
@@ -113,7 +103,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
     paths = record_paths(root, name)
     if len(paths) > 1:
         ids = ", ".join(path.stem for path in paths[:5])
-        raise ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
+        raise model.ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
     return paths[0] if paths else None
 
 
@@ -135,18 +125,18 @@ def load_record_id(path: Path) -> str:
 def _record_bytes(path: Path) -> bytes:
     data = file_bytes(str(path))
     if not isinstance(data, bytes):
-        raise ContextasmError(str(path), data.message, "name a record")
+        raise model.ContextasmError(str(path), data.message, "name a record")
     return data
 
 
 class Replay(NamedTuple):
     """Result of building a record again."""
 
-    context: Context | None
+    context: model.Context | None
     """None if the build failed."""
     changes: tuple[ChangedInput, ...]
     """The inputs that differ from the recorded ones."""
-    workspace: Workspace
+    workspace: model.Workspace
     """The workspace that the files were read from."""
     differences: tuple[str, ...] = ()
     """Parts of the context that differ from the recorded ones, such as `text` and `decisions`."""
@@ -161,14 +151,14 @@ class Replay(NamedTuple):
         return self.context is not None and (not self.differences or (bool(self.changes) and self.same_bytes))
 
 
-def replay(record: records.Record, workspace: Workspace, counter: TokenCounter) -> Replay:
+def replay(record: records.Record, workspace: model.Workspace, counter: model.TokenCounter) -> Replay:
     """Build a record again from the files of a workspace, and everything else from the record.
 
     Raises `ContextasmError` if the build fails although no file changed.
     """
     changes, recording = changed_inputs(record.lists, record.digests, workspace)
     try:
-        build = Build(
+        build = model.Build(
             recording,
             record.making.profile,
             record.context.request,
@@ -176,19 +166,19 @@ def replay(record: records.Record, workspace: Workspace, counter: TokenCounter) 
             rules=record.making.rule_evaluation,
             parse_yaml=load_yaml,
             problems=_problems_before_the_build(record.context.problems),
-            timed_out=timed_out_layers(record.context.problems),
+            timed_out=model.timed_out_layers(record.context.problems),
         )
         context = assemble(records.with_recorded_answers(build, record.answers))
-    except ContextasmError:
+    except model.ContextasmError:
         if not changes:
             raise
         return Replay(None, changes, recording)
     recorded, made = record.context, context._replace(documents=())
-    differences = tuple(name for name in Context._fields if getattr(made, name) != getattr(recorded, name))
+    differences = tuple(name for name in model.Context._fields if getattr(made, name) != getattr(recorded, name))
     return Replay(context, changes, recording, differences, format_context(context) == format_context(recorded))
 
 
-def _problems_before_the_build(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def _problems_before_the_build(problems: Iterable[model.Problem]) -> tuple[model.Problem, ...]:
     """The problems of a record that no build finds by itself: of variables, and of a shared store."""
     return tuple(each for each in problems if each.path.startswith("--var ") or each.code.startswith("store-"))
 
@@ -224,6 +214,6 @@ def stored_inputs(record: records.Record, path: Path) -> Mapping[str, Read] | No
         if not isinstance(data, bytes):
             return None
         if sha256(data).hexdigest() != recorded.sha256:
-            raise ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
+            raise model.ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
         reads[recorded.path] = decode_document(recorded.path, data)
     return reads
