@@ -12,6 +12,7 @@ from contextasm.checks.finding import Finding, error_finding, note_finding, warn
 from contextasm.checks.inspection import Inspection, enabled_rules
 from contextasm.config.input.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage, NamedTuple, Rule, Target, grouped
+from contextasm.text.names.matching import list_names
 
 NEAR_LIMIT = 0.9
 """Share of a limit from which on the limit is nearly reached."""
@@ -191,9 +192,7 @@ def _worst_cases(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:
 
 def _build_names(contexts: Iterable[Context]) -> str:
     owners = ["/".join(filter(None, (context.request.agent, context.request.team))) for context in contexts]
-    names = [name for name in owners if name] or ["every build"]
-    others = f" and {len(names) - MAX_NAMED_BUILDS} more" if len(names) > MAX_NAMED_BUILDS else ""
-    return "for " + ", ".join(names[:MAX_NAMED_BUILDS]) + others
+    return f"for {list_names([*filter(None, owners)], MAX_NAMED_BUILDS) or 'every build'}"
 
 
 def _layer_title(layer: Layer) -> str:

@@ -174,12 +174,11 @@ BUILD_PROBLEMS = {
 def check_builds(inspection: Inspection) -> Iterator[Finding]:
     """Report the problems of builds that no other check reports."""
     agent_paths = {fill_template(path, {"agent": agent}) for path in AGENT_FILES for agent in inspection.agents}
+    has_files = any(map(inspection.workspace.list, layer_patterns(inspection.layers)))
     findings: dict[Finding, None] = {}
     for problem in (*_build_problems(inspection), *_problems_without_effect(inspection)):
-        if problem.path.startswith("profile ") and any(
-            map(inspection.workspace.list, layer_patterns(inspection.layers))
-        ):
-            continue  # there are files, which a topic shows
+        if problem.path.startswith("profile ") and has_files:
+            continue  # a topic shows them
         is_empty_agent_file = problem.code == "required-empty" and problem.path in agent_paths
         if problem.code not in BUILD_PROBLEMS and not is_empty_agent_file:
             is_file = problem.path in inspection.documents

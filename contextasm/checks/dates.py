@@ -8,7 +8,7 @@ from datetime import date
 
 from contextasm.checks.finding import Finding, error_finding, warning_finding
 from contextasm.checks.inspection import Inspection
-from contextasm.model import Document
+from contextasm.model import Document, grouped
 from contextasm.retrieval.search.query_words import MONTH_PATTERN, MONTHS
 from contextasm.text.markdown.blocks import heading, parts
 from contextasm.text.memories.parser import DAYS, VALIDITY
@@ -86,12 +86,9 @@ def _future_hint(inspection: Inspection, correction: str) -> str:
 _MONTH = rf"(?P<word>{MONTH_PATTERN})"
 _BEFORE = r"(?:\W|(?:mon|tues|wednes|thurs|fri|satur|sun)day|daily|logs?|notes?|journal|diary|entry|for|of|on|the)*"
 _DATE_FORMS = (
-    re.compile(rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)", re.IGNORECASE),
-    re.compile(rf"{_BEFORE}(?P<day>\d{{1,2}})\.? {_MONTH}\.?,? (?P<year>\d{{4}})(?!\d)", re.IGNORECASE),
-    re.compile(
-        rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)",
-        re.IGNORECASE,
-    ),
+    rf"{_BEFORE}(?P<year>\d{{4}})-(?P<month>\d{{2}})(?:-(?P<day>\d{{2}}))?(?!\d)",
+    rf"{_BEFORE}(?P<day>\d{{1,2}})\.? {_MONTH}\.?,? (?P<year>\d{{4}})(?!\d)",
+    rf"{_BEFORE}{_MONTH}\.?(?: (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?)? (?P<year>\d{{4}})(?!\d)",
 )
 """Titles that begin with a date, or with a date after words such as `Daily log, Friday`.
 
@@ -102,13 +99,11 @@ A date further on says which day an entry is about, not when it was written.
 def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
     """Report logs with another date in the title, and lonely logs that fit a gap in another year or month."""
     logs = _dated_logs(inspection)
-    days: dict[str, set[date]] = {}
-    for path, day in logs:
-        days.setdefault(path.rpartition("/")[0], set()).add(day)
+    days = grouped((path.rpartition("/")[0], day) for path, day in logs)
     for path, day in logs:
         document = inspection.documents.get(path)
         title_date = _differing_title_date(document, day) if document else None
-        others = days[path.rpartition("/")[0]]
+        others = {*days[path.rpartition("/")[0]]}
         gap = _day_elsewhere(day, others, _MONTHS_AND_YEARS, taken=False)
         if title_date:
             line, words = title_date
@@ -139,7 +134,7 @@ def _differing_title_date(document: Document, day: date) -> tuple[int, str] | No
 def _differing_date(title: str, day: date) -> str:
     """The date that a title begins with, as YYYY-MM-DD or YYYY-MM; empty if it is `day`, or not a date."""
     for form in _DATE_FORMS:
-        if match := form.match(title):
+        if match := re.match(form, title, re.IGNORECASE):
             parts = match.groupdict()
             month = int(parts["month"]) if "month" in parts else MONTHS[parts["word"].casefold()[:3]]
             title_date = (int(parts["year"]), month, int(parts["day"] or day.day))

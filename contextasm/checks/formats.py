@@ -47,9 +47,7 @@ def _count_words(count: int, noun: str) -> str:
 
 def escape_unprintable(line: str) -> str:
     """A line with escapes for line ends, hidden characters and control codes of terminals."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in line
-    )
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in line)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
@@ -240,7 +238,9 @@ def _code_span(place: str) -> str:
     return "`" + escape_unprintable(place).replace("`", "'").replace("|", "\\|") + "`" if place else ""
 
 
-FORMATS: dict[str, Callable[[Sequence[Finding], str], str]] = {
+FormatName = Literal["text", "json", "github", "sarif", "junit", "markdown"]
+
+FORMATS: dict[FormatName, Callable[[Sequence[Finding], str], str]] = {
     "text": _text,
     "json": _json,
     "github": _github,

@@ -27,16 +27,8 @@ from contextasm.model import SHARED, Context, ContextasmError, Document, Layer, 
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.text.memories.parser import parse_memories
+from contextasm.text.names import places
 from contextasm.text.names.glob import matching_paths
-from contextasm.text.names.places import (
-    AGENT_FILES,
-    LOG_FOLDERS,
-    MEMORY_FILES,
-    WORKSPACE_PATTERNS,
-    any_owner_pattern,
-    has_other_form,
-    list_with_archived,
-)
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import InputFiles, InputPattern
@@ -133,14 +125,13 @@ def inspect(
 
 
 def _problems(results: Iterable[Document | Problem | None], found: Mapping[str, Document]) -> tuple[Problem, ...]:
-    return tuple(each for each in results if isinstance(each, Problem) and not has_other_form(each.path, found))
+    return tuple(each for each in results if isinstance(each, Problem) and not places.has_other_form(each.path, found))
 
 
 def _complete_agents(workspace: Workspace, agents: Sequence[str]) -> Sequence[str]:
     """The agents that have all their files."""
-    return [
-        agent for agent in agents if all(workspace.read(fill_template(path, {"agent": agent})) for path in AGENT_FILES)
-    ]
+    files = {agent: [fill_template(path, {"agent": agent}) for path in places.AGENT_FILES] for agent in agents}
+    return [agent for agent, paths in files.items() if all(map(workspace.read, paths))]
 
 
 def _usable_outputs(folder: Folder) -> Sequence[Output]:
@@ -159,12 +150,12 @@ def _layers_of_outputs(folder: Folder, outputs: Sequence[Output]) -> Iterator[La
 
 def layer_patterns(layers: Iterable[Layer]) -> Iterator[str]:
     """The paths of layers as patterns: for every agent and every team."""
-    return (any_owner_pattern(path) for layer in layers for path in layer.query.paths)
+    return (places.any_owner_pattern(path) for layer in layers for path in layer.query.paths)
 
 
 def _listed_paths(workspace: Workspace, layers: Iterable[Layer]) -> Iterator[str]:
-    for pattern in dict.fromkeys((*WORKSPACE_PATTERNS, *layer_patterns(layers))):
-        yield from list_with_archived(workspace, pattern)
+    for pattern in dict.fromkeys((*places.WORKSPACE_PATTERNS, *layer_patterns(layers))):
+        yield from places.list_with_archived(workspace, pattern)
 
 
 def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
@@ -184,18 +175,20 @@ def _memories(
     workspace: Workspace, layers: Iterable[Layer], documents: Mapping[str, Document]
 ) -> Mapping[str, tuple[tuple[Memory, ...], tuple[Problem, ...]]]:
     holding = [layer for layer in layers if any(source.holds_memories for source in layer.query.traits)]
-    paths = {path for pattern in (*MEMORY_FILES, *layer_patterns(holding)) for path in workspace.list(pattern)}
+    paths = {path for pattern in (*places.MEMORY_FILES, *layer_patterns(holding)) for path in workspace.list(pattern)}
     return {path: parse_memories(document) for path, document in documents.items() if path in paths}
 
 
 def _log_forms(workspace: Workspace, layers: Iterable[Layer]) -> Mapping[str, tuple[str, ...]]:
     """The files in the places of logs, in path order, with the forms of their dates; empty for YYYY-MM-DD."""
     forms: dict[str, tuple[str, ...]] = {}
-    for folder in LOG_FOLDERS:
-        forms |= dict.fromkeys(list_with_archived(workspace, f"{folder}/*.md"), ())
+    for folder in places.LOG_FOLDERS:
+        forms |= dict.fromkeys(places.list_with_archived(workspace, f"{folder}/*.md"), ())
     for layer in layers:
         if any(source.is_log and source.is_running_text for source in layer.query.traits):
-            listed = [path for pattern in layer_patterns([layer]) for path in list_with_archived(workspace, pattern)]
+            listed = [
+                path for pattern in layer_patterns([layer]) for path in places.list_with_archived(workspace, pattern)
+            ]
             left_out = {path for pattern in layer.query.except_paths for path in matching_paths(listed, pattern)}
             forms |= {path: layer.query.dates for path in listed if path not in left_out}
     return dict(sorted(forms.items()))
@@ -279,10 +272,8 @@ def enabled_rules(inspection: Inspection) -> Sequence[Rule]:
 
 def inspected_files(inspection: Inspection) -> InputFiles:
     """The files that checks and builds of the workspace could read."""
-    files = (
-        build_inputs(inspection.prepared, inspection.process.folder)
-        if inspection.prepared
-        else InputFiles(Folder(Path(inspection.folder.root)), (), (), ())
-    )
-    checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in WORKSPACE_PATTERNS)
+    files = InputFiles(Folder(Path(inspection.folder.root)), (), (), ())
+    if inspection.prepared:
+        files = build_inputs(inspection.prepared, inspection.process.folder)
+    checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in places.WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *checked))

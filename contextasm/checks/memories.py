@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection
@@ -11,7 +11,7 @@ from contextasm.checks.names import path_hint
 from contextasm.checks.text import sentences
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
-from contextasm.model import Context, ContextasmError, Document, Memory
+from contextasm.model import Context, ContextasmError, Document, Memory, grouped
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by, unknown_status
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
@@ -39,9 +39,8 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
                 yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
             if memory.writer and memory.status == "draft":
                 hint = f"`ctxasm memory approve {memory.id}` shows it in contexts; or delete it"
-                yield note_finding(
-                    path, memory.line, f"memory {memory.id}, which {memory.writer} wrote, waits for approval", hint
-                )
+                message = f"memory {memory.id}, which {memory.writer} wrote, waits for approval"
+                yield note_finding(path, memory.line, message, hint)
 
 
 def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:
@@ -51,11 +50,9 @@ def check_duplicate_ids(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(problem.path, problem.line, problem.message, problem.hint)
 
 
-def _memories_by_folder(inspection: Inspection) -> dict[str, list[Memory]]:
-    by_folder: dict[str, list[Memory]] = {}
-    for path, (memories, _) in inspection.memories.items():
-        by_folder.setdefault(path.rpartition("/")[0], []).extend(memories)
-    return by_folder
+def _memories_by_folder(inspection: Inspection) -> Mapping[str, Sequence[Memory]]:
+    memories = (memory for found, _ in inspection.memories.values() for memory in found)
+    return grouped((memory.path.rpartition("/")[0], memory) for memory in memories)
 
 
 def check_superseded(inspection: Inspection) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -45,7 +46,7 @@ def check_stale_outputs(inspection: Inspection) -> Iterator[Finding]:
             yield error_finding(output.file, 0, "is stale: a build gives another text now", hint)
 
 
-def _output_faults(inspection: Inspection) -> Sequence[str]:
+def _output_faults(inspection: Inspection) -> Iterator[str]:
     """The reason why no build can write each output; empty for none."""
     root, outputs = inspection.folder.root, inspection.outputs
     targets = [OutputFile.named("text", f"{root}/{output.file}") for output in outputs]
@@ -54,12 +55,10 @@ def _output_faults(inspection: Inspection) -> Sequence[str]:
         overwritten = overwritten_inputs(targets, build_inputs(inspection.prepared, inspection.process.folder))
         reasons = {target.identity: what for target, what in overwritten}
     firsts: dict[FileIdentity, Output] = {}
-    faults: list[str] = []
     for output, target in zip(outputs, targets, strict=True):
         first = firsts.setdefault(target.identity, output)
         twin = "" if first is output else f"it is the same file as {first.file}"
-        faults.append(twin or reasons.get(target.identity, ""))
-    return faults
+        yield twin or reasons.get(target.identity, "")
 
 
 def check_managed_blocks(inspection: Inspection) -> Iterator[Finding]:
@@ -134,7 +133,6 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _instructing_files(inspection: Inspection) -> Sequence[str]:
-    try:
+    with suppress(ContextasmError):  # The checks `config` and `stale-output` report it.
         return instructing_files(inspection.folder, inspection.options, inspection.process)[0]
-    except ContextasmError:  # The checks `config` and `stale-output` report it.
-        return ()
+    return ()

@@ -68,12 +68,8 @@ def _unread_file(effect: Effect, inspection: Inspection) -> str:
     if effect.target.kind in {"path", "heading-path"} or not value.strip():
         return ""
     word = re.compile(rf"(?<![\w-]){re.escape(value)}(?![\w-])")
-    others = {
-        path
-        for pattern in WORKSPACE_PATTERNS
-        if pattern not in _NOT_SHOWN
-        for path in inspection.workspace.list(pattern)
-    }
+    patterns = (pattern for pattern in WORKSPACE_PATTERNS if pattern not in _NOT_SHOWN)
+    others = {path for pattern in patterns for path in inspection.workspace.list(pattern)}
     for path in sorted(others - {document.path for context in inspection.contexts for document in context.documents}):
         read = inspection.workspace.read(path)
         if isinstance(read, Document) and word.search(read.whole):
@@ -141,11 +137,7 @@ def check_rule_conditions(inspection: Inspection) -> Iterator[Finding]:
     """Report conditions with values that their field never has, and conditions that no build can meet together."""
     for rule in enabled_rules(inspection):
         domains = field_domains(rule.when, inspection.agents, inspection.teams)
-        faults = [
-            (condition, value)
-            for condition in rule.when
-            for value in values_out_of_reach(condition, domains[condition.field])
-        ]
+        faults = [(each, value) for each in rule.when for value in values_out_of_reach(each, domains[each.field])]
         for condition, value in faults:
             verb = "compares so" if condition.op in COMPARISONS else "matches"
             what = f"no value of {condition.field} {verb}"

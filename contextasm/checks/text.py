@@ -10,7 +10,7 @@ import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from unicodedata import category, normalize
 from urllib.parse import unquote
@@ -29,6 +29,7 @@ from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.text.names.places import known_paths, list_archived
 from contextasm.text.names.templates import fill_template
 from contextasm.text.similarity import fold_text
+from contextasm.workspace.reading import file_bytes
 
 HARMFUL_KINDS = {"tag", "bidi"}
 """Kinds of hidden characters that no plain text has a use for."""
@@ -164,48 +165,11 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
 def _paths_with_comments(inspection: Inspection) -> set[str]:
     """The files of which layers that keep comments show anything."""
     keeping = {layer.id for layer in (*inspection.layers, PINS) if layer.display.comments == "keep"}
-    return {
-        decision.path
-        for context in inspection.contexts
-        for decision in context.decisions
-        if decision.kept and decision.layer in keeping
-    }
+    decisions = (decision for context in inspection.contexts for decision in context.decisions)
+    return {decision.path for decision in decisions if decision.kept and decision.layer in keeping}
 
 
-_ORDERS = (
-    # Ignore, forget, disregard: all or the earlier instructions.
-    (
-        r"\b(?:ignore|disregard|forget|override|bypass)\s(?:\w+\s){0,4}?"
-        r"(?:previous|prior|above|earlier|preceding|former|existing|system)\s(?:\w+\s){0,2}?"
-        r"(?:instructions?|prompts?|rules?|directives?|messages?|guidelines?|commands?)\b"
-    ),
-    (
-        r"\b(?:ignore|disregard|forget)\s(?:all|any|everything)\s(?:of\s)?(?:(?:the|your|my|these|those)\s)?"
-        r"(?:instructions|rules|above|before|you were told)\b"
-    ),
-    r"\bdo not (?:tell|inform|mention (?:this|it) to) the user\b",
-    r"\b(?:reveal|print|repeat|show|output)\s(?:\w+\s){0,2}?system (?:prompt|message|instructions)\b",
-    (
-        r"\b(?:ignoriere?|vergiss|missachte)\s(?:\w+\s){0,3}?(?:vorherigen|bisherigen|vorigen|obigen|fruheren|alle)\s"
-        r"(?:\w+\s){0,1}?(?:anweisungen|befehle|instruktionen|regeln|vorgaben)\b"
-    ),
-    (
-        r"\b(?:ignore[zr]?|oublie[zr]?|neglige[zr]?)\s(?:\w+\s){0,3}?(?:instructions|consignes|regles|ordres)\s"
-        r"(?:precedentes?|anterieure?s|ci-dessus)"
-    ),
-    (
-        r"\b(?:ignor[ae]|ignorar|olvida|olvide|olvidar|descarta)\s(?:\w+\s){0,3}?(?:instrucciones|ordenes|reglas)\s"
-        r"(?:anteriores|previas)"
-    ),
-    r"\b(?:ignor[ae]|ignorar|esqueca|desconsidere)\s(?:\w+\s){0,3}?(?:instrucoes|ordens|regras)\s(?:anteriores|previas)",
-    r"\b(?:ignora|ignorare|dimentica)\s(?:\w+\s){0,3}?(?:istruzioni|regole|ordini)\s(?:precedenti|anteriori)",
-    r"\b(?:negeer|vergeet)\s(?:\w+\s){0,3}?(?:vorige|eerdere|bovenstaande)\s(?:\w+\s)?(?:instructies|regels|opdrachten)",
-    r"\b(?:zignoruj|zapomnij)\s(?:\w+\s){0,3}?(?:poprzednie|wczesniejsze)\s(?:instrukcje|polecenia)",
-    r"(?:игнорируи|проигнорируи|забудь)\w*\s(?:\w+\s){0,3}?(?:предыдущ|прежн|вышеуказанн)\w*\s(?:инструкц|указан|правил)",
-    r"(?:忽略|无视|無視|忘记|忘記)[^。\n]{0,8}?(?:之前|以上|先前|前面|此前|上述)[^。\n]{0,6}?(?:指令|指示|提示|规则|規則|说明)",
-    r"(?:以前|これまで|上記|前|今まで)の[^。\n]{0,8}?(?:指示|命令|ルール|フロンフト)[^。\n]{0,4}?(?:無視|忘れ)",
-    r"(?:이전|위|앞)의?\s?(?:\w+\s){0,2}?(?:지시|명령|지침)\w*\s?(?:\w+\s){0,2}?(?:무시|잊)",
-)
+_ORDERS = __file__.replace("text.py", "orders.txt")
 """Patterns of the usual forms, in the form that `_normalized` gives a text."""
 
 _KEYWORD = re.compile(
@@ -216,14 +180,12 @@ _KEYWORD = re.compile(
 
 def check_orders(inspection: Inspection) -> Iterator[Finding]:
     """Report text in the usual forms of orders to a model, such as to ignore its instructions."""
-    patterns: list[re.Pattern[str]] = []
     hint = "find out who wrote it; `ctxasm` removes none of it and can't tell whether a model obeys it"
     for path, document in inspection.documents.items():
         text = _normalized(document.whole)
         if not _KEYWORD.search(text):
             continue
-        patterns = patterns or [re.compile(pattern.replace(r"\s", r"[ \n]+")) for pattern in _ORDERS]
-        matches = (match for pattern in patterns for match in pattern.finditer(text))
+        matches = (match for pattern in _order_patterns() for match in pattern.finditer(text))
         line_ends = [match.start() for match in re.finditer("\n", text)]
         lines = {bisect(line_ends, match.start()) + 1: match[0] for match in matches}
         for line, words in sorted(lines.items()):
@@ -234,6 +196,14 @@ def check_orders(inspection: Inspection) -> Iterator[Finding]:
                 yield warning_finding(path, line, message, mend)
             else:
                 yield note_finding(path, line, message, hint)
+
+
+@cache
+def _order_patterns() -> Sequence[re.Pattern[str]]:
+    data = file_bytes(_ORDERS)
+    assert isinstance(data, bytes)
+    lines = [line for line in data.decode().split("\n") if line and not line.startswith("#")]
+    return [re.compile(line.replace(r"\s", r"[ \n]+")) for line in lines]
 
 
 def _written_memory(inspection: Inspection, path: str, line: int) -> Memory | None:

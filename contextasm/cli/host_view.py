@@ -17,7 +17,7 @@ from contextasm.cli.options import refuse_given, typed_flags
 from contextasm.cli.output import format_table, write_json, write_stderr, write_stdout, write_table
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import load_host, shipped_hosts
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.input.values import parse_tokens
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import named_workspace
@@ -37,17 +37,16 @@ class HostFlags(NamedTuple):
     """The flags of a host, as typed."""
 
     host: Annotated[
-        str | None,
-        Flag("", "NAME", f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here."),
+        Text, Flag(f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here.", "NAME")
     ] = None
     host_file: Annotated[
-        tuple[str, ...], Flag("", "PATH", "With --host, look at this file outside the folder, too; repeatable.")
+        Texts, Flag("With --host, look at this file outside the folder, too; repeatable.", "PATH")
     ] = ()
     host_home: Annotated[
-        bool, Flag("", "", "With --host, read your own files and skills of this host, too, below your home folder.")
+        bool, Flag("With --host, read your own files and skills of this host, too, below your home folder.")
     ] = False
     window: Annotated[
-        str | None, Flag("", "N", "With --host, apply limits for a context window of N tokens, such as 200k or 1m.")
+        Text, Flag("With --host, apply limits for a context window of N tokens, such as 200k or 1m.", "N")
     ] = None
 
 
@@ -278,7 +277,7 @@ def _reading_data(reading: HostReading) -> dict[str, object]:
 def _file_data(file: LoadedFile) -> dict[str, object]:
     sections = _lost(file)
     lost = [section._asdict() | {"tokens": lost_tokens([section])} for section in sections]
-    rule: dict[str, object] = {"source": file.rule.source, "date": file.rule.date, "limit_known": file.rule.limit_known}
     starts = ((file.text.count("\n", 0, start), file.text[start:stop].rstrip("\n")) for start, stop in file.taken)
-    rule["taken_out"] = [line + 1 for first, words in starts for line in range(first, first + words.count("\n") + 1)]
-    return file._asdict() | rule | {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost}
+    taken = [line + 1 for first, words in starts for line in range(first, first + words.count("\n") + 1)]
+    more = {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost, "taken_out": taken}
+    return file.rule._asdict() | file._asdict() | more

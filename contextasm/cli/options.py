@@ -16,11 +16,9 @@ from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.model import Build, Context, ContextasmError, NamedTuple
 from contextasm.workspace.outputs import OutputFile
 
-QuietOption = Annotated[bool, Flag("-q", "", "Print no messages except errors.")]
-LockedOption = Annotated[
-    bool, Flag("", "", "Refuse to build if a file of ctxasm.lock changed, or a new one is not in it.")
-]
-JsonOption = Annotated[bool, Flag("", "", "Print JSON instead of text.")]
+QuietOption = Annotated[bool, Flag("Print no messages except errors.", names="-q")]
+LockedOption = Annotated[bool, Flag("Refuse to build if a file of ctxasm.lock changed, or a new one is not in it.")]
+JsonOption = Annotated[bool, Flag("Print JSON instead of text.")]
 
 
 class Receipt(NamedTuple):

@@ -56,12 +56,8 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
 def refuse_outputs(targets: Sequence[OutputFile], workspace: Folder, options: Options) -> None:
     """Raise `ContextasmError` for a file that a build of the workspace could read, whoever it is for."""
     process = process_environment()
-    prepared = prepare_build(
-        options._replace(agent=None, team=None, audience=None),
-        process,
-        workspace,
-        restrict_profile=lambda profile: profile._replace(layers=()),
-    )
+    unnamed = options._replace(agent=None, team=None, audience=None)
+    prepared = prepare_build(unnamed, process, workspace, restrict_profile=lambda whole: whole._replace(layers=()))
     refuse_inputs(targets, build_inputs(prepared, process.folder))
 
 

@@ -431,16 +431,12 @@ def _entries_of(layer: Layer, profile: Profile, *, is_for_file: bool) -> Layer |
     return layer._replace(query=query, limits=limits) if sources else None
 
 
-def _no_answer(_moment: Moment) -> Answer:
-    return "", ""
-
-
 _ANSWERS: Mapping[str, Callable[[Moment], Answer]] = {
     "start": _start_answer,
     "prompt": _prompt_answer,
     "agent": _agent_answer,
     "file": _file_answer,
-    "compact": _no_answer,
+    "compact": lambda _moment: ("", ""),
 }
 """The answer to each kind of event, by the field of `HookRule` that has its name."""
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Build, Context, ContextasmError, Decision, Document, Span, Workspace
@@ -129,17 +128,15 @@ def shown_lines(context: Context, workspace: Workspace, text: str) -> Iterator[s
 
 def save_sent(prepared: PreparedBuild, build: Build, context: Context, session: str, event: str) -> str:
     """Write the record of a context that a session is sent at an event; the fault if that can't be done, else empty."""
-    from contextasm.records.record import RecordingServices, make_record
-    from contextasm.records.replay import build_facts, save_record
+    from contextasm.records.record import RecordingServices
+    from contextasm.records.replay import save_record
 
     counter = ROOMS[context.request.tokenizer]
     build = build._replace(counter=counter, request=context.request, memory_index=None)
     services = RecordingServices(build)
     try:
         context = prepared.run(services.listen(build))
-        facts = build_facts(prepared._replace(build=build))._replace(session=session[:200], event=event)
-        record = make_record(context, facts, services.workspace, services.answers)
-        save_record(Path(prepared.workspace.root), record, {})
+        save_record(prepared._replace(build=build), context, services, {}, session=session[:200], event=event)
     except ContextasmError as error:
         return str(error)
     return ""

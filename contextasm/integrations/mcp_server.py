@@ -71,9 +71,8 @@ def _add_prompt(server: MCPServer[Any], served: mcp_answers.ServedWorkspace, too
         names: list[str] = []
         if argument.name in {"agent", "team"} - served.pinned:
             with suppress(ContextasmError, OSError):
-                names = [
-                    each for each in api.owners(argument.name, served.workspace) if each.startswith(argument.value)
-                ]
+                owners = api.owners(argument.name, served.workspace)
+                names = [each for each in owners if each.startswith(argument.value)]
         return types.Completion(values=names[:MOST_NAMES], total=len(names), has_more=len(names) > MOST_NAMES)
 
 
@@ -103,16 +102,13 @@ def serve(served: mcp_answers.ServedWorkspace) -> None:
     try:
         make_server(tools).run()
     except BaseExceptionGroup as group:
-        raise _first_of(group) from group
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from group
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def _first_of(group: BaseException) -> BaseException:
-    while isinstance(group, BaseExceptionGroup):
-        group = group.exceptions[0]
-    return group
 
 
 class _Answers:

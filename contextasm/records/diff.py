@@ -138,16 +138,10 @@ def _section_shifts(before: Side, after: Side, shifted_layers: set[str]) -> list
 
 def shift_table(difference: Difference) -> tuple[Sequence[str], Rows, Sequence[int]]:
     """Header, rows and columns of figures: the change of each fragment, and the reason."""
-    rows = [
-        (
-            shift.kind,
-            layer_words(shift),
-            f"{shift.tokens[1] - shift.tokens[0]:+,}",
-            shift_place(shift),
-            shift_reason(shift),
-        )
-        for shift in difference.shifts
-    ]
+    rows = []
+    for shift in difference.shifts:
+        change = f"{shift.tokens[1] - shift.tokens[0]:+,}"
+        rows.append((shift.kind, layer_words(shift), change, shift_place(shift), shift_reason(shift)))
     return ("what", "layer", "tokens", "where", "why"), rows, (2,)
 
 

@@ -10,27 +10,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypedDict
 
+from contextasm import model
 from contextasm.config.input.options import Options
-from contextasm.model import (
-    OUTCOME,
-    SOURCE_TRAITS,
-    TITLE,
-    Build,
-    Context,
-    ContextasmError,
-    Decision,
-    Document,
-    LayerUsage,
-    NamedTuple,
-    Problem,
-    Profile,
-    Reason,
-    Request,
-    RuleEvaluation,
-    RuleTrace,
-    Section,
-    T,
-)
+from contextasm.model import NamedTuple
 from contextasm.rendering.documents import DecisionData, Input, decision_data
 from contextasm.rendering.formats import FORMATS, MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
@@ -47,8 +29,8 @@ class RecordedAnswers(NamedTuple):
     """Whether the build had a summarizer."""
     embedder: bool = False
     """Whether the build had an embedder and a topic."""
-    summaries: tuple[tuple[str, str | Problem], ...] = ()
-    similarities: tuple[tuple[str, tuple[float, ...] | Problem], ...] = ()
+    summaries: tuple[tuple[str, str | model.Problem], ...] = ()
+    similarities: tuple[tuple[str, tuple[float, ...] | model.Problem], ...] = ()
     repository: tuple[str, ...] = ()
     """Names of the repository that the agent works in; empty if no memory says where it holds."""
 
@@ -60,14 +42,14 @@ NO_ANSWERS = RecordedAnswers()
 class RecordingServices:
     """Workspace, summarizer, embedder and repository of a build, whose answers are remembered."""
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: model.Build) -> None:
         self.workspace = RecordingWorkspace(build.workspace)
         self._summarizer, self._semantics, self._ask_repository = build.summarizer, build.semantics, build.repository
         self._repository: tuple[str, ...] = ()
-        self._summaries: dict[str, str | Problem] = {}
-        self._similarities: dict[str, tuple[float, ...] | Problem] = {}
+        self._summaries: dict[str, str | model.Problem] = {}
+        self._similarities: dict[str, tuple[float, ...] | model.Problem] = {}
 
-    def listen(self, build: Build) -> Build:
+    def listen(self, build: model.Build) -> model.Build:
         """The build with the services that are recorded here."""
         return build._replace(
             workspace=self.workspace,
@@ -91,26 +73,28 @@ class RecordingServices:
         self._repository = tuple(self._ask_repository())
         return self._repository
 
-    def _summary(self, text: str) -> str | Problem:
+    def _summary(self, text: str) -> str | model.Problem:
         assert self._summarizer
         answer = self._summaries[_digest(text)] = self._summarizer(text)
         return answer
 
-    def _similarity(self, topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
+    def _similarity(self, topic: str, texts: Sequence[str]) -> Sequence[float] | model.Problem:
         assert self._semantics
         answer = self._semantics(topic, texts)
-        answer = self._similarities[_digest(topic, *texts)] = answer if isinstance(answer, Problem) else tuple(answer)
+        answer = self._similarities[_digest(topic, *texts)] = (
+            answer if isinstance(answer, model.Problem) else tuple(answer)
+        )
         return answer
 
 
-def with_recorded_answers(build: Build, answers: RecordedAnswers) -> Build:
+def with_recorded_answers(build: model.Build, answers: RecordedAnswers) -> model.Build:
     """The build with services that give the recorded answers; they raise `ContextasmError` for another question."""
     summaries, similarities = dict(answers.summaries), dict(answers.similarities)
 
-    def summary(text: str) -> str | Problem:
+    def summary(text: str) -> str | model.Problem:
         return _recorded(summaries, _digest(text), "summarizer")
 
-    def similarity(topic: str, texts: Sequence[str]) -> Sequence[float] | Problem:
+    def similarity(topic: str, texts: Sequence[str]) -> Sequence[float] | model.Problem:
         return _recorded(similarities, _digest(topic, *texts), "embedder")
 
     return build._replace(
@@ -124,10 +108,10 @@ def _digest(*texts: str) -> str:
     return sha256(json.dumps(texts).encode()).hexdigest()
 
 
-def _recorded(answers: dict[str, T], question: str, service: str) -> T:
+def _recorded(answers: dict[str, model.T], question: str, service: str) -> model.T:
     if question not in answers:
         what = "the recorded build did not ask it for this text"
-        raise ContextasmError(service, what, "record the build again with `ctxasm build --record`", code=1)
+        raise model.ContextasmError(service, what, "record the build again with `ctxasm build --record`", code=1)
     return answers[question]
 
 
@@ -169,9 +153,9 @@ class BuildFacts(NamedTuple):
     table: str
     """SHA-256 of the token table as published; empty for the estimate."""
     settings: tuple[Chosen, ...]
-    profile: Profile
+    profile: model.Profile
     """The resolved profile, every field of every layer."""
-    rule_evaluation: RuleEvaluation | None = None
+    rule_evaluation: model.RuleEvaluation | None = None
     """Result of evaluating the rules; None without rules."""
     options: Options = Options()
     """The options of the request as typed, without the workspace; their paths are relative to it."""
@@ -187,12 +171,12 @@ class Record(NamedTuple):
     """Everything that is needed to replay a build, and its result."""
 
     making: BuildFacts
-    context: Context
+    context: model.Context
     """The finished context, without the documents that it was made of."""
     inputs: tuple[Input, ...]
     absent: tuple[str, ...]
     """Paths that were read and did not exist."""
-    unreadable: tuple[Problem, ...]
+    unreadable: tuple[model.Problem, ...]
     """Files that were there and could not be read."""
     listings: tuple[Listing, ...]
     answers: RecordedAnswers = NO_ANSWERS
@@ -216,17 +200,17 @@ class Record(NamedTuple):
 
 
 def make_record(
-    context: Context, making: BuildFacts, recording: RecordingWorkspace, answers: RecordedAnswers = NO_ANSWERS
+    context: model.Context, making: BuildFacts, recording: RecordingWorkspace, answers: RecordedAnswers = NO_ANSWERS
 ) -> Record:
     """The record of a finished build that read everything through `recording`."""
     reads = sorted(recording.reads.copy().items())  # a source that is late may still be reading
-    documents = [read for _, read in reads if isinstance(read, Document)]
+    documents = [read for _, read in reads if isinstance(read, model.Document)]
     return Record(
         making=making,
         context=context._replace(documents=()),
         inputs=tuple(Input(document.path, len(document.data), document.digest) for document in documents),
         absent=tuple(path for path, read in reads if read is None),
-        unreadable=tuple(read for _, read in reads if isinstance(read, Problem)),
+        unreadable=tuple(read for _, read in reads if isinstance(read, model.Problem)),
         listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.copy().items())),
         answers=answers,
     )
@@ -240,13 +224,13 @@ class RecordDocument(TypedDict):
     """The first 16 digits of the SHA-256 of everything but schema and id, as JSON with sorted keys."""
     making: Annotated[BuildFacts, INLINE]
     """Everything but the request and the files that the build was made with."""
-    request: Request
+    request: model.Request
     """The request, with nothing left open."""
     inputs: list[Input]
     """Every file that was opened."""
     absent: list[str]
     """Paths that were looked for and did not exist."""
-    unreadable: list[Problem]
+    unreadable: list[model.Problem]
     """Files that were there and could not be read."""
     listings: list[Listing]
     """What each pattern found, opened or not."""
@@ -254,15 +238,15 @@ class RecordDocument(TypedDict):
     """SHA-256 of the content."""
     tokens: Count
     """The tokens of the content."""
-    sections: list[Section]
+    sections: list[model.Section]
     """The sections of the document, in its order."""
     decisions: list[DecisionData]
     """One decision for every fragment that was found."""
-    allowances: list[LayerUsage]
+    allowances: list[model.LayerUsage]
     """What each layer might take and took, in the order of the layers."""
-    problems: list[Problem]
+    problems: list[model.Problem]
     """What was wrong but did not stop the build."""
-    rule_traces: list[RuleTrace]
+    rule_traces: list[model.RuleTrace]
     """Outcome of each rule, in order of precedence."""
     newest: tuple[tuple[str, str], ...]
     """The day of the newest `memory` and of the newest `log` that the document shows."""
@@ -297,7 +281,7 @@ def parse_record(data: bytes, where: str) -> Record:
     try:
         return _record_from_fields(fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ContextasmError(
+        raise model.ContextasmError(
             where, f"can't be understood: {error}", "read it with the version that wrote it"
         ) from error
 
@@ -312,26 +296,26 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     hint = "record the build again with `ctxasm build --record`"
     try:
         fields: Any = load_json(data.decode("utf-8-sig"), where, takes_halves=True)
-    except ContextasmError as error:
-        raise ContextasmError(error.where, f"is not a record: {error.what}", hint) from error
+    except model.ContextasmError as error:
+        raise model.ContextasmError(error.where, f"is not a record: {error.what}", hint) from error
     except UnicodeDecodeError as error:
-        raise ContextasmError(where, f"is not a record: byte {error.start} is not UTF-8", hint) from error
+        raise model.ContextasmError(where, f"is not a record: byte {error.start} is not UTF-8", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if not schema:
-        raise ContextasmError(where, "is not a record: it has no schema", hint)
+        raise model.ContextasmError(where, "is not a record: it has no schema", hint)
     if schema != SCHEMA:
         what = f"has schema {schema}, and this version reads {SCHEMA}"
-        raise ContextasmError(where, what, "read it with the version that wrote it")
+        raise model.ContextasmError(where, what, "read it with the version that wrote it")
     intact: dict[str, Any] = fields
     if intact.pop("id", None) != _record_id(intact):
-        raise ContextasmError(where, "is damaged: its content does not match its id", hint)
+        raise model.ContextasmError(where, "is damaged: its content does not match its id", hint)
     return intact
 
 
 def _record_from_fields(fields: dict[str, Any]) -> Record:
     making = {key: fields.pop(key) for key in BuildFacts._fields if key in fields}
     decisions = tuple(map(_decision_from_data, fields.pop("decisions")))
-    result = {key: fields.pop(key) for key in Context._fields if key in fields}
+    result = {key: fields.pop(key) for key in model.Context._fields if key in fields}
     result |= {"text": "", "profile": making["profile"]["name"], "decisions": []}
     record: Record = from_json(Record, {**fields, "making": making, "context": result}, "record")
     profile, context = record.making.profile, record.context
@@ -339,9 +323,9 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
         (FORMATS, [context.request.format]),
         ({*TOKENIZERS, *ROOMS}, [context.request.tokenizer]),
         (MARKERS, [profile.marker]),
-        (SOURCE_TRAITS, [name for layer in profile.layers for name in layer.query.sources]),
-        ((*STEPS, TITLE), [name for layer in profile.layers for name in layer.overflow.steps]),
-        (OUTCOME, [decision.reason.code for decision in decisions]),
+        (model.SOURCE_TRAITS, [name for layer in profile.layers for name in layer.query.sources]),
+        ((*STEPS, model.TITLE), [name for layer in profile.layers for name in layer.overflow.steps]),
+        (model.OUTCOME, [decision.reason.code for decision in decisions]),
     ):
         if unknown := set(names) - set(table):
             raise ValueError(f"this version does not know {min(unknown)}")
@@ -349,11 +333,11 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
     return record._replace(context=context._replace(text=text, decisions=decisions))
 
 
-def _decision_from_data(data: dict[str, Any]) -> Decision:
+def _decision_from_data(data: dict[str, Any]) -> model.Decision:
     """The decision that `rendering.documents.decision_data` turned into `data`."""
     facts = dict(data["reason"])
-    reason = Reason(facts.pop("code"), tuple(facts.items()))
-    fields = {name: data[name] for name in Decision._fields if name in data}
-    fields |= {"lines": [data["line"], data["last_line"]], "reason": to_json(Reason, reason)}
-    decision: Decision = from_json(Decision, fields, "decisions")
+    reason = model.Reason(facts.pop("code"), tuple(facts.items()))
+    fields = {name: data[name] for name in model.Decision._fields if name in data}
+    fields |= {"lines": [data["line"], data["last_line"]], "reason": to_json(model.Reason, reason)}
+    decision: model.Decision = from_json(model.Decision, fields, "decisions")
     return decision

@@ -11,31 +11,12 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from contextasm import __version__
+from contextasm import __version__, model
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.model import (
-    Build,
-    Context,
-    ContextasmError,
-    Document,
-    NamedTuple,
-    Problem,
-    TokenCounter,
-    Workspace,
-    timed_out_layers,
-)
+from contextasm.model import NamedTuple
 from contextasm.pipeline import assemble
-from contextasm.records.record import (
-    BuildFacts,
-    Chosen,
-    ConfigFile,
-    Record,
-    encode_record,
-    parse_record,
-    parse_record_id,
-    with_recorded_answers,
-)
+from contextasm.records import record as records
 from contextasm.rendering.formats import format_context
 from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.cleaning.clean import decode_document
@@ -48,18 +29,18 @@ _MIN_DIGITS = 4
 """Least number of digits of an id that name a record."""
 
 
-def build_facts(prepared: PreparedBuild) -> BuildFacts:
+def build_facts(prepared: PreparedBuild) -> records.BuildFacts:
     """Settings, options, profile and rules of a build, and the versions of the programs that its bytes depend on."""
     build = prepared.build
     encoding = ENCODINGS.get(build.counter.name)
-    return BuildFacts(
+    return records.BuildFacts(
         versions=tuple(program_versions(build.counter.name).items()),
         table=encoding.sha256 if encoding else "",
-        settings=tuple(Chosen(key, setting.words, setting.origin) for key, setting in prepared.settings.items()),
+        settings=tuple(records.Chosen(key, each.words, each.origin) for key, each in prepared.settings.items()),
         profile=build.profile,
         rule_evaluation=build.rules,
         options=prepared.options,
-        config_files=tuple(ConfigFile(*item) for item in sorted(prepared.config_digests.items())),
+        config_files=tuple(records.ConfigFile(*item) for item in sorted(prepared.config_digests.items())),
     )
 
 
@@ -77,14 +58,24 @@ def program_versions(tokenizer: str) -> dict[str, str]:
     return versions
 
 
-def save_record(root: Path, record: Record, documents: Mapping[str, Read]) -> Path:
-    """Write a record of the workspace at `root`, and the bytes of `documents`; gives the record's path.
+def save_record(
+    prepared: PreparedBuild,
+    context: model.Context,
+    services: records.RecordingServices,
+    documents: Mapping[str, Read],
+    session: str = "",
+    event: str = "",
+) -> Path:
+    """Write the record of a build that `services` listened to, and the bytes of `documents`; gives the record's path.
 
-    Raises `ContextasmError` if the workspace can't be written to.
+    `session` and `event` are those of a host that is sent the context. Raises `ContextasmError` if the workspace can't
+    be written to.
     """
-    record_id, data = encode_record(record)
+    making = build_facts(prepared)._replace(session=session, event=event)
+    record_id, data = records.encode_record(records.make_record(context, making, services.workspace, services.answers))
+    root = Path(prepared.workspace.root)
     for read in documents.values():
-        if isinstance(read, Document):
+        if isinstance(read, model.Document):
             _write_below(root, "inputs", read.digest, read.data)
     return _write_below(root, "records", f"{record_id}.json", data)
 
@@ -93,7 +84,7 @@ def _write_below(root: Path, subfolder: str, name: str, data: bytes) -> Path:
     """Write a file under `.ctxasm/`; gives its path. Raises `ContextasmError` if a link is in its place."""
     path = state_folder(root, subfolder) / name
     if os.path.islink(path):
-        raise ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
+        raise model.ContextasmError(str(path), "leads elsewhere through a link", "take the link away")
     remove_empty_folder(path)
     write(path, data)
     return path
@@ -112,7 +103,7 @@ def find_record(name: str, root: Path | None, folder: Path) -> Path | None:
     paths = record_paths(root, name)
     if len(paths) > 1:
         ids = ", ".join(path.stem for path in paths[:5])
-        raise ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
+        raise model.ContextasmError(name, f"begins {len(paths)} records", f"give more digits: {ids}")
     return paths[0] if paths else None
 
 
@@ -121,31 +112,31 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
     return sorted((root / STATE_FOLDER / "records").glob(f"{digits}*.json"))
 
 
-def load_record(path: Path) -> Record:
+def load_record(path: Path) -> records.Record:
     """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is not a record."""
-    return parse_record(_record_bytes(path), str(path))
+    return records.parse_record(_record_bytes(path), str(path))
 
 
 def load_record_id(path: Path) -> str:
     """The id of the record in a file. Raises `ContextasmError` as `load_record` does."""
-    return parse_record_id(_record_bytes(path), str(path))
+    return records.parse_record_id(_record_bytes(path), str(path))
 
 
 def _record_bytes(path: Path) -> bytes:
     data = file_bytes(str(path))
     if not isinstance(data, bytes):
-        raise ContextasmError(str(path), data.message, "name a record")
+        raise model.ContextasmError(str(path), data.message, "name a record")
     return data
 
 
 class Replay(NamedTuple):
     """Result of building a record again."""
 
-    context: Context | None
+    context: model.Context | None
     """None if the build failed."""
     changes: tuple[ChangedInput, ...]
     """The inputs that differ from the recorded ones."""
-    workspace: Workspace
+    workspace: model.Workspace
     """The workspace that the files were read from."""
     differences: tuple[str, ...] = ()
     """Parts of the context that differ from the recorded ones, such as `text` and `decisions`."""
@@ -160,14 +151,14 @@ class Replay(NamedTuple):
         return self.context is not None and (not self.differences or (bool(self.changes) and self.same_bytes))
 
 
-def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Replay:
+def replay(record: records.Record, workspace: model.Workspace, counter: model.TokenCounter) -> Replay:
     """Build a record again from the files of a workspace, and everything else from the record.
 
     Raises `ContextasmError` if the build fails although no file changed.
     """
     changes, recording = changed_inputs(record.lists, record.digests, workspace)
     try:
-        build = Build(
+        build = model.Build(
             recording,
             record.making.profile,
             record.context.request,
@@ -175,31 +166,24 @@ def replay(record: Record, workspace: Workspace, counter: TokenCounter) -> Repla
             rules=record.making.rule_evaluation,
             parse_yaml=load_yaml,
             problems=_problems_before_the_build(record.context.problems),
-            timed_out=timed_out_layers(record.context.problems),
+            timed_out=model.timed_out_layers(record.context.problems),
         )
-        context = assemble(with_recorded_answers(build, record.answers))
-    except ContextasmError:
+        context = assemble(records.with_recorded_answers(build, record.answers))
+    except model.ContextasmError:
         if not changes:
             raise
         return Replay(None, changes, recording)
-    recorded = record.context
-    same_bytes = format_context(context) == format_context(recorded)
-    return Replay(context, changes, recording, _differences(context._replace(documents=()), recorded), same_bytes)
+    recorded, made = record.context, context._replace(documents=())
+    differences = tuple(name for name in model.Context._fields if getattr(made, name) != getattr(recorded, name))
+    return Replay(context, changes, recording, differences, format_context(context) == format_context(recorded))
 
 
-def _problems_before_the_build(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def _problems_before_the_build(problems: Iterable[model.Problem]) -> tuple[model.Problem, ...]:
     """The problems of a record that no build finds by itself: of variables, and of a shared store."""
-    return tuple(
-        problem for problem in problems if problem.path.startswith("--var ") or problem.code.startswith("store-")
-    )
+    return tuple(each for each in problems if each.path.startswith("--var ") or each.code.startswith("store-"))
 
 
-def _differences(context: Context, recorded: Context) -> tuple[str, ...]:
-    """Names of the parts that differ, the text first."""
-    return tuple(name for name in Context._fields if getattr(context, name) != getattr(recorded, name))
-
-
-def changed_config(record: Record, root: Path) -> tuple[ChangedInput, ...]:
+def changed_config(record: records.Record, root: Path) -> tuple[ChangedInput, ...]:
     """Files of settings, rules and profile that differ from the recorded ones, in path order.
 
     `root` is the workspace now. A replay does not read them.
@@ -216,7 +200,7 @@ def changed_config(record: Record, root: Path) -> tuple[ChangedInput, ...]:
     return (*changes, *drift(digests, now))
 
 
-def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:
+def stored_inputs(record: records.Record, path: Path) -> Mapping[str, Read] | None:
     """Results of reading each path, made of the bytes that are stored with the record at `path`.
 
     None if the bytes of any input are missing. Raises `ContextasmError` for damaged bytes.
@@ -230,6 +214,6 @@ def stored_inputs(record: Record, path: Path) -> Mapping[str, Read] | None:
         if not isinstance(data, bytes):
             return None
         if sha256(data).hexdigest() != recorded.sha256:
-            raise ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
+            raise model.ContextasmError(str(file), "is damaged", "remove it; the input is then read from the workspace")
         reads[recorded.path] = decode_document(recorded.path, data)
     return reads

@@ -123,14 +123,11 @@ def layer_table(contexts: Sequence[NamedContext]) -> str:
     colours = layer_colours([context for _, context in contexts])
     usages = [{usage.layer: usage for usage in context.allowances} for _, context in contexts]
     headings = layer_headings([context for _, context in contexts])
-    rows = [
-        (
-            f'<span class="key {colour}"></span>{words(layer)} {element("small", words(headings.get(layer, "")))}',
-            f"{max(own[layer].wanted for own in usages if layer in own):,}",
-            *(_used(own.get(layer)) for own in usages),
-        )
-        for layer, colour in colours.items()
-    ]
+    rows: list[Sequence[str]] = []
+    for layer, colour in colours.items():
+        name = f'<span class="key {colour}"></span>{words(layer)} {element("small", words(headings.get(layer, "")))}'
+        wanted = max(own[layer].wanted for own in usages if layer in own)
+        rows.append((name, f"{wanted:,}", *(_used(own.get(layer)) for own in usages)))
     rows.append(("document", "", *(f"<b>{context.tokens:,}</b>" for _, context in contexts)))
     return table("Tokens of each layer", ("layer", "wanted", *(name for name, _ in contexts)), rows)
 

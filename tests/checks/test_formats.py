@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from contextasm.checks.finding import Finding, baseline_text, split_accepted
-from contextasm.checks.formats import FORMATS
+from contextasm.checks.formats import FORMATS, FormatName
 from contextasm.model import ContextasmError
 from tests.command import CASES, held_against
 
@@ -47,7 +47,7 @@ def sarif(*findings: Finding) -> Any:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_findings_are_written_as_in_the_golden_file(form: str) -> None:
+def test_findings_are_written_as_in_the_golden_file(form: FormatName) -> None:
     """`UPDATE_CASES=1 pytest tests/checks/test_formats.py` writes them."""
     findings, nothing = (FORMATS[form](listed, "1.0") for listed in ([STALE, DATE, WHOLE, DATE, ODD], []))
     shown = f"{findings}=== nothing\n{nothing}".encode("ascii", "backslashreplace").decode()

@@ -190,12 +190,7 @@ def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
 
 
 def _line_end(text: str, lines: int) -> int:
-    position = -1
-    for _ in range(lines):
-        position = text.find("\n", position + 1)
-        if position < 0:
-            return len(text)
-    return position + 1
+    return min(sum(len(line) + 1 for line in text.split("\n", lines)[:lines]), len(text))
 
 
 def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:

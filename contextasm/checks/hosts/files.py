@@ -10,18 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
-from contextasm.checks.hosts.cuts import (
-    MEASURES,
-    LostSection,
-    Run,
-    common_runs,
-    digest_runs,
-    kept_around,
-    kept_runs,
-    lost_runs,
-    lost_sections,
-    taken_runs,
-)
+from contextasm.checks.hosts import cuts
 from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.checks.hosts.skills import Skill, list_skills
 from contextasm.checks.skills import SKILL_FILE, skill_findings
@@ -50,53 +39,49 @@ class LoadedFile(NamedTuple):
     """Path in the folder that the reading is of, or as typed for a file outside of it."""
     text: str
     """The text of the file's bytes, as the host decodes them."""
-    kept: Sequence[Run]
+    kept: Sequence[cuts.Run]
     """The parts of the text that reach the model."""
     rule: LoadRule
     limit: str
     """The limit that cuts the file, in words; empty for a file that is loaded whole."""
     imported_by: str = ""
     """Path and line of the import that brings the file; empty for one that the rule names."""
-    taken: Sequence[Run] = ()
+    taken: Sequence[cuts.Run] = ()
     """The parts that the host takes out before it measures the rest, such as comments."""
     on_demand: bool = False
     """Whether it is loaded only once the host works on a file that was named."""
 
     @property
-    def lost_parts(self) -> Sequence[Sequence[LostSection]]:
+    def lost_parts(self) -> Sequence[Sequence[cuts.LostSection]]:
         """The parts that never reach the model, each as its sections; those between the lines of a digest are one."""
-        lost = lost_runs(self.text, sorted([*self.kept, *self.taken]))
+        lost = cuts.lost_runs(self.text, sorted([*self.kept, *self.taken]))
         parts = [lost] if lost and self.rule.each.digest else [[run] for run in lost]
-        return [lost_sections(self.text, part) for part in parts]
+        return [cuts.lost_sections(self.text, part) for part in parts]
 
 
 def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Sequence[LoadedFile]:
     """The files of a rule, each with what its own limits and the limits of all together leave."""
-    leads = [_lead(rule, path, session) for path, _ in files]
-    loaded = [
-        LoadedFile(path, text, kept, rule, _limit_words(rule.each) if is_cut else "", "", taken)
-        for (path, text), lead in zip(files, leads, strict=True)
-        for taken in [taken_runs(text, rule.taken_out)]
-        for kept in [kept_around(text, taken, rule.each, lead)]
-        for is_cut in [lost_runs(text, sorted([*kept, *taken]))]
-    ]
-    whole = ""
+    loaded: list[LoadedFile] = []
     places: list[int] = []
-    for file, lead in zip(loaded, leads, strict=True):
+    whole = ""
+    for path, text in files:
+        lead, taken = _lead(rule, path, session), cuts.taken_runs(text, rule.taken_out)
+        kept = cuts.kept_around(text, taken, rule.each, lead)
+        limit = _limit_words(rule.each) if cuts.lost_runs(text, sorted([*kept, *taken])) else ""
+        loaded.append(LoadedFile(path, text, kept, rule, limit, "", taken))
         places.append(len(whole + lead))
-        kept = "".join(file.text[start:stop] for start, stop in file.kept)
-        whole += lead + kept + ("\n\n" if rule.spaced else "")
-    kept_together = kept_runs(whole, rule.together)
-    if not lost_runs(whole, kept_together):
+        whole += lead + "".join(text[start:stop] for start, stop in kept) + ("\n\n" if rule.spaced else "")
+    kept_together = cuts.kept_runs(whole, rule.together)
+    if not cuts.lost_runs(whole, kept_together):
         return loaded
     return [_kept_of(file, place, kept_together) for file, place in zip(loaded, places, strict=True)]
 
 
-def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[Run]) -> LoadedFile:
+def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[cuts.Run]) -> LoadedFile:
     """A file with what is kept of the whole in which its kept parts begin at `place`."""
-    kept: list[Run] = []
+    kept: list[cuts.Run] = []
     for start, stop in file.kept:
-        part = common_runs(kept_together, [(place, place + stop - start)])
+        part = cuts.common_runs(kept_together, [(place, place + stop - start)])
         kept += [(a - place + start, b - place + start) for a, b in part]
         place += stop - start
     is_cut = kept != [*file.kept]
@@ -128,7 +113,7 @@ def _used_units(file: LoadedFile) -> int:
     if not (kept and file.limit):
         return kept
     if cut.digest:  # It repeats lines of both ends. Each of its lines ends, and the host's own lines are around it.
-        lines = digest_runs(file.text, cut.digest, cut.chars * cut.digest.share // 100, MEASURES["chars"])
+        lines = cuts.digest_runs(file.text, cut.digest, cut.chars * cut.digest.share // 100, cuts.MEASURES["chars"])
         runs = [file.kept[0], *lines, file.kept[-1]]
         kept = _units_of(file.text, runs) + len(runs) + cut.digest.marker
     return min(kept + cut.marker, cut.chars or kept)
@@ -138,7 +123,7 @@ def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
     """The file with no more kept than the units that are left of the total."""
     if _kept_units(file) <= left:
         return file
-    kept = kept_runs(file.text, file.rule.each._replace(chars=left)) if left else []
+    kept = cuts.kept_runs(file.text, file.rule.each._replace(chars=left)) if left else []
     return file._replace(kept=kept, limit=f"{total:,} characters in all")
 
 
@@ -146,8 +131,8 @@ def _kept_units(file: LoadedFile) -> int:
     return _units_of(file.text, file.kept)
 
 
-def _units_of(text: str, runs: Sequence[Run]) -> int:
-    return sum(MEASURES["chars"](text[start:stop]) for start, stop in runs)
+def _units_of(text: str, runs: Sequence[cuts.Run]) -> int:
+    return sum(cuts.MEASURES["chars"](text[start:stop]) for start, stop in runs)
 
 
 def _limit_words(cut: Cut) -> str:
@@ -395,13 +380,9 @@ class _FolderReader:
 
     def unread_files(self, files: Sequence[LoadedFile], passed: Sequence[UnreadFile]) -> Sequence[UnreadFile]:
         """The files that were `passed`, and the others that are not loaded, unless the loaded ones have their lines."""
-        retired = [
-            UnreadFile(path, rule.why, is_retired=True)
-            for rule in self._host.unread
-            for path in self.paths(rule.files, self.session)
-            if self.text(path).strip()
-        ]
-        unread = [*passed, *retired]
+        unread = [*passed]
+        retired = ((rule.why, path) for rule in self._host.unread for path in self.paths(rule.files, self.session))
+        unread += [UnreadFile(path, why, is_retired=True) for why, path in retired if self.text(path).strip()]
         unread += self.others({file.path for file in files} | {file.path for file in unread})
         shown = "".join(_plain(file.text) for file in files)
         return [file for file in unread if _plain(self.text(file.path)) not in shown]

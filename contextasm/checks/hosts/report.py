@@ -14,6 +14,7 @@ from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.checks.hosts.skills import OVERRIDDEN, Skill, least_lost, list_room, list_units, listed_skills
 from contextasm.config.hosts.loader import SkillRule
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.names.matching import list_names
 
 CUT, EMPTY, TAKEN_OUT, OLD = "host-cut", "host-empty", "host-taken-out", "host-old"
 UNREAD, UNREADABLE, SKILL = "host-unread", "host-unreadable", "host-skill"
@@ -89,9 +90,7 @@ def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[Lost
     lines = sum(last - first + 1 for first, last in counted)
     tokens = lost_tokens(sections)
     headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
-    names = ", ".join(f"`{name}`" for name in headings[:_SHOWN_HEADINGS])
-    more = f" and {len(headings) - _SHOWN_HEADINGS} more" if len(headings) > _SHOWN_HEADINGS else ""
-    under = f" under {names}{more}" if headings else ""
+    under = f" under {list_names([f'`{name}`' for name in headings], _SHOWN_HEADINGS)}" if headings else ""
     part = f"{lines:,} line{'s' * (lines != 1)}{under}"
     rest = ", but for single lines in a digest" if digest else ""
     lost = f"{part}, some {tokens:,} tokens, are never seen{rest}"
@@ -108,11 +107,9 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
     for file in reading.unread:
         if file.is_on_demand:
             continue
-        message = f"{name} does not load this file: {file.why}"
-        if file.is_retired:
-            yield Finding(UNREAD, "warning", file.path, 0, message, "move its text to a file that is loaded")
-        else:
-            yield Finding(UNREAD, "note", file.path, 0, message, "")
+        loss: Severity = "warning" if file.is_retired else "note"
+        hint = "move its text to a file that is loaded" if file.is_retired else ""
+        yield Finding(UNREAD, loss, file.path, 0, f"{name} does not load this file: {file.why}", hint)
     for problem in reading.problems:
         place, hint = (problem.path, problem.line), problem.hint or "see what is in its place"
         yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)
@@ -160,6 +157,5 @@ def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:
 
 
 def _longest(skills: Sequence[Skill]) -> str:
-    by_length = sorted(skills, key=lambda skill: (-len(skill.description), skill.path))[:_SHOWN_HEADINGS]
-    more = f" and {len(skills) - _SHOWN_HEADINGS} more" if len(skills) > _SHOWN_HEADINGS else ""
-    return ", ".join(f"{skill.name} ({len(skill.description):,})" for skill in by_length) + more
+    by_length = sorted(skills, key=lambda skill: (-len(skill.description), skill.path))
+    return list_names([f"{skill.name} ({len(skill.description):,})" for skill in by_length], _SHOWN_HEADINGS)

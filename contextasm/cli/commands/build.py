@@ -11,7 +11,7 @@ from contextasm.cli.build_files import Reports, RequestedFiles, metrics_text, wr
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import LockedOption, QuietOption, prepare_context, run_build
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, NamedTuple
@@ -21,8 +21,6 @@ from contextasm.workspace.reads import note_whole_output
 from contextasm.workspace.recording import Read
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
 
@@ -30,24 +28,22 @@ if TYPE_CHECKING:
 class BuildFlags(NamedTuple):
     """The flags that only `build` has, as typed."""
 
-    output: Annotated[str | None, Flag("-o", "FILE", "Write to this file; - is standard output.")] = None
-    into: Annotated[tuple[str, ...], Flag("", "FILE", "Write into a managed block of this file; repeatable.")] = ()
-    force: Annotated[bool, Flag("", "", "Replace a managed block that was edited by hand.")] = False
-    remove: Annotated[bool, Flag("", "", "Build nothing; take the managed block out of the files of --into.")] = False
-    explain: Annotated[bool, Flag("", "", "Print the table of decisions on standard error.")] = False
-    check: Annotated[bool, Flag("", "", "Write nothing; exit 1 with a diff if a file is stale.")] = False
-    strict: Annotated[bool, Flag("", "", "Write nothing and exit 1 if there is a problem.")] = False
-    if_none_match: Annotated[str | None, Flag("", "ETAG", "Write nothing and exit 3 if the context has this etag.")] = (
-        None
-    )
-    manifest: Annotated[str | None, Flag("", "FILE", "Write inputs, hashes, sections and tokens to this file.")] = None
-    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the build to this Prometheus text file.")] = None
-    touch: Annotated[bool, Flag("", "", "Set accessed=DATE in each memory that the context shows.")] = False
-    record: Annotated[bool, Flag("", "", "Write a record to .ctxasm/records/, for replay and diff.")] = False
-    record_inputs: Annotated[bool, Flag("", "", "Write a record and store the bytes of its inputs with it.")] = False
+    output: Annotated[Text, Flag("Write to this file; - is standard output.", "FILE", "-o")] = None
+    into: Annotated[Texts, Flag("Write into a managed block of this file; repeatable.", "FILE")] = ()
+    force: Annotated[bool, Flag("Replace a managed block that was edited by hand.")] = False
+    remove: Annotated[bool, Flag("Build nothing; take the managed block out of the files of --into.")] = False
+    explain: Annotated[bool, Flag("Print the table of decisions on standard error.")] = False
+    check: Annotated[bool, Flag("Write nothing; exit 1 with a diff if a file is stale.")] = False
+    strict: Annotated[bool, Flag("Write nothing and exit 1 if there is a problem.")] = False
+    if_none_match: Annotated[Text, Flag("Write nothing and exit 3 if the context has this etag.", "ETAG")] = None
+    manifest: Annotated[Text, Flag("Write inputs, hashes, sections and tokens to this file.", "FILE")] = None
+    metrics: Annotated[Text, Flag("Write metrics of the build to this Prometheus text file.", "FILE")] = None
+    touch: Annotated[bool, Flag("Set accessed=DATE in each memory that the context shows.")] = False
+    record: Annotated[bool, Flag("Write a record to .ctxasm/records/, for replay and diff.")] = False
+    record_inputs: Annotated[bool, Flag("Write a record and store the bytes of its inputs with it.")] = False
     locked: LockedOption = False
     quiet: QuietOption = False
-    verbose: Annotated[bool, Flag("-v", "", "Print settings, sections and time on standard error.")] = False
+    verbose: Annotated[bool, Flag("Print settings, sections and time on standard error.", names="-v")] = False
 
     @property
     def is_recorded(self) -> bool:
@@ -190,8 +186,10 @@ def _write(
         touch_shown(workspace, context, dry_run=True)
     with files.settled(text, reports, workspace, force=flags.force, quiet=flags.quiet) as writes:
         if recording:
+            from contextasm.records.replay import save_record
+
             stored = _stored_reads(context, recording) if flags.record_inputs else {}
-            path = _write_record(job, context, recording, stored)
+            path = save_record(job, context, recording, stored)
             if not flags.quiet:
                 output.write_stderr(f"{path}: recorded")
                 if flags.record_inputs:
@@ -219,17 +217,11 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
     from contextasm.rendering.wording import receipt
 
     if flags.explain:
-        header, rows, right = decision_table(context.decisions, every=flags.verbose)
-        output.write_stderr_lines(format_columns(header, rows, right))
+        output.write_stderr_lines(format_columns(*decision_table(context.decisions, every=flags.verbose)))
     if flags.verbose:
-        settings = [
-            (key, f"{setting.value or '-'} ({setting.origin})")
-            for key, setting in job.settings.items()
-            if "." not in key
-        ]
-        output.write_stderr_lines(
-            format_columns(("setting", "value"), [("workspace", job.workspace.root), *settings], ())
-        )
+        rows = [(key, f"{each.value or '-'} ({each.origin})") for key, each in job.settings.items() if "." not in key]
+        rows.insert(0, ("workspace", job.workspace.root))
+        output.write_stderr_lines(format_columns(("setting", "value"), rows, ()))
         sections = section_rows(context, job.build.counter)
         output.write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
         if any(trace.lost for trace in context.rule_traces):
@@ -260,19 +252,6 @@ def _start_recording(job: PreparedBuild) -> RecordingServices:
     from contextasm.records.record import RecordingServices
 
     return RecordingServices(job.build)
-
-
-def _write_record(
-    job: PreparedBuild, context: Context, recording: RecordingServices, stored: Mapping[str, Read]
-) -> Path:
-    """Write the record of a build, with the files that are stored for it; returns its path."""
-    from pathlib import Path
-
-    from contextasm.records.record import make_record
-    from contextasm.records.replay import build_facts, save_record
-
-    record = make_record(context, build_facts(job), recording.workspace, recording.answers)
-    return save_record(Path(job.workspace.root), record, stored)
 
 
 def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str, Read]:

@@ -9,11 +9,11 @@ from datetime import date
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 from contextasm import __version__
 from contextasm.checks.finding import Finding, baseline_text, refuse_other_text, sort_findings, split_accepted
-from contextasm.checks.formats import FORMATS, escape_unprintable, summary_line
+from contextasm.checks.formats import FORMATS, FormatName, escape_unprintable, summary_line
 from contextasm.checks.hosts.files import HostReading
 from contextasm.checks.hosts.report import check_hosts
 from contextasm.checks.inspection import Inspection, inspect, inspected_files
@@ -22,7 +22,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.host_view import ALL, HostFlags, read_hosts, write_scope
 from contextasm.cli.options import all_but, refuse_given
 from contextasm.cli.output import is_rich_terminal, show_lacking, show_taken, write_stderr, write_stdout
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.input.settings import resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.resolve import process_environment, resolve_date
@@ -34,27 +34,22 @@ from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 
-if TYPE_CHECKING:
-    FormatName = str
-else:
-    FormatName = Literal[tuple(FORMATS)]
-
 _NAMES = [*FORMATS]
 
 
 class CheckFlags(NamedTuple):
     """The flags that only `check` has, as typed."""
 
-    form: Annotated[FormatName | None, Flag("--format -f", "NAME", f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}.")] = None
-    strict: Annotated[bool, Flag("", "", "Count warnings as errors.")] = False
-    baseline: Annotated[str | None, Flag("", "FILE", "Leave out the findings that this file lists as accepted.")] = None
-    staged: Annotated[bool, Flag("", "", "Check the files in git's index, as the next commit will have them.")] = False
-    update_baseline: Annotated[bool, Flag("", "", "Write the current findings to the --baseline file.")] = False
-    json: Annotated[bool, Flag("", "", "Print JSON, as with --format json.")] = False
+    form: Annotated[FormatName | None, Flag(f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}.", "NAME", "--format -f")] = None
+    strict: Annotated[bool, Flag("Count warnings as errors.")] = False
+    baseline: Annotated[Text, Flag("Leave out the findings that this file lists as accepted.", "FILE")] = None
+    staged: Annotated[bool, Flag("Check the files in git's index, as the next commit will have them.")] = False
+    update_baseline: Annotated[bool, Flag("Write the current findings to the --baseline file.")] = False
+    json: Annotated[bool, Flag("Print JSON, as with --format json.")] = False
 
     def format_in(self, environment: Mapping[str, str]) -> FormatName:
         """The name of the format; the default is the one that GitHub reads if it runs this."""
-        default = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
+        default: FormatName = "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
         return "json" if self.json else self.form or default
 
 

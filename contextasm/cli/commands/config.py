@@ -22,7 +22,7 @@ class ConfigDocument(TypedDict):
 def config(
     options: Options,
     *,
-    origin: Annotated[bool, Flag("", "", "Show where each value comes from.")] = False,
+    origin: Annotated[bool, Flag("Show where each value comes from.")] = False,
     json: JsonOption = False,
 ) -> int:
     """Show the settings of a build with the same options."""

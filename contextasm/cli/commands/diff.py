@@ -13,21 +13,12 @@ from contextasm.cli.commands.replay import OpenedRecord, find_opened_record, wit
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.input.values import parse_day, parse_tokens
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, ContextasmError
-from contextasm.records.diff import (
-    DiffDocument,
-    Difference,
-    Side,
-    compare_contexts,
-    diff_data,
-    difference_page,
-    shift_table,
-    summary,
-)
+from contextasm.records import diff as records
 from contextasm.text.names.dates import is_date_form
 from contextasm.workspace.git.folder import GitFolder, open_revision
 
@@ -39,9 +30,9 @@ def diff(
     a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
     b: Annotated[str | None, Argument("B", "The same choice (default: the workspace as it is).", "record")] = None,
     *,
-    text: Annotated[bool, Flag("", "", "Print the lines that differ between the two texts.")] = False,
-    json: Annotated[bool, Flag("", "", "Print JSON (ctxasm.diff/1).")] = False,
-    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, changes and lines to this file.")] = None,
+    text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
+    json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
+    html: Annotated[Text, Flag("Write a page with layers, changes and lines to this file.", "FILE")] = None,
 ) -> int:
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
@@ -55,20 +46,20 @@ def diff(
     process = process_environment()
     now = process.now()
     process = process._replace(now=lambda: now)  # both sides are of the same day
-    records = {name: _find_record(name, options, process) for name in (a, b) if name}
-    opened = [record for record in records.values() if record]
+    named = {name: _find_record(name, options, process) for name in (a, b) if name}
+    opened = [record for record in named.values() if record]
     both, profile = with_options_of(options, opened)
     if html is not None or options.audience == SHARED:
         refuse_personal(opened, options)
     file = None if html is None else page_file(html)
     prepare = partial(prepare_build, process=process, stored_profile=profile, targets=[file] if file else [])
-    sides = [_side(name, records.get(name or ""), both, process, prepare) for name in (a, b)]
+    sides = [_side(name, named.get(name or ""), both, process, prepare) for name in (a, b)]
     for words in dict.fromkeys(job.taken for _, job in sides if job):
         show_taken(words)
-    difference = compare_contexts(*(side for side, _ in sides))
+    difference = records.compare_contexts(*(side for side, _ in sides))
     if file:
         refuse_page(file, [job for _, job in sides if job], opened)
-        write_page(file, difference_page(difference, load_style()))
+        write_page(file, records.difference_page(difference, load_style()))
     else:
         write_stdout(_output(difference, as_json=json, as_text=text))
     return 0
@@ -77,17 +68,17 @@ def diff(
 run = Command(diff)
 
 
-def _output(difference: Difference, *, as_json: bool, as_text: bool) -> str:
+def _output(difference: records.Difference, *, as_json: bool, as_text: bool) -> str:
     """The difference as JSON, as the lines that differ, or as a table and a line of figures."""
     if as_json:
-        return format_json(DiffDocument, diff_data(difference))
+        return format_json(records.DiffDocument, records.diff_data(difference))
     if as_text:
         return shown(_text_diff(difference))
-    table = format_table(*shift_table(difference)) + "\n" if difference.shifts else ""
-    return f"{table}{summary(difference)}\n"
+    table = format_table(*records.shift_table(difference)) + "\n" if difference.shifts else ""
+    return f"{table}{records.summary(difference)}\n"
 
 
-_BuiltSide = tuple["Side", "PreparedBuild | None"]
+_BuiltSide = tuple["records.Side", "PreparedBuild | None"]
 """One of the two contexts, and its build; None for a record."""
 
 _Prepare = Callable[..., "PreparedBuild"]
@@ -113,7 +104,7 @@ def _side(
 ) -> _BuiltSide:
     """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
     if opened:
-        return Side(opened.path.stem, opened.record.context, opened.record.hashes), None
+        return records.Side(opened.path.stem, opened.record.context, opened.record.hashes), None
     if name and _is_budget(name):
         options = options._replace(budget=str(parse_tokens(name[1:], name)))
     elif name and is_date_form(name):
@@ -151,10 +142,10 @@ def _built_side(label: str, prepare: Callable[[], PreparedBuild]) -> _BuiltSide:
     except ContextasmError as error:
         raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
     opened = (*context.documents, *context.cited)
-    return Side(label, context, {document.path: document.digest for document in opened}), job
+    return records.Side(label, context, {document.path: document.digest for document in opened}), job
 
 
-def _text_diff(difference: Difference) -> str:
+def _text_diff(difference: records.Difference) -> str:
     """The lines that differ, as `diff -u` prints them."""
     old, new = (side.context.text.split("\n")[:-1] for side in (difference.before, difference.after))
     lines = unified_diff(old, new, difference.before.label, difference.after.label, lineterm="")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
@@ -14,7 +13,7 @@ from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
 from contextasm.cli.options import LockedOption, prepare_context, refuse_given, run_build, typed_flags
 from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.settings import load_settings_file
 from contextasm.config.input.values import parse_budgets
 from contextasm.config.profiles.overrides import ProfileReader
@@ -22,7 +21,7 @@ from contextasm.config.resolve import process_environment
 from contextasm.model import Context, ContextasmError, Decision, Layer, NamedTuple, Workspace
 from contextasm.records.trace import trace_line
 from contextasm.rendering.context_page import context_page
-from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data, decision_data
+from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data
 from contextasm.rendering.page import FragmentTexts
 from contextasm.rendering.tables import decision_table, rule_trace_table
 from contextasm.rendering.wording import line_trace_words, receipt
@@ -46,16 +45,14 @@ class LineDocument(TypedDict):
 class ExplainFlags(NamedTuple):
     """The flags that only `explain` has, as typed."""
 
-    line: Annotated[str | None, Flag("", "FILE:LINE", "Show only whether this line is included, and why.")] = None
-    fragment: Annotated[str | None, Flag("--id", "ID", "Show only this fragment: the path of a file or an id.")] = None
-    html: Annotated[str | None, Flag("", "FILE", "Write a page with layers, fragments and files to this file.")] = None
-    budgets: Annotated[str | None, Flag("", "N,N,...", "Show these budgets side by side on the page.")] = None
+    line: Annotated[Text, Flag("Show only whether this line is included, and why.", "FILE:LINE")] = None
+    fragment: Annotated[Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id")] = None
+    html: Annotated[Text, Flag("Write a page with layers, fragments and files to this file.", "FILE")] = None
+    budgets: Annotated[Text, Flag("Show these budgets side by side on the page.", "N,N,...")] = None
     locked: LockedOption = False
-    json: Annotated[
-        bool, Flag("", "", "Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")
-    ] = False
-    verbose: Annotated[bool, Flag("-v", "", "List the logs outside the window one by one.")] = False
-    staged: Annotated[bool, Flag("", "", "With --host, look at the files in git's index.")] = False
+    json: Annotated[bool, Flag("Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")] = False
+    verbose: Annotated[bool, Flag("List the logs outside the window one by one.", names="-v")] = False
+    staged: Annotated[bool, Flag("With --host, look at the files in git's index.")] = False
 
 
 def show_decisions(
@@ -88,14 +85,14 @@ def show_decisions(
         if flags.line is not None:
             result = replay_record(opened)  # a record holds no files
             context = require_same(opened, result)
-            return _write_line(result.workspace, opened.folder, context, flags.line, as_json=flags.json)
+            return _write_line(result.workspace, opened.folder, context, flags)
         context, folder, taken = opened.record.context, opened.folder, ""
     else:
         job = prepare_context(options, locked=flags.locked)
         context, folder, taken = run_build(job), job.workspace, job.taken
         if flags.line is not None:
             output.show_taken(taken)
-            return _write_line(folder, folder, context, flags.line, partial(_all_layers, job), as_json=flags.json)
+            return _write_line(folder, folder, context, flags, job)
     known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
     _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
     return 0
@@ -166,11 +163,9 @@ def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_j
         output.show_taken(taken)
     if fragment is not None:
         context = _only_fragment(context, fragment)
-    if as_json and fragment is not None:
-        output.write_json(DecisionsDocument, {"decisions": [*map(decision_data, context.decisions)]})
-        return
     if as_json:
-        output.write_json(ContextDocument, context_data(context))
+        document = ContextDocument if fragment is None else DecisionsDocument
+        output.write_json(document, context_data(context))
         return
     text = _beginnings(context)
     output.write_table(*decision_table(context.decisions, every=every or fragment is not None, text=text))
@@ -245,27 +240,21 @@ def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
 
 
 def _write_line(
-    workspace: Workspace,
-    folder: Folder | None,
-    context: Context,
-    place: str,
-    layers: Callable[[], Sequence[Layer]] = lambda: (),
-    *,
-    as_json: bool,
+    workspace: Workspace, folder: Folder | None, context: Context, flags: ExplainFlags, job: PreparedBuild | None = None
 ) -> int:
     """Write the trace of one line as text or as JSON; returns the exit code. A path is typed as one below `folder`.
 
     Raises `ContextasmError` for what is not FILE:LINE.
     """
-    path, colon, number = place.rpartition(":")
+    path, colon, number = (flags.line or "").rpartition(":")
     path = _known_name(folder, context, path) if folder and path else path
     digits = number[:20]  # More digits than any file has lines; Python reads no number of over 4,300.
     if not path or not digits.isdecimal() or not int(digits):
         what = f"{path}{colon}{number} names no line"
         raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
-    trace = trace_line(workspace, context, path, int(digits), layers)
+    trace = trace_line(workspace, context, path, int(digits), lambda: _all_layers(job) if job else ())
     reason = line_trace_words(trace.decision, trace.code)
-    if as_json:
+    if flags.json:
         output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
     else:
         output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))

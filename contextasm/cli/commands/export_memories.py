@@ -13,7 +13,7 @@ from contextasm.cli.host_cap import within_limits
 from contextasm.cli.options import QuietOption, run_build
 from contextasm.cli.output import show_problems, write_stderr, write_stdout
 from contextasm.cli.owner import READ_OWNER, refuse_outputs
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.values import one_of
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import prepare_build, process_environment
@@ -36,10 +36,10 @@ def export_memories(
     *,
     form: Annotated[
         Literal["jsonl", "okf", "claude-code"],
-        Flag("--format -f", "jsonl|okf|claude-code", "JSON lines, OKF, or the folder of Claude Code."),
+        Flag("JSON lines, OKF, or the folder of Claude Code.", "jsonl|okf|claude-code", "--format -f"),
     ] = "jsonl",
     output: Annotated[
-        str | None, Flag("-o", "PATH", "Write to this file; for okf, a new folder; for claude-code, any.")
+        Text, Flag("Write to this file; for okf, a new folder; for claude-code, any.", "PATH", "-o")
     ] = None,
     quiet: QuietOption = False,
 ) -> int:

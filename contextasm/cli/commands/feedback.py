@@ -8,7 +8,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record
 from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, typed_text
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Texts
 from contextasm.config.resolve import process_environment
 from contextasm.memories.owner import find_owner
 from contextasm.model import ContextasmError
@@ -34,11 +34,9 @@ def add_feedback(
     options: Options,
     record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
-    useful: Annotated[
-        tuple[str, ...], Flag("", "ID", "A fragment of the build that helped, by id or FILE:LINE; repeatable.")
-    ] = (),
-    wrong: Annotated[tuple[str, ...], Flag("", "ID", "One that is not true; repeatable.")] = (),
-    missing: Annotated[tuple[str, ...], Flag("", "TEXT", "Something that the build lacked; repeatable.")] = (),
+    useful: Annotated[Texts, Flag("A fragment of the build that helped, by id or FILE:LINE; repeatable.", "ID")] = (),
+    wrong: Annotated[Texts, Flag("One that is not true; repeatable.", "ID")] = (),
+    missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
 ) -> int:
     """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
@@ -50,19 +48,13 @@ def add_feedback(
     receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())
     owner = find_owner(options._replace(workspace=_workspace_of(opened)), process_environment(), needed=False)
-    feedback = feedback_on(
-        opened.record,
-        opened.path,
-        owner.workspace,
-        owner.day,
-        useful=useful,
-        wrong=wrong,
-        missing=[typed_text(text, "--missing", masked=True) for text in missing],
-    )
+    texts = [typed_text(text, "--missing", masked=True) for text in missing]
+    said = {"useful": useful, "wrong": wrong, "missing": texts}
+    feedback = feedback_on(opened.record, opened.path, owner.workspace, owner.day, **said)
     path = f"feedback/{feedback.day[:7]}.jsonl"
     recover_first(owner.workspace)
     line = append_line(owner.workspace, path, feedback_line(feedback))
-    counts = ", ".join(f"{len(getattr(feedback, name))} {name}" for name in ("useful", "wrong", "missing"))
+    counts = ", ".join(f"{len(getattr(feedback, name))} {name}" for name in said)
     words = f"appended to {path}:{line}: {counts} (record {feedback.record})"
     receipt.write(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}, [words])
     return 0

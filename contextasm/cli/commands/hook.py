@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from contextasm.cli.command_line import Command
 from contextasm.cli.output import read_stdin, write_stderr, write_stdout
 from contextasm.config.hosts.loader import host_names
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.model import ContextasmError
 from contextasm.workspace.reads import note_whole_output
 
@@ -27,18 +27,14 @@ _ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 def hook(
     options: Options,
     *,
-    host: Annotated[str | None, Flag("--for", "HOST", f"{_HOSTS} (default: suit {_ALIKE}).")] = None,
-    limit: Annotated[int | None, Flag("", "N", "Write at most N of the host's units.")] = None,
-    part: Annotated[str | None, Flag("", "K/N", "Write part K of a context that takes N hooks.")] = None,
-    record: Annotated[bool, Flag("", "", "Write a record of what is sent to .ctxasm/records/.")] = False,
-    print_config: Annotated[
-        str | None, Flag("", "HOST", "Print the settings to paste into this host; change nothing.")
-    ] = None,
-    install: Annotated[
-        str | None, Flag("", "HOST", "Put these settings into the file of this host in the project.")
-    ] = None,
-    uninstall: Annotated[str | None, Flag("", "HOST", "Take them out of the file again.")] = None,
-    yes: Annotated[bool, Flag("", "", "Write the file without a question.")] = False,
+    host: Annotated[Text, Flag(f"{_HOSTS} (default: suit {_ALIKE}).", "HOST", "--for")] = None,
+    limit: Annotated[int | None, Flag("Write at most N of the host's units.", "N")] = None,
+    part: Annotated[Text, Flag("Write part K of a context that takes N hooks.", "K/N")] = None,
+    record: Annotated[bool, Flag("Write a record of what is sent to .ctxasm/records/.")] = False,
+    print_config: Annotated[Text, Flag("Print the settings to paste into this host; change nothing.", "HOST")] = None,
+    install: Annotated[Text, Flag("Put these settings into the file of this host in the project.", "HOST")] = None,
+    uninstall: Annotated[Text, Flag("Take them out of the file again.", "HOST")] = None,
+    yes: Annotated[bool, Flag("Write the file without a question.")] = False,
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
 
@@ -48,14 +44,14 @@ def hook(
     from contextasm.integrations.hook import answer_event, hook_call
 
     named = {"--print-config": print_config, "--install": install, "--uninstall": uninstall, "--for": host}
-    if len(given := [flag for flag, value in named.items() if value is not None]) > 1:
+    given = [flag for flag, value in named.items() if value is not None] or ["--for"]
+    if len(given) > 1:
         raise ContextasmError(given[1], f"does not go with {given[0]}", "leave one of them out")
+    call = hook_call(named[given[0]], options, limit, part, given[0])._replace(record=record)
     if print_config is not None:
-        return _print_settings(hook_call(print_config, options, limit, part, "--print-config")._replace(record=record))
-    if (name := uninstall if install is None else install) is not None:
-        call = hook_call(name, options, limit, part, "--uninstall" if install is None else "--install")
-        return _change_settings(call._replace(record=record), removes=install is None, yes=yes)
-    call = hook_call(host or None, options, limit, part)._replace(record=record)
+        return _print_settings(call)
+    if given[0] != "--for":
+        return _change_settings(call, removes=install is None, yes=yes)
     if sys.stdin and sys.stdin.isatty():
         hint = 'echo \'{"hook_event_name": "SessionStart"}\' | ctxasm hook'
         raise ContextasmError("hook", "standard input is a terminal, not an event of a host", hint)

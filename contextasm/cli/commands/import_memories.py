@@ -12,7 +12,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt, refuse_given
 from contextasm.cli.output import format_json, read_stdin, show_problems, write_stderr
 from contextasm.cli.owner import OWNER, recover_first, refuse_outputs
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.values import require_known
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import process_environment
@@ -76,12 +76,10 @@ def import_memories(
     source: Annotated[str, Argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}.")],
     path: Annotated[str, Argument("PATH", "The file, or the folder of memories; - reads standard input.")],
     *,
-    file: Annotated[
-        str | None, Flag("", "FILE", "Write to this file (default: memories/imported-FROM.md of the owner).")
-    ] = None,
-    update: Annotated[bool, Flag("", "", "Change stored memories that differ from the imported ones.")] = False,
-    dry_run: Annotated[bool, Flag("", "", "Say what would be done, and write nothing.")] = False,
-    receipt_file: Annotated[str | None, Flag("--receipt", "FILE", "Write what --json prints to this file.")] = None,
+    file: Annotated[Text, Flag("Write to this file (default: memories/imported-FROM.md of the owner).", "FILE")] = None,
+    update: Annotated[bool, Flag("Change stored memories that differ from the imported ones.")] = False,
+    dry_run: Annotated[bool, Flag("Say what would be done, and write nothing.")] = False,
+    receipt_file: Annotated[Text, Flag("Write what --json prints to this file.", "FILE", "--receipt")] = None,
     receipt: Receipt,
 ) -> int:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import shown, write_json, write_stderr, write_stdout
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Texts
 from contextasm.config.input.settings import FILE, load_settings_file, resolve_settings
 from contextasm.config.input.values import parse_name
 from contextasm.config.owners import uses_placeholder
@@ -50,11 +50,9 @@ def init(
         str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
     *,
-    agents: Annotated[tuple[str, ...], Flag("--agent -a", "NAME", "Create this agent; repeatable.")] = (),
-    teams: Annotated[tuple[str, ...], Flag("--team -t", "NAME", "Create this team; repeatable.")] = (),
-    force: Annotated[
-        bool, Flag("", "", "Make agents or teams although files of another program are read here.")
-    ] = False,
+    agents: Annotated[Texts, Flag("Create this agent; repeatable.", "NAME", "--agent -a")] = (),
+    teams: Annotated[Texts, Flag("Create this team; repeatable.", "NAME", "--team -t")] = (),
+    force: Annotated[bool, Flag("Make agents or teams although files of another program are read here.")] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:

@@ -47,7 +47,7 @@ class LockDocument(TypedDict):
 def lock(
     options: Options,
     *,
-    force: Annotated[bool, Flag("", "", "Approve files with hidden characters, too.")] = False,
+    force: Annotated[bool, Flag("Approve files with hidden characters, too.")] = False,
     receipt: Receipt,
 ) -> int:
     """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.

@@ -21,7 +21,7 @@ def mcp(
     options: Options,
     kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
     *,
-    write: Annotated[bool, Flag("", "", "Offer the tools that write: remember and log.")] = False,
+    write: Annotated[bool, Flag("Offer the tools that write: remember and log.")] = False,
 ) -> int:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 

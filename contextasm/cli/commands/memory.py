@@ -31,16 +31,12 @@ class MemoryStatusDocument(TypedDict):
 ACTIONS = ("list", *STEPS)
 """What can be done with memories."""
 
+_DONE = "List memories, approve a draft, deprecate what no longer holds, complete what is done, verify what holds."
+
 
 def memory(
     options: Options,
-    action: Annotated[
-        str,
-        action_argument(
-            ACTIONS,
-            "List memories, approve a draft, deprecate what no longer holds, complete what is done, verify what holds.",
-        ),
-    ],
+    action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
         tuple[str, ...], Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).")
     ] = (),

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Annotated
 
+from contextasm.cli import output
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption, LockedOption, all_but, prepare_context, run_build
-from contextasm.cli.output import (
-    is_rich_terminal,
-    show_common_problems,
-    show_taken,
-    write_json,
-    write_stdout,
-    write_table,
-)
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.values import parse_budgets
 from contextasm.model import Context
@@ -26,23 +19,23 @@ from contextasm.rendering.tables import plan_table
 def plan(
     options: Options,
     *,
-    budgets: Annotated[str, Flag("", "N,N,...", "The budgets to compare.")] = "4k,8k,16k,32k",
+    budgets: Annotated[str, Flag("The budgets to compare.", "N,N,...")] = "4k,8k,16k,32k",
     locked: LockedOption = False,
     json: JsonOption = False,
 ) -> int:
     """Show the tokens of each layer under several budgets."""
     sizes = parse_budgets(budgets, "--budgets")
     job = prepare_context(options, locked=locked)
-    show_taken(job.taken)
+    output.show_taken(job.taken)
     requests = [job.build.request._replace(budget=size) for size in sizes]
     contexts = [run_build(job, job.build._replace(request=request)) for request in requests]
     if json:
-        write_json(PlanDocument, {"budgets": [*map(budget_plan, contexts)]})
+        output.write_json(PlanDocument, {"budgets": [*map(budget_plan, contexts)]})
     else:
-        write_table(*plan_table(contexts))
-        if is_rich_terminal():
-            write_stdout(terminal_bars(contexts))
-        show_common_problems(contexts)
+        output.write_table(*plan_table(contexts))
+        if output.is_rich_terminal():
+            output.write_stdout(terminal_bars(contexts))
+        output.show_common_problems(contexts)
     return 0
 
 

@@ -34,10 +34,7 @@ class ProfilesDocument(TypedDict):
 
 
 def show_profiles(
-    name: Annotated[
-        str | None,
-        Argument("[NAME]", "Print the file of this profile.", "profile"),
-    ] = None,
+    name: Annotated[str | None, Argument("[NAME]", "Print the file of this profile.", "profile")] = None,
     json: JsonOption = False,
 ) -> int:
     """List the profiles, or print the file of one, to start a profile from."""

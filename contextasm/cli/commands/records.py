@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli.command_line import Command
 from contextasm.cli.options import JsonOption
 from contextasm.cli.output import show_problems, write_json, write_stderr, write_table
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import Context, ContextasmError, Problem
@@ -30,7 +30,7 @@ class RecordsDocument(TypedDict):
 def list_records(
     options: Options,
     *,
-    sent_to: Annotated[str | None, Flag("--session", "ID", "Only what hook sent to this session.")] = None,
+    sent_to: Annotated[Text, Flag("Only what hook sent to this session.", "ID", "--session")] = None,
     json: JsonOption = False,
 ) -> int:
     """List the records of builds, the newest first: id, day, agent, team, profile, tokens and topic.

@@ -8,7 +8,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.resolve import process_environment
 from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields, type_problems
 from contextasm.memories.owner import find_owner, place_for_memories
@@ -48,19 +48,19 @@ def add_memories(
     options: Options,
     text: Annotated[str, Argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line.")],
     *,
-    kind: Annotated[str | None, Flag("--type", "TYPE", "The type (default: note).")] = None,
+    kind: Annotated[Text, Flag("The type (default: note).", "TYPE", "--type")] = None,
     importance: Annotated[
-        str | None, Flag("", "X", "0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).")
+        Text, Flag("0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).", "X")
     ] = None,
-    tag: Annotated[tuple[str, ...], Flag("", "TAG", "A tag; repeatable.")] = (),
-    key: Annotated[str | None, Flag("", "KEY", "The subject; memories with the same key are of one subject.")] = None,
-    supersedes: Annotated[tuple[str, ...], Flag("", "ID", "A memory that this one replaces; repeatable.")] = (),
-    valid_from: Annotated[str | None, Flag("", "YYYY-MM-DD", "The first day on which the memory is shown.")] = None,
-    expires: Annotated[str | None, Flag("", "YYYY-MM-DD", "The last day on which the memory is shown.")] = None,
-    repositories: Annotated[tuple[str, ...], Flag("", "GLOB", "A repository in which it holds; repeatable.")] = (),
-    cites: Annotated[tuple[str, ...], Flag("", "FILE:FIRST-LAST", "Lines that the memory rests on; repeatable.")] = (),
-    file: Annotated[str | None, Flag("", "FILE", "Write to this file (default: the owner's of the month).")] = None,
-    force: Annotated[bool, Flag("", "", "Store the memory even if another one says the same.")] = False,
+    tag: Annotated[Texts, Flag("A tag; repeatable.", "TAG")] = (),
+    key: Annotated[Text, Flag("The subject; memories with the same key are of one subject.", "KEY")] = None,
+    supersedes: Annotated[Texts, Flag("A memory that this one replaces; repeatable.", "ID")] = (),
+    valid_from: Annotated[Text, Flag("The first day on which the memory is shown.", "YYYY-MM-DD")] = None,
+    expires: Annotated[Text, Flag("The last day on which the memory is shown.", "YYYY-MM-DD")] = None,
+    repositories: Annotated[Texts, Flag("A repository in which it holds; repeatable.", "GLOB")] = (),
+    cites: Annotated[Texts, Flag("Lines that the memory rests on; repeatable.", "FILE:FIRST-LAST")] = (),
+    file: Annotated[Text, Flag("Write to this file (default: the owner's of the month).", "FILE")] = None,
+    force: Annotated[bool, Flag("Store the memory even if another one says the same.")] = False,
     receipt: Receipt,
 ) -> int:
     """Add a memory to the owner's file of the month.

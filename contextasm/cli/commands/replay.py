@@ -13,7 +13,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption
 from contextasm.cli.output import write_json, write_stderr, write_stdout
 from contextasm.config.build import load_counter
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.input.settings import FILE
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.resolve import process_environment
@@ -51,10 +51,7 @@ class ReplayDocument(TypedDict):
 def show_replay(
     record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
-    workspace: Annotated[
-        str | None,
-        Flag("--workspace -w", "DIR", "The workspace (default: that of the record)."),
-    ] = None,
+    workspace: Annotated[Text, Flag("The workspace (default: that of the record).", "DIR", "--workspace -w")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:

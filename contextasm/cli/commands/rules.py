@@ -11,7 +11,7 @@ from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import open_rules, process_environment
-from contextasm.model import Effect, Rule, RuleTrace, grouped
+from contextasm.model import Effect, Rule, grouped
 from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
 from contextasm.rendering.json_codec import Positive
 from contextasm.rendering.tables import rule_trace_table
@@ -69,32 +69,25 @@ def rules(
     json: JsonOption = False,
 ) -> int:
     """List the rules, or show which of them fire for a request, without a build."""
-    write = _write_rules if require_known(action, ACTIONS, "rules", "action") == "list" else _write_rule_traces
-    write(options, as_json=json)
+    if require_known(action, ACTIONS, "rules", "action") == "list":
+        rule_set = in_precedence(open_rules(options, process_environment()))
+        if json:
+            data = [rule._asdict() | {"rule": rule.name, "then": _effects(rule)} for rule in rule_set]
+            write_json(RulesDocument, {"rules": data})
+        else:
+            write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
+        return 0
+    job = prepare_request(options)
+    show_taken(job.taken)
+    traces = rule_traces(job.build.rules) if job.build.rules else ()
+    if json:
+        write_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
+    else:
+        write_table(*rule_trace_table(traces))
     return 0
 
 
 run = Command(rules, all_but("format"))
-
-
-def _write_rules(options: Options, *, as_json: bool) -> None:
-    rule_set = in_precedence(open_rules(options, process_environment()))
-    if as_json:
-        data = [rule._asdict() | {"rule": rule.name, "then": _effects(rule)} for rule in rule_set]
-        write_json(RulesDocument, {"rules": data})
-    else:
-        write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
-
-
-def _write_rule_traces(options: Options, *, as_json: bool) -> None:
-    job = prepare_request(options)
-    show_taken(job.taken)
-    evaluation = job.build.rules
-    traces: Sequence[RuleTrace] = rule_traces(evaluation) if evaluation is not None else ()
-    if as_json:
-        write_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
-    else:
-        write_table(*rule_trace_table(traces))
 
 
 def _rule_row(rule: Rule) -> Sequence[str]:

@@ -49,12 +49,10 @@ def show_hits(
     text: Annotated[str, Argument("TEXT", "The text to search for; - reads standard input.")],
     *,
     everywhere: Annotated[
-        bool, Flag("--all", "", "Search the memories of every agent, every team and the project.")
+        bool, Flag("Search the memories of every agent, every team and the project.", names="--all")
     ] = False,
-    archive: Annotated[
-        bool, Flag("", "", "Search what `tidy` archived: lines of logs and pages, and memories.")
-    ] = False,
-    top: Annotated[int, Flag("", "N", "Show at most N hits.", least=1)] = 5,
+    archive: Annotated[bool, Flag("Search what `tidy` archived: lines of logs and pages, and memories.")] = False,
+    top: Annotated[int, Flag("Show at most N hits.", "N", least=1)] = 5,
     json: JsonOption = False,
 ) -> int:
     """Find memories for a topic, with the parts of their scores.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Annotated
@@ -26,15 +25,7 @@ from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
 from contextasm.upkeep.feedback import FEEDBACK_DAYS
-from contextasm.upkeep.stats import (
-    Contributor,
-    Duplicate,
-    Growth,
-    OwnerSize,
-    StatsDocument,
-    WorkspaceStats,
-    stats_data,
-)
+from contextasm.upkeep.stats import Contributor, Duplicate, Growth, OwnerSize, StatsDocument, WorkspaceStats, stats_data
 from contextasm.workspace.folder import Folder
 
 MOST_WEEKS = 520
@@ -43,9 +34,9 @@ MOST_WEEKS = 520
 def stats(
     options: Options,
     *,
-    weeks: Annotated[int, Flag("", "N", "Show the growth of the last N weeks.", least=1, most=MOST_WEEKS)] = 12,
-    top: Annotated[int, Flag("", "N", "Show at most N of each kind of contributor.", least=1)] = 10,
-    unshown: Annotated[int, Flag("", "DAYS", "Count memories not shown for so many days.", least=1)] = FEEDBACK_DAYS,
+    weeks: Annotated[int, Flag("Show the growth of the last N weeks.", "N", least=1, most=MOST_WEEKS)] = 12,
+    top: Annotated[int, Flag("Show at most N of each kind of contributor.", "N", least=1)] = 10,
+    unshown: Annotated[int, Flag("Count memories not shown for so many days.", "DAYS", least=1)] = FEEDBACK_DAYS,
     json: JsonOption = False,
 ) -> int:
     """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what a start costs.
@@ -127,11 +118,13 @@ _LONGEST_TEXT = 60
 """Characters of a memory's text in a table."""
 
 
-_Bars = Callable[[int, int, int], str]
-"""Draws a bar for a value if another one has the whole width, and up to a third one the rest of the bar, fainter."""
+def _bar(value: int, most: int, whole: int) -> str:
+    """A bar for a value if `most` has the whole width, and up to `whole` the rest of the bar, fainter.
 
-
-def _draw(width: int, full: str, rest: str, value: int, most: int, whole: int) -> str:
+    It is of blocks on a terminal that takes them, else of ASCII; none on a narrow terminal.
+    """
+    width = 0 if output.is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
+    full, rest = ("█", "░") if output.is_rich_terminal() and _takes_utf8() else ("#", ".")
     longest = max(most, 1)
     return (full * _columns(value, longest, width)).ljust(_columns(whole, longest, width), rest)
 
@@ -154,41 +147,40 @@ def _tables(
     stats: WorkspaceStats, growth: Growth, context: Context | None, hosts: Mapping[str, int], top: int
 ) -> Iterator[tuple[str, _Table]]:
     """All tables, each with its title; of contributors and duplicates, `top` at most."""
-    bars = _bars()
-    yield f"Sizes by owner ({_unshown_words(stats.uses.days_of_builds())})", _owner_table(stats.owners, bars)
-    yield f"Growth a week{_growth_words(growth)}", _growth_table(growth, bars)
-    yield from _contributor_table("Largest files", "file", stats.files, top, bars)
-    yield from _contributor_table("Types of memories", "type", stats.types, top, bars)
-    yield from _contributor_table("Authors of memories", "author", stats.authors, top, bars)
+    yield f"Sizes by owner ({_unshown_words(stats.uses.days_of_builds())})", _owner_table(stats.owners)
+    yield f"Growth a week{_growth_words(growth)}", _growth_table(growth)
+    yield from _contributor_table("Largest files", "file", stats.files, top)
+    yield from _contributor_table("Types of memories", "type", stats.types, top)
+    yield from _contributor_table("Authors of memories", "author", stats.authors, top)
     if stats.duplicates:
         yield _duplicates_title(stats.duplicates, top), _duplicate_table(stats.duplicates[:top])
     if context:
-        yield _start_title(context), _layer_table(context, bars)
+        yield _start_title(context), _layer_table(context)
     if hosts:
-        yield "What a host loads by itself", _bar_table(("host", "tokens"), [*hosts.items()], bars, [*hosts.values()])
+        yield "What a host loads by itself", _bar_table(("host", "tokens"), [*hosts.items()], [*hosts.values()])
 
 
 def _bar_table(
-    header: Sequence[str], rows: Sequence[Sequence[str | int]], bars: _Bars, values: Sequence[int], *whole: int
+    header: Sequence[str], rows: Sequence[Sequence[str | int]], values: Sequence[int], *whole: int
 ) -> _Table:
     """A table of names and figures with a bar for each of the values, up to the whole ones."""
     whole = whole or (*values,)
     most = max(whole, default=0)
     cells = [
-        (*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), bars(value, most, rest))
+        (*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), _bar(value, most, rest))
         for row, value, rest in zip(rows, values, whole, strict=True)
     ]
     return (*header, ""), cells, range(1, len(header))
 
 
-def _owner_table(owners: Sequence[OwnerSize], bars: _Bars) -> _Table:
+def _owner_table(owners: Sequence[OwnerSize]) -> _Table:
     header = ("owner", "files", "logs", "memories", "active", "unshown", "bytes", "tokens")
     rows = [
         (each.owner, each.files, each.logs, each.memories, each.active_memories, unshown, each.bytes, each.tokens)
         for each in owners
         for unshown in ["-" if each.unshown_memories is None else each.unshown_memories]
     ]
-    return _bar_table(header, rows, bars, [owner.tokens for owner in owners])
+    return _bar_table(header, rows, [owner.tokens for owner in owners])
 
 
 def _unshown_words(days: Sequence[date]) -> str:
@@ -204,21 +196,21 @@ def _growth_words(growth: Growth) -> str:
     return f" (logs and memories that are not shown: {words})" if words else ""
 
 
-def _growth_table(growth: Growth, bars: _Bars) -> _Table:
+def _growth_table(growth: Growth) -> _Table:
     rows = [
         (str(week.monday), week.logs, week.memories, f"+{week.tokens:,}" if week.tokens else "0")
         for week in growth.weeks
     ]
-    return _bar_table(("week of", "logs", "memories", "tokens"), rows, bars, [week.tokens for week in growth.weeks])
+    return _bar_table(("week of", "logs", "memories", "tokens"), rows, [week.tokens for week in growth.weeks])
 
 
 def _contributor_table(
-    title: str, noun: str, contributors: Sequence[Contributor], top: int, bars: _Bars
+    title: str, noun: str, contributors: Sequence[Contributor], top: int
 ) -> Iterator[tuple[str, _Table]]:
     """The table of the first `top` contributors; no table if there are none."""
     if rows := [(each.name, each.memories, each.tokens) for each in contributors[:top]]:
         count = f": {top:,} of {len(contributors):,}" if len(contributors) > top else ""
-        yield title + count, _bar_table((noun, "memories", "tokens"), rows, bars, [row[2] for row in rows])
+        yield title + count, _bar_table((noun, "memories", "tokens"), rows, [row[2] for row in rows])
 
 
 def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
@@ -228,16 +220,11 @@ def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
 
 
 def _duplicate_table(duplicates: Sequence[Duplicate]) -> _Table:
-    rows = [
-        (
-            f"{memory.path}:{memory.line}",
-            f"{same.path}:{same.line}",
-            f"{int(share * 100)} %",
-            f"{tokens:,}",
-            _shortened(" ".join(memory.text.split()), _LONGEST_TEXT),
-        )
-        for memory, same, share, tokens in duplicates
-    ]
+    rows = []
+    for memory, same, share, tokens in duplicates:
+        places = (f"{memory.path}:{memory.line}", f"{same.path}:{same.line}")
+        text = _shortened(" ".join(memory.text.split()), _LONGEST_TEXT)
+        rows.append((*places, f"{int(share * 100)} %", f"{tokens:,}", text))
     return ("memory", "says the same as", "alike", "tokens", "text"), rows, (2, 3)
 
 
@@ -252,21 +239,14 @@ def _start_title(context: Context) -> str:
     return f"A start{f' for {owners}' if owners else ''}: {figures}"
 
 
-def _layer_table(context: Context, bars: _Bars) -> _Table:
+def _layer_table(context: Context) -> _Table:
     usages = context.allowances
     rows = [
         (each.layer, "-" if each.limit is None else each.limit, each.wanted, each.used, max(0, each.wanted - each.used))
         for each in usages
     ]
     wanted = [usage.wanted for usage in usages]
-    return _bar_table(("layer", "limit", "needs", "gets", "lacks"), rows, bars, [each.used for each in usages], *wanted)
-
-
-def _bars() -> _Bars:
-    """Blocks on a terminal that takes them, else ASCII; none on a narrow terminal."""
-    width = 0 if output.is_terminal() and get_terminal_size().columns < _LEAST_COLUMNS else _BAR
-    signs = ("█", "░") if output.is_rich_terminal() and _takes_utf8() else ("#", ".")
-    return partial(_draw, width, *signs)
+    return _bar_table(("layer", "limit", "needs", "gets", "lacks"), rows, [each.used for each in usages], *wanted)
 
 
 def _takes_utf8() -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypedDict
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import JsonOption, QuietOption, action_argument
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.values import require_known
 from contextasm.config.keys.store import parse_store, store_overlay
@@ -178,21 +178,12 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
     reachable = failed <= {UNWRITABLE}
     state = overlay.state()
     output.show_problems(problems)
-    owners = [
-        {
-            "owner": owner,
-            "access": "none" if entry.is_refused else "write" if entry.writes else "read",
-            "pages": len(entry.pages),
-        }
-        for owner in overlay.config.owners
-        if (entry := state.owners.get(owner))
-    ]
-    data = {
-        "store": overlay.config.address,
-        "reachable": reachable,
-        "replica": overlay.replica_time(),
-        "owners": owners,
-    }
+    replica, owners = overlay.replica_time(), []
+    for owner in overlay.config.owners:
+        if entry := state.owners.get(owner):
+            access = "none" if entry.is_refused else "write" if entry.writes else "read"
+            owners.append({"owner": owner, "access": access, "pages": len(entry.pages)})
+    data = {"store": overlay.config.address, "reachable": reachable, "replica": replica, "owners": owners}
     if overlay.offline or overlay.distrust:
         access = "not asked"
     elif overlay.is_locked:
@@ -201,7 +192,7 @@ def _status(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
         access = "reachable" if reachable else "not available"
     lines = [
         output.shown_line(f"store   {overlay.config.address} ({access})"),
-        output.shown_line(f"replica {data['replica'] or 'none yet'}"),
+        output.shown_line(f"replica {replica or 'none yet'}"),
         "",
         output.format_table(("owner", "access", "pages"), [tuple(map(str, owner.values())) for owner in owners]),
     ]
@@ -221,19 +212,15 @@ _ACTIONS: Mapping[str, tuple[type, Callable[[StoreOverlay, Sequence[str], str], 
 ACTIONS: Sequence[str] = tuple(_ACTIONS)
 """What can be done with a store."""
 
+_DONE = "Make the store, show its state, update the replica, store files, write files, or update the schema."
+
 
 def store(
     options: Options,
-    action: Annotated[
-        str,
-        action_argument(
-            ACTIONS,
-            "Make the store, show its state, update the replica, store files, write files, or update the schema.",
-        ),
-    ] = "status",
+    action: Annotated[str, action_argument(ACTIONS, _DONE)] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
     *,
-    to: Annotated[str | None, Flag("", "DIR", "Folder that an export is written below.")] = None,
+    to: Annotated[Text, Flag("Folder that an export is written below.", "DIR")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:

@@ -33,6 +33,9 @@ _CHANGES: Mapping[str, Callable[[TaskStack, str], TaskStack]] = {
 ACTIONS: Sequence[str] = (*_CHANGES, "show")
 """What can be done with the stack."""
 
+_DONE = "Push a goal, pop the task, block it, leave it for later, take up a task again, or show all."
+_TEXT = "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task."
+
 _NEEDED = {
     "push": ("the goal", '"..."'),
     "pop": ("the result", '"..."'),
@@ -54,18 +57,8 @@ class TasksDocument(TypedDict):
 
 def task(
     options: Options,
-    action: Annotated[
-        str,
-        action_argument(
-            ACTIONS, "Push a goal, pop the task, block it, leave it for later, take up a task again, or show all."
-        ),
-    ] = "show",
-    text: Annotated[
-        str | None,
-        Argument(
-            "[TEXT]", "The goal, the result, the reason of a block ('' unblocks) or of parking, or the id of a task."
-        ),
-    ] = None,
+    action: Annotated[str, action_argument(ACTIONS, _DONE)] = "show",
+    text: Annotated[str | None, Argument("[TEXT]", _TEXT)] = None,
     *,
     json: JsonOption = False,
     quiet: QuietOption = False,

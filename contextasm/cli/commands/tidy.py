@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
@@ -10,7 +11,7 @@ from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
 from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.inputs import build_inputs
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import prepare_build, process_environment
@@ -38,11 +39,11 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[bool, Flag("", "", "Do it: the actions of the ids, or with --safe or --all many of them.")] = False
-    safe: Annotated[bool, Flag("", "", "Only the actions that need no approval.")] = False
-    every: Annotated[bool, Flag("--all", "", "All actions, including the ones that need approval.")] = False
-    undo: Annotated[bool, Flag("", "", "Take back the last application, byte for byte.")] = False
-    metrics: Annotated[str | None, Flag("", "FILE", "Write metrics of the plan to this Prometheus text file.")] = None
+    apply: Annotated[bool, Flag("Do it: the actions of the ids, or with --safe or --all many of them.")] = False
+    safe: Annotated[bool, Flag("Only the actions that need no approval.")] = False
+    every: Annotated[bool, Flag("All actions, including the ones that need approval.", names="--all")] = False
+    undo: Annotated[bool, Flag("Take back the last application, byte for byte.")] = False
+    metrics: Annotated[Text, Flag("Write metrics of the plan to this Prometheus text file.", "FILE")] = None
 
 
 def tidy(
@@ -273,15 +274,10 @@ def settle_metrics(path: str, workspace: Folder, options: Options, process: Proc
 
 def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
     """The files that builds and checks could read; only what checks read if nothing can be built."""
-    own = tuple(
-        (f"{workspace.root}/{name}", f"{tool} stores data of its own here")
-        for name, tool in ((".ctxasm", "ctxasm"), (".git", "git"))
-    )
+    own = tuple((f"{workspace.root}/.{tool}", f"{tool} stores data of its own here") for tool in ("ctxasm", "git"))
     files = InputFiles(workspace, (), own, ())
-    try:
+    with suppress(ContextasmError):  # wrong settings, or no agent: the patterns below hold all the same
         agent = next(iter(owner_names(workspace, "agent")), None)
         files = build_inputs(prepare_build(options._replace(agent=agent), process, workspace), process.folder)
-    except ContextasmError:  # the settings are wrong, or no agent was found: the patterns below hold all the same
-        pass
     read = tuple(InputPattern(pattern, "ctxasm reads this file") for pattern in WORKSPACE_PATTERNS)
     return files._replace(patterns=(*files.patterns, *read), others=(*files.others, *own))

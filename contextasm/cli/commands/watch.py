@@ -18,7 +18,7 @@ from contextasm.cli.options import LockedOption, QuietOption
 from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment
+from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text, Texts
 from contextasm.config.inputs import build_inputs
 from contextasm.config.profiles.loader import profile_files
 from contextasm.config.resolve import prepare_build, process_environment, today
@@ -28,6 +28,7 @@ from contextasm.rendering.documents import ProblemData, problem_data
 from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import Count, Digest
 from contextasm.rendering.prometheus import source_errors
+from contextasm.text.names.matching import list_names
 from contextasm.workspace.outputs import REPORTS, OutputFile, output_files
 from contextasm.workspace.watch.loop import watch_workspace
 from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, WatchSpec
@@ -36,21 +37,15 @@ from contextasm.workspace.watch.rebuild import BuildResult, Rebuild, Rescan, Wat
 def watch(
     options: Options,
     *,
-    output: Annotated[str | None, Flag("-o", "FILE", "Keep this file up to date.")] = None,
-    into: Annotated[
-        tuple[str, ...], Flag("", "FILE", "Keep the managed block of this file up to date; repeatable.")
-    ] = (),
-    command: Annotated[str | None, Flag("--exec", "CMD", "Run this in a shell after each change of a file.")] = None,
-    metrics: Annotated[
-        str | None, Flag("", "FILE", "Write metrics of each build to this Prometheus text file.")
-    ] = None,
-    poll: Annotated[
-        float | None, Flag("", "SECONDS", "Scan the files at this interval instead of using events.")
-    ] = None,
+    output: Annotated[Text, Flag("Keep this file up to date.", "FILE", "-o")] = None,
+    into: Annotated[Texts, Flag("Keep the managed block of this file up to date; repeatable.", "FILE")] = (),
+    command: Annotated[Text, Flag("Run this in a shell after each change of a file.", "CMD", "--exec")] = None,
+    metrics: Annotated[Text, Flag("Write metrics of each build to this Prometheus text file.", "FILE")] = None,
+    poll: Annotated[float | None, Flag("Scan the files at this interval instead of using events.", "SECONDS")] = None,
     locked: LockedOption = False,
-    json: Annotated[bool, Flag("", "", "Print each event as one line of JSON.")] = False,
+    json: Annotated[bool, Flag("Print each event as one line of JSON.")] = False,
     quiet: QuietOption = False,
-    verbose: Annotated[bool, Flag("-v", "", "Print the reason and the time of each build.")] = False,
+    verbose: Annotated[bool, Flag("Print the reason and the time of each build.", names="-v")] = False,
 ) -> int:
     """Build, and build again whenever an input of the build changes, until interrupted.
 
@@ -201,8 +196,7 @@ def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
     line = f"{files}: {'written' if written else 'unchanged'}: {tokens}"
     if not verbose:
         return line
-    more = f" and {len(rebuild.why) - 3} more" if len(rebuild.why) > 3 else ""
-    return f"{line} (for {', '.join(rebuild.why[:3])}{more}; {rebuild.seconds * 1000:.0f} ms)"
+    return f"{line} (for {list_names(rebuild.why, 3)}; {rebuild.seconds * 1000:.0f} ms)"
 
 
 def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
@@ -254,26 +248,20 @@ class WatchEvents:
 
     def ready(self) -> None:
         """The first build is done, and changes are seen from now on."""
-        _write_event(WatchingEvent, workspace=str(self._root))
+        write_json(WatchingEvent, {"workspace": str(self._root)}, indent=None)
 
     def report(self, rebuild: Rebuild) -> None:
         """A build was made or failed; its problems and errors belong to it."""
-        context = rebuild.context
-        _write_event(
-            BuildEvent,
-            why=rebuild.why,
-            written=[*map(str, rebuild.written)],
-            unchanged=[*map(str, rebuild.unchanged)],
-            tokens=context.tokens if context else None,
-            budget=context.request.budget if context else None,
-            etag=context.etag if context else None,
-            errors=rebuild.errors,
-            problems=[*map(problem_data, context.problems if context else ())],
-        )
+        result: dict[str, object] = {"tokens": None, "budget": None, "etag": None, "problems": ()}
+        if context := rebuild.context:
+            problems = [*map(problem_data, context.problems)]
+            result = context.request._asdict() | context._asdict() | {"problems": problems}
+        paths = {"written": [*map(str, rebuild.written)], "unchanged": [*map(str, rebuild.unchanged)]}
+        write_json(BuildEvent, result | rebuild._asdict() | paths, indent=None)
 
     def warn(self, message: str) -> None:
         """A warning that belongs to no build."""
-        _write_event(WarningEvent, message=message)
+        write_json(WarningEvent, {"message": message}, indent=None)
 
 
 class WatchingEvent(TypedDict):
@@ -315,7 +303,3 @@ class WarningEvent(TypedDict):
     event: Literal["warning"]
     message: str
     """The warning."""
-
-
-def _write_event(kind: type, **values: object) -> None:
-    write_json(kind, values, indent=None)

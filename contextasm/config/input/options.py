@@ -13,10 +13,11 @@ from contextasm.model import ContextasmError, NamedTuple
 class Flag(NamedTuple):
     """Spelling and help text of a flag of the command line: of a field of `Options`, or of one command."""
 
-    names: str
-    """Further names besides `--NAME`, or, with a long name among them, all names; separated by blanks."""
-    metavar: str
     help: str
+    metavar: str = ""
+    """What stands for its value in help; empty for a flag without one."""
+    names: str = ""
+    """Further names besides `--NAME`, or, with a long name among them, all names; separated by blanks."""
     least: int | None = None
     """The least number that it takes; None for no limit."""
     most: int | None = None
@@ -25,46 +26,47 @@ class Flag(NamedTuple):
     """Whether a shell completes its values (`cli/commands/completion.py`)."""
 
 
+Text = str | None
+"""The type of an option with a value; None if it was not typed."""
+
+Texts = tuple[str, ...]
+"""The type of an option that may be repeated."""
+
+
 class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 
-    agent: Annotated[str | None, Flag("-a", "NAME", "The agent (default: the only one).", completed=True)] = None
-    team: Annotated[
-        str | None, Flag("-t", "NAME", "The team (default: none; so is an empty name).", completed=True)
-    ] = None
-    topic: Annotated[str | None, Flag("", "TEXT", "The topic of the conversation; - reads standard input.")] = None
-    profile: Annotated[
-        str | None, Flag("-p", "NAME|FILE", "The profile (default: by the files here).", completed=True)
-    ] = None
-    budget: Annotated[str | None, Flag("-b", "N", "Tokens of the document, such as 8k (default: by profile).")] = None
-    tokenizer: Annotated[str | None, Flag("", "NAME", "The tokenizer (default: estimate).", completed=True)] = None
-    date: Annotated[str | None, Flag("", "YYYY-MM-DD", "The day that counts as today (default: today).")] = None
-    tz: Annotated[str | None, Flag("", "ZONE", "The time zone of the current date, such as Europe/Berlin.")] = None
-    layers: Annotated[tuple[str, ...], Flag("--layer", "ID=N", "Limit a layer to N tokens; repeatable.")] = ()
-    strategy: Annotated[str | None, Flag("", "NAME", "A named variant of the profile, such as coding.")] = None
-    scope: Annotated[str | None, Flag("", "ID,...", "Build only these layers and the required ones.")] = None
-    session: Annotated[str | None, Flag("", "ID", "The session to continue (default: the latest).")] = None
-    open: Annotated[tuple[str, ...], Flag("--open --active-file", "FILE", "A file that is open; repeatable.")] = ()
-    since: Annotated[str | None, Flag("", "YYYY-MM-DD", "Leave out entries dated before this day.")] = None
-    event_types: Annotated[tuple[str, ...], Flag("--event-type", "TYPE", "Only events of this type; repeatable.")] = ()
-    entity_types: Annotated[
-        tuple[str, ...], Flag("--entity-type", "TYPE", "Only entities of this type; repeatable.")
-    ] = ()
-    exclude: Annotated[tuple[str, ...], Flag("", "ID|GLOB", "Leave out this id or these files; repeatable.")] = ()
-    prefer: Annotated[tuple[str, ...], Flag("", "ID", "The id that wins a conflict; repeatable.")] = ()
-    show_expired: Annotated[bool, Flag("", "", "Show memories outside their days, too, each with a label.")] = False
-    deadline: Annotated[str | None, Flag("", "MS", "Leave out what is not found within MS milliseconds.")] = None
-    additional: Annotated[str | None, Flag("", "TEXT", "Text to add where the profile has a place for it.")] = None
-    variables: Annotated[tuple[str, ...], Flag("--var", "NAME=VALUE", "A variable for rules; repeatable.")] = ()
-    format: Annotated[str | None, Flag("-f", "NAME", "markdown (default), xml, json or messages.", completed=True)] = (
+    agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed=True)] = None
+    team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed=True)] = None
+    topic: Annotated[Text, Flag("The topic of the conversation; - reads standard input.", "TEXT")] = None
+    profile: Annotated[Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed=True)] = (
         None
     )
-    privacy: Annotated[str | None, Flag("", "MODE", "Secrets: mask (default), drop what holds one, or off.")] = None
+    budget: Annotated[Text, Flag("Tokens of the document, such as 8k (default: by profile).", "N", "-b")] = None
+    tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed=True)] = None
+    date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
+    tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
+    layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer")] = ()
+    strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME")] = None
+    scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...")] = None
+    session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
+    open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
+    since: Annotated[Text, Flag("Leave out entries dated before this day.", "YYYY-MM-DD")] = None
+    event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
+    entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
+    exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB")] = ()
+    prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID")] = ()
+    show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
+    deadline: Annotated[Text, Flag("Leave out what is not found within MS milliseconds.", "MS")] = None
+    additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
+    variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
+    format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
+    privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
     audience: Annotated[
-        str | None, Flag("", "NAME", "personal, or shared, which leaves out what is private.", completed=True)
+        Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed=True)
     ] = None
-    offline: Annotated[bool, Flag("", "", "Ask no server: read the shared store's replica as it is.")] = False
-    workspace: Annotated[str | None, Flag("-w", "DIR", "The workspace (default: the nearest one upwards).")] = None
+    offline: Annotated[bool, Flag("Ask no server: read the shared store's replica as it is.")] = False
+    workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
 
 
 GROUPS: Mapping[str, Sequence[str]] = {
