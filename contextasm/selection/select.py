@@ -139,10 +139,7 @@ def growth_allowance(
     """
     used = [results[demand.layer.id].used for demand in demands]
     unused = total - sum(used)
-    limits = [
-        Allowance(used[number] + unused, "budget"),
-        *fixed_limits(demands[number], total, growing=True),
-    ]
+    limits = [Allowance(used[number] + unused, "budget"), *fixed_limits(demands[number], total, growing=True)]
     for place, demand in enumerate(demands[number:], number):
         ceiling = demand.layer.limits.ceiling
         if ceiling is not None and (place == number or used[place]):
@@ -152,7 +149,7 @@ def growth_allowance(
 
 
 OWN_PART = 5
-"""Part of its room that a layer keeps if another layer is within it: a fifth."""
+"""Part of its room that a layer keeps if another one is within it: a fifth."""
 
 
 def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowance) -> LayerResult:
@@ -445,25 +442,19 @@ def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
 
 
-def _instructions_cut(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:
-    """The problems of the files that instruct the agent, and are shown in part since room is held for later layers."""
-    layer, counter = result.demand.layer, result.demand.counter
-    held = [each for each in later if each.demand.reserve and binds(each.demand.layer, layer)]
-    if not (held and layer.instructs and result.selected and result.allowance.by == "reserve"):
+def _cut_for_others(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:
+    """The problem of a layer that instructs the agent, and is shown in part since room is held for later layers."""
+    demand, counter = result.demand, result.demand.counter
+    held = [each for each in later if each.demand.reserve and binds(each.demand.layer, demand.layer)]
+    is_cut = result.selected and result.used < demand.units and result.allowance.by == "reserve"
+    if not (held and is_cut and demand.layer.instructs):
         return []
-    names = ", ".join(" and ".join(each.demand.layer.heading) or each.demand.layer.id for each in held)
+    names = ", ".join(" and ".join(each.demand.layer.heading) for each in held)
+    path = next(each.location.path for section in demand.sections.values() for each in section)
     tokens = counter.tokens(sum(each.demand.reserve for each in held))
-    shown = {excerpt.fragment.id: excerpt for section in result.selected.values() for excerpt in section.excerpts}
-    problems = []
-    for fragment in result.demand.candidates:
-        excerpt, wanted = shown.get(fragment.id), counter.tokens(counter.units(whole_text(fragment)))
-        if fragment.verdict.excluded is None and not (excerpt and excerpt.whole):
-            left = counter.tokens(counter.units(shown_text(excerpt))) if excerpt else 0
-            message = (
-                f"cut to {left} of {wanted} tokens: {tokens} tokens are held for {names}; a larger budget shows more"
-            )
-            problems.append(Problem("cut", fragment.location.path, 0, message))
-    return problems
+    shown, wanted = counter.tokens(result.used), counter.tokens(demand.units)
+    message = f"cut to {shown} of {wanted} tokens: {tokens} tokens are held for {names}; a larger budget shows more"
+    return [Problem("cut", path, 0, message)]
 
 
 def select(
@@ -479,8 +470,7 @@ def select(
     """The sections that are shown of the ranked candidates (by layer id), and one decision for each candidate.
 
     With the limit, demand and use of each layer, and the problems of selection. Required layers are whole even above
-    the budget; all others share the room that they leave. `spare` are the tokens of the budget that must stay free:
-    exact counts of the parts may add up to less than the whole's.
+    the budget. `spare` tokens of it stay free: exact counts of the parts may add up to less than the whole's.
     """
     demands = []
     ids = {layer.id for layer in profile.layers}
@@ -500,11 +490,7 @@ def select(
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
     for number, result in enumerate(results):
-        problems += (
-            *result.problems,
-            *_nothing_shown(result, budget),
-            *_instructions_cut(result, results[number + 1 :]),
-        )
+        problems += [*result.problems, *_nothing_shown(result, budget), *_cut_for_others(result, results[number + 1 :])]
     return (
         tuple(section for result in results for section in emitted_sections(result)),
         tuple(decision for result in results for decision in layer_decisions(result, budget)),
