@@ -209,8 +209,8 @@ def _shape_spans(text: str, folded_text: str, shape: Shape) -> Iterator[SecretSp
         for start, end, match in _anchored_matches(folded_text if shape.folded else text, text, anchor, shape):
             own_prefix = prefix if text.startswith(prefix, start) else ""
             yield SecretSpan(start, end, shape.kind, own_prefix, not shape.is_real(match), not shape.is_sure(match))
-    if shape.clue and shape.clue.search(text):
-        for match in shape.pattern.finditer(text):
+    if shape.clue and re.search(shape.clue, text):
+        for match in re.finditer(shape.pattern, text):
             yield SecretSpan(*match.span(), shape.kind, "", not shape.is_real(match))
 
 
@@ -220,11 +220,12 @@ def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> It
     The search goes on after it, so that a repeat without a bound reads each character once. What is not a secret may
     hide one, and its pattern has bounds: there the search goes on after the anchor.
     """
-    group = "secret" if "secret" in shape.pattern.groupindex else 0
+    pattern = re.compile(shape.pattern)
+    group = "secret" if "secret" in pattern.groupindex else 0
     at = searched.find(anchor)
     while at >= 0:
         following = at + len(anchor)
-        match = shape.pattern.match(text, at)
+        match = pattern.match(text, at)
         if match and shape.is_secret(match):
             end = re.compile(_RUN).match(text, match.end(group)).end() if shape.long else match.end(group)  # type: ignore[union-attr]
             if not shape.wider or shape.is_real(match):
@@ -280,7 +281,7 @@ _SECRET_ROOTS = (
     *(b"secret", b"token", b"credential", b"key", b"pass", b"authorization", b"cookie", b":aa"),
     *_PASSWORD_ROOTS[3:],
 )
-"""Parts of every name of `assigned_shapes`, in small letters; a Telegram token has a number and `:AA` for a name."""
+"""Parts of every name of `ASSIGNED_SHAPES`, in small letters; a Telegram token has a number and `:AA` for a name."""
 _FOREIGN_NAMES = {
     *(form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())),
     *("\u0130", "\u212a"),  # letters that are an i and a k in small letters, and no byte of which changes
@@ -360,19 +361,19 @@ def _may_hold_long_word(text: str) -> bool:
     return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_WORDS)
 
 
-Family = tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]]
+Family = tuple[Callable[[str], bool], tuple[Shape, ...]]
 """A test that every text with one of the shapes passes, and the shapes."""
 
 LONG_FAMILIES: tuple[Family, ...] = (
-    (partial(_has, "_", _BEHIND_UNDERSCORE), shapes.underscore_shapes),
-    (partial(_has, "-", _BEHIND_HYPHEN), shapes.hyphen_shapes),
-    (_has_dot_token, shapes.dot_shapes),
-    (_has_prefix_of_letters, shapes.capitals_shapes),
-    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.service_shapes),
-    (_has_secret_address, shapes.webhook_shapes),
-    (_has_aws_secret, shapes.aws_secret_shapes),
-    (_has_assignment, shapes.assigned_shapes),
-    (_has_argument, shapes.argument_shapes),
+    (partial(_has, "_", _BEHIND_UNDERSCORE), shapes.UNDERSCORE_SHAPES),
+    (partial(_has, "-", _BEHIND_HYPHEN), shapes.HYPHEN_SHAPES),
+    (_has_dot_token, shapes.DOT_SHAPES),
+    (_has_prefix_of_letters, shapes.CAPITALS_SHAPES),
+    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.SERVICE_SHAPES),
+    (_has_secret_address, shapes.WEBHOOK_SHAPES),
+    (_has_aws_secret, shapes.AWS_SECRET_SHAPES),
+    (_has_assignment, shapes.ASSIGNED_SHAPES),
+    (_has_argument, shapes.ARGUMENT_SHAPES),
 )
 """Families whose secrets are long words, in order of preference.
 
@@ -381,8 +382,8 @@ for each anchor.
 """
 
 SHORT_FAMILIES: tuple[Family, ...] = (
-    (lambda text: "@" in text and "://" in text, shapes.url_shapes),
-    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.password_shapes),
+    (lambda text: "@" in text and "://" in text, shapes.URL_SHAPES),
+    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.PASSWORD_SHAPES),
 )
 """Families whose secrets may be short words: they come after the others in order of preference."""
 
@@ -390,4 +391,4 @@ SHORT_FAMILIES: tuple[Family, ...] = (
 def _shapes_to_search(text: str) -> list[Shape]:
     """The shapes of which a text may hold one, in order of preference."""
     families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
-    return [shape for may_hold, family in families if may_hold(text) for shape in family()]
+    return [shape for may_hold, family in families if may_hold(text) for shape in family]
