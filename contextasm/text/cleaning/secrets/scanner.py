@@ -340,10 +340,6 @@ def _has_dot_token(text: str) -> bool:
     return _has(".", r"\.[A-Za-z0-9_.-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
 
 
-def _has_aws_secret(text: str) -> bool:
-    return _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text)
-
-
 _LONG_WORD = b"x" * 15
 """The word of the shortest secret of these families, translated: `xoxb-` and ten characters."""
 
@@ -371,7 +367,7 @@ LONG_FAMILIES: tuple[Family, ...] = (
     (_has_prefix_of_letters, shapes.CAPITALS_SHAPES),
     (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.SERVICE_SHAPES),
     (_has_secret_address, shapes.WEBHOOK_SHAPES),
-    (_has_aws_secret, shapes.AWS_SECRET_SHAPES),
+    (lambda text: _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text), shapes.AWS_SECRET_SHAPES),
     (_has_assignment, shapes.ASSIGNED_SHAPES),
     (_has_argument, shapes.ARGUMENT_SHAPES),
 )
