@@ -50,8 +50,8 @@ def mask_secrets(text: str) -> CleanText:
     spans = _all_spans(text)
     if not spans:
         return CleanText(text)
-    secrets, gaps = tuple(_located(text, spans)), tuple(_gaps(text, spans))
-    return CleanText(_masked_text(text, spans), secrets=secrets, gaps=gaps)
+    secrets = tuple(_located(text, spans))
+    return CleanText(_masked_text(text, spans), secrets=secrets, gaps=tuple(_gaps(text, spans, secrets)))
 
 
 def _located(text: str, spans: Sequence[SecretSpan]) -> Iterator[Secret]:
@@ -74,11 +74,8 @@ def _tag(secret: str, kind: str) -> str:
     return blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=2, salt=kind[:16].encode()).hexdigest()
 
 
-def _gaps(text: str, spans: Sequence[SecretSpan]) -> Iterator[Span]:
-    line, at = 1, 0
-    for start, end, *_ in spans:
-        line += text.count("\n", at, start)
-        at = start
+def _gaps(text: str, spans: Sequence[SecretSpan], secrets: Sequence[Secret]) -> Iterator[Span]:
+    for (start, end, *_), (_, line, *_) in zip(spans, secrets, strict=True):
         if breaks := text.count("\n", start, end):
             line_end = text.find("\n", end)
             rest = text[end : line_end if line_end >= 0 else len(text)]
