@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import load_settings_file, resolve_settings
+from contextasm.config.input.settings import document_at, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.overrides import ProfileReader
-from contextasm.model import ContextasmError, Document, Memory, NamedTuple, Problem, Profile, Request, Workspace
+from contextasm.model import Document, Memory, NamedTuple, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns, visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import distinct_memories, parse_memories
@@ -43,10 +43,7 @@ def exported_memories(
     problems: list[Problem] = []
     private = 0
     for path in (path for pattern in patterns for path in visible.list(pattern)):
-        document = visible.read(path)
-        if isinstance(document, Problem):
-            raise ContextasmError(path, document.message, "correct the file; nothing has been written")
-        if document:
+        if document := document_at(visible, path, "correct the file; nothing has been written"):
             parsed, own_problems = parse_memories(document)
             memories += parsed
             private += _private_count(workspace, document, len(parsed))

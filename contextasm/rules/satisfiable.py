@@ -89,15 +89,12 @@ def _any_passes(conditions: Sequence[Condition], values: Iterable[str]) -> bool:
 def _has_opposites(conditions: Sequence[Condition]) -> bool:
     """Whether one condition excludes all that another asks for."""
     return any(
-        NEGATIONS.get(negative.op) in _equivalents(positive.op) and {*_values(positive)} <= {*_values(negative)}
+        NEGATIONS.get(negative.op) in (EXACT if positive.op in EXACT else {positive.op})
+        and {*_values(positive)} <= {*_values(negative)}
         for negative in conditions
         for positive in conditions
         if negative.op in NEGATIONS
     )
-
-
-def _equivalents(op: str) -> set[str]:
-    return EXACT if op in EXACT else {op}
 
 
 def _sizes_near(limits: Sequence[str]) -> Iterator[str]:

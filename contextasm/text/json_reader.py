@@ -24,15 +24,22 @@ def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
     """
     import json
 
+    def refuse(what: str) -> NoReturn:
+        raise ContextasmError(where, what, "write a finite number, or put it in quotes")
+
+    def finite(digits: str) -> float:
+        number = float(digits)
+        return refuse("holds a number that is too large") if isinf(number) else number
+
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(
+            text, parse_constant=lambda name: refuse(f"holds {name}, which JSON does not have"), parse_float=finite
+        )
     except json.JSONDecodeError as error:
         what = f"not valid JSON at column {error.colno}: {error.msg}"
         raise ContextasmError(f"{where}:{error.lineno}", what, "correct this line") from error
     except RecursionError as error:
         raise _nested_too_deeply(where) from error
-    except _NoJsonError as error:
-        raise ContextasmError(where, str(error), "write a finite number, or put it in quotes") from error
     except ValueError as error:  # more digits than Python reads
         raise ContextasmError(where, "holds a number that is too long", "write it as a text") from error
     if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
@@ -40,21 +47,6 @@ def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
     if not takes_halves and _may_hold_half(text) and _holds_half(value):
         raise ContextasmError(where, "holds an escape for half a character", "write the character itself")
     return value
-
-
-class _NoJsonError(Exception):
-    """A value that Python reads and JSON does not have."""
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise _NoJsonError(f"holds {name}, which JSON does not have")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if isinf(number):
-        raise _NoJsonError("holds a number that is too large")
-    return number
 
 
 def _nested_too_deeply(where: str) -> ContextasmError:

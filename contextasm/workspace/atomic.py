@@ -17,6 +17,7 @@ from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.reads import emit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -129,6 +130,14 @@ def _replace_file(target: str, data: bytes, mode: int, owner: tuple[int, int] | 
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def remove_torn(folder: str | Path, names: Iterable[str]) -> None:
+    """Remove what a killed process left of writing these files. Raises `OSError`."""
+    lead = {f".{name[:100]}" for name in names}  # as `_replace_file` names it
+    for name in os.listdir(folder):
+        if name.endswith(".tmp") and name.rsplit(".", 2)[0] in lead:
+            os.unlink(f"{folder}/{name}")
 
 
 def _write_directly(path: Path, data: bytes) -> None:

@@ -4,7 +4,7 @@ Finding, decoding and removing only: no severity. Characters that a script or an
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from contextasm.model import Hidden
@@ -67,7 +67,7 @@ def _unexcused_runs(text: str) -> Iterator[tuple[str, int, int]]:
     while first := unseen.search(text, at):
         start = first.start()
         kind, at = next((kind, run.end()) for kind, row in _RUNS.items() if (run := re.compile(row).match(text, start)))
-        if kind not in _EXCUSES or not _EXCUSES[kind](text, start, at):
+        if not _is_useful(kind, text, start, at):
             # So many blanks spell something; fewer are reported, and stay.
             yield "zero-width" if kind == "blank" and at - start > _MAX_BLANKS else kind, start, at
 
@@ -154,13 +154,10 @@ _USEFUL_BLANK = (
 """Fillers next to Korean letters, and the empty cell next to Braille."""
 
 
-def _spells_flag(text: str, start: int, end: int) -> bool:
-    return bool(re.compile(_FLAG).fullmatch(text, start, end))
-
-
-def _is_useful_character(text: str, start: int, end: int) -> bool:
-    match = re.compile(_USEFUL_CHARACTER).match(text, start)
-    return (bool(match) and match.end() == end) or (end - start == 1 and _is_useful_mark(text, start))  # type: ignore[union-attr]
+def _is_useful(kind: str, text: str, start: int, end: int) -> bool:
+    """Whether a run of a text has a legitimate use: all of it is what its kind may be for, or a mark of direction."""
+    match = re.compile(_USEFUL[kind]).match(text, start) if kind in _USEFUL else None
+    return (match is not None and match.end() == end) or (end - start == 1 and _is_useful_mark(text, start))
 
 
 def _is_useful_mark(text: str, at: int) -> bool:
@@ -174,13 +171,13 @@ def _is_useful_mark(text: str, at: int) -> bool:
 _MARKS = "\u061c\u200e\u200f"
 
 
-def _is_one_useful_selector(text: str, start: int, end: int) -> bool:
-    return end - start == 1 and bool(re.compile(_USEFUL_SELECTOR).match(text, start))
-
-
-def _is_useful_blank(text: str, start: int, end: int) -> bool:
-    match = re.compile(_USEFUL_BLANK).match(text, start)
-    return bool(match) and match.end() >= end  # type: ignore[union-attr]
+_USEFUL = {
+    "tag": _FLAG,
+    "zero-width": _USEFUL_CHARACTER,
+    "variation": _USEFUL_SELECTOR,
+    "blank": _USEFUL_BLANK,
+}
+"""Patterns of the legitimate uses of a kind of run; the other kinds have none."""
 
 
 # --- Decoding --------------------------------------------------------------------------------------------------------
@@ -245,14 +242,6 @@ _CHARACTERS = {
     "blank": rf"{_FILLERS}\u2800",
 }
 """The characters of each kind of run."""
-
-_EXCUSES: Mapping[str, Callable[[str, int, int], bool]] = {
-    "tag": _spells_flag,
-    "zero-width": _is_useful_character,
-    "variation": _is_one_useful_selector,
-    "blank": _is_useful_blank,
-}
-"""Whether a run of a text, from start to end, has a legitimate use; the other kinds have none."""
 
 _DECODERS = {"tag": _decode_tags, "zero-width": _decode_bits, "variation": _decode_variation_selectors}
 """The message that a run spells; other kinds spell none."""

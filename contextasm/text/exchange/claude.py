@@ -121,24 +121,23 @@ def _parts(file: SourceFile, parse: Parse) -> tuple[Mapping[str, object], str]:
 
 
 def _fact(file: SourceFile, front: Mapping[str, object], body: str) -> Iterator[SourceEntry | LeftOutPart]:
-    name = front.get("name") if isinstance(front.get("name"), str) else file.stem
-    metadata = front.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else dict[str, object]()
-    description = front.get("description")
-    text = body.strip() or (description if isinstance(description, str) else "")
-    own_id = front.get("id") if isinstance(front.get("id"), str) else ""
+    words = {key: value for key, value in front.items() if isinstance(value, str)}
+    name, own_id = words.get("name", file.stem), words.get("id", "")
+    found = front.get("metadata")
+    metadata: Mapping[str, object] = found if isinstance(found, dict) else {}
+    text = body.strip() or words.get("description", "")
     fields = {
         "type": fitting_type(metadata.get("type") or front.get("type")),
         "created": stated_day(metadata, "modified", f"{file.name}: metadata"),
     }
     if text.strip():
-        id_ = str(own_id) or f"{_PREFIX}-{fitting_word(str(name)) or file.stem}"
-        yield SourceEntry(file.name, id_, text, stated(fields))
+        made_id = f"{_PREFIX}-{fitting_word(name) or file.stem}"
+        yield SourceEntry(file.name, own_id or made_id, text, stated(fields))
     else:
         yield LeftOutPart(file.name, "file without a text")
-    used = {"name": name, "description": text, "type": fields["type"], "metadata": metadata, "id": own_id}
+    used = dict[str, object](name=name, description=text, type=fields["type"], metadata=metadata, id=own_id)
     if f"\n{_described(text, front.get('status', 'active'))}\n" in file.text:
-        used["description"] = description
+        used["description"] = front.get("description")
     read = {*FRONT_FIELDS, *used, "ctxasm"} - {key for key in used if front.get(key) != used[key]}
     yield from unread_keys(front, read, file.name)
     yield from unread_keys(metadata, ["type"] * bool(fields["type"]) + ["modified", KEY], f"{file.name}: metadata")

@@ -269,10 +269,6 @@ def _words(value: object, where: str) -> tuple[str, ...]:
     return parse_items((_text(item, where) for item in value), where)
 
 
-def _status(value: object, where: str) -> str:
-    return _word(value, where).casefold()
-
-
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise ContextasmError(where, "is neither true nor false", "write it without quotes")
@@ -286,7 +282,7 @@ _PARSERS: Mapping[str, Callable[[object, str], object]] = {
     **dict.fromkeys(DAYS, partial(_word, parse=required_day)),
     "type": partial(_word, parse=parse_type),
     "importance": parse_importance,
-    "status": _status,
+    "status": lambda value, where: _word(value, where).casefold(),
     "confidence": parse_confidence,
 }
 """For each field of a memory, the function that checks its value."""

@@ -156,7 +156,8 @@ def text_parts(text: str, kind_of: KindOf = no_kind) -> Iterator[TextPart]:
             if unused:
                 yield unused
             above = {level: words for level, words in titles.items() if level < found[0]}
-            titles, unused = {**above, found[0]: found[1]}, _unused_title(at + 1, line)
+            titles = {**above, found[0]: found[1]}
+            unused = at + 1, line.strip(), ("",), "heading with nothing below it" if heading(line) else ""
         elif is_rule(line):
             yield at + 1, line.strip(), (*titles.values(),), "rule"
         elif line.strip():
@@ -175,10 +176,6 @@ def _title(line: str) -> tuple[int, str] | None:
         return found[0], found[1].strip()
     bold = _BOLD_LINE.fullmatch(line.strip())
     return (_BOLD_LEVEL, bold[2].strip()) if bold else None
-
-
-def _unused_title(number: int, line: str) -> TextPart:
-    return number, line.strip(), ("",), "heading with nothing below it" if heading(line) else ""
 
 
 def _content(lines: Sequence[str], at: int, unclosed: set[str]) -> tuple[int, str]:

@@ -204,7 +204,8 @@ def parse_memories(document: Document) -> tuple[tuple[Memory, ...], tuple[Proble
         return (), tuple(report.problems)
     front = _memory_fields(document.front, report)
     if is_one_memory(document):
-        memories = [_memory_of_file(document, front, report)]
+        blank, text = trimmed(document.text)
+        memories = [memory_of_fields(document.path, document.line + blank, text, front, report)]
     else:
         bullets = _dated_bullets(without_block_comments(document.text).split("\n"))
         memories = [_memory_of_bullet(document, *bullet, front, report) for bullet in bullets]
@@ -259,11 +260,6 @@ def _memory_fields(front: Mapping[str, Value], report: FieldReport) -> dict[str,
     if stale and stale > date.min:  # as the Open Knowledge Format says it: the first day on which it no longer holds
         fields.setdefault("expires", str(stale - timedelta(days=1)))
     return fields
-
-
-def _memory_of_file(document: Document, front: Mapping[str, Value], report: FieldReport) -> Memory:
-    blank, text = trimmed(document.text)
-    return memory_of_fields(document.path, document.line + blank, text, front, report)
 
 
 def _memory_of_bullet(

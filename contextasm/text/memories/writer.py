@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from contextasm.model import CLEAN, Cleaning, ContextasmError, Memory, Problem, Secret
@@ -57,14 +57,9 @@ def format_bullet(text: str, kind: str, fields: Mapping[str, str]) -> str:
 
 def memory_bullet(memory: Memory) -> str:
     """A memory as a list item that states each of its fields but for defaults, so that no heading above decides one."""
-    return format_bullet(memory.text, memory.type, dict(_stated_fields(memory)))
-
-
-def _stated_fields(memory: Memory) -> Iterator[tuple[str, str]]:
-    for name in FIELDS:
-        value = getattr(memory, name)
-        if name != "type" and DEFAULTS.get(name) != value:
-            yield name, field_text(value)
+    values = {name: getattr(memory, name) for name in FIELDS if name != "type"}
+    stated = {name: field_text(value) for name, value in values.items() if DEFAULTS.get(name) != value}
+    return format_bullet(memory.text, memory.type, stated)
 
 
 def append_bullets(text: str, bullets: Sequence[str]) -> str:

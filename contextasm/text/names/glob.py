@@ -15,8 +15,8 @@ Three forms of pattern exist, each as its users know it elsewhere:
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from fnmatch import filter as filter_names
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from contextasm.model import NamedTuple
@@ -70,11 +70,6 @@ def names_file(pattern: str) -> bool:
     """
     folders, _, name = pattern.rpartition("/")
     return bool(re.search(r"[*?\]][^*?\[\]]*\.\w+$", name)) and "**" not in folders.split("/")
-
-
-@lru_cache(maxsize=256)
-def _compiled(name_pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(name_pattern))
 
 
 class NamedEntry(NamedTuple):
@@ -189,14 +184,13 @@ class _Search:
 
     def _matching(self, folders: Iterable[str], name_pattern: str) -> Sequence[tuple[str, TreeEntry]]:
         """The entries of folders whose names match, each with its path; a folder that can't be listed is found."""
-        matches = _compiled(name_pattern).match
         matching: list[tuple[str, TreeEntry]] = []
         for folder in folders:
             entries = self._tree.entries(folder)
             if entries is None:
                 self.found.add(f"{folder or '.'}/")
-            start = _joined(folder, "")
-            matching += [(start + name, entry) for entry in entries or () if matches(name := entry.name)]
+            start, by_name = _joined(folder, ""), {entry.name: entry for entry in entries or ()}
+            matching += [(start + name, by_name[name]) for name in filter_names(by_name, name_pattern)]
         return matching
 
 

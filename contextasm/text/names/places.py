@@ -111,17 +111,13 @@ def list_archived(workspace: Workspace, pattern: str) -> list[str]:
     folder, slash, _ = pattern.rpartition("/")
     places = (f"{folder}{slash}archive/*", f"{folder}{slash}archive/[0-9][0-9][0-9][0-9]/*")
     paths = {path for place in places for path in workspace.list(place) if not path.endswith("/")}
-    return sorted(path for path in paths if _had(path, pattern))
+    earlier = {path: known_paths(path)[1:] for path in paths}
+    return sorted(path for path in paths if pattern in earlier[path] or matching_paths(earlier[path], pattern))
 
 
 def list_with_archived(workspace: Workspace, pattern: str) -> Sequence[str]:
     """The files that a pattern of `list_matching` fits, and then those in archives that it fitted."""
     return (*workspace.list(pattern), *list_archived(workspace, pattern))
-
-
-def _had(path: str, pattern: str) -> bool:
-    earlier = known_paths(path)[1:]
-    return pattern in earlier or bool(matching_paths(earlier, pattern))
 
 
 def has_other_form(path: str, found: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 from contextasm.model import ContextasmError, Document, system_errors
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.literals import open_literal
-from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, remove_empty_folder, write
+from contextasm.workspace.atomic import STATE_FOLDER, make_state_folder, remove_empty_folder, remove_torn, write
 from contextasm.workspace.editing.journal import Recovery, is_unfinished, recover
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.reading import file_bytes
@@ -169,14 +169,6 @@ def save_file(workspace: Folder, path: str, data: bytes) -> None:
         full.parent.mkdir(parents=True, exist_ok=True)
         remove_torn(full.parent, [full.name])
     write(full, data)
-
-
-def remove_torn(folder: Path, names: Iterable[str]) -> None:
-    """Remove what a killed process left of writing these files. The caller holds the lock. Raises `OSError`."""
-    lead = {name[:100] for name in names}  # as `write` names it
-    for name in os.listdir(folder):
-        if name.endswith(".tmp") and name[1:].rsplit(".", 2)[0] in lead:
-            (folder / name).unlink()
 
 
 def refuse_store(workspace: Folder, path: str) -> None:

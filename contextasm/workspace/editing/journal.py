@@ -19,9 +19,9 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from contextasm.model import ContextasmError, NamedTuple, system_errors
+from contextasm.model import ContextasmError, NamedTuple, grouped, system_errors
 from contextasm.text.json_reader import load_json
-from contextasm.workspace.atomic import make_folders, make_state_folder, write, write_private
+from contextasm.workspace.atomic import make_folders, make_state_folder, remove_torn, write, write_private
 from contextasm.workspace.reading import MISSING, file_bytes
 
 _WRITE_HINT = "make its folder one that can be written to"
@@ -410,12 +410,7 @@ def _close(root: str) -> None:
 
 def _remove_temporary_files(root: str, journal: Journal) -> None:
     """Remove what a killed process left of files that it was about to write."""
-    names: dict[str, set[str]] = {FOLDER: {UNFINISHED, LAST}}
-    for entry in journal.entries:
-        folder, _, name = entry.path.rpartition("/")
-        names.setdefault(folder, set()).add(name[:100])
-    for folder, written in names.items():
+    paths = (f"{FOLDER}/{UNFINISHED}", f"{FOLDER}/{LAST}", *(entry.path for entry in journal.entries))
+    for folder, names in grouped(map(os.path.split, paths)).items():
         with suppress(OSError):
-            for name in os.listdir(f"{root}/{folder}"):
-                if name.startswith(".") and name.endswith(".tmp") and name[1:-4].rpartition(".")[0] in written:
-                    os.unlink(f"{root}/{folder}/{name}")
+            remove_torn(f"{root}/{folder}", names)

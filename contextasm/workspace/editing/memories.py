@@ -76,7 +76,7 @@ class MemoryEditor:
         memories = distinct_memories(self._visible_memories(file))[0]
         if not (file.document.hidden or file.document.secrets):
             return memories
-        as_written = file.written_memories
+        as_written = file.written.by_line
         return tuple(as_written.get(memory.line, memory)._replace(id=memory.id) for memory in memories)
 
     def _visible_memories(self, file: MemoryFile) -> tuple[Memory, ...]:

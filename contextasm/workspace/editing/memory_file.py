@@ -70,38 +70,53 @@ class MemoryFile(EditableFile):
         return parse_memories(self.document)[0]
 
     @cached_property
-    def written_memories(self) -> Mapping[int, Memory]:
-        """The memories as they are written, by their lines: with hidden characters and secrets."""
-        return {memory.line: memory for memory in parse_memories(self._written.document)[0]}
+    def by_line(self) -> Mapping[int, Memory]:
+        """The memories by the lines at which they begin."""
+        return {memory.line: memory for memory in self.memories}
+
+    @cached_property
+    def written(self) -> MemoryFile:
+        """The file as it is written: with the hidden characters and the secrets that reading takes out."""
+        if not (self.document.hidden or self.document.secrets):
+            return self
+        written = decode_document(self.document.path, self.data, AS_WRITTEN)
+        assert isinstance(written, Document)
+        return MemoryFile(written)
 
     def is_as_written(self, memory: Memory) -> bool:
         """Whether builds read the memory's text as it is written, without taking anything out."""
-        return self._is_clean or all(view.texts.get(memory.line) == memory.text for view in self._views)
+        if self.written is self:
+            return True
+        found = [file.by_line.get(memory.line) for file in (self, self.written)]
+        return all(each and each.text == memory.text for each in found)
 
     def can_change(self, line: int) -> bool:
         """Whether builds read the memory in the lines that it is written in, so that an edit changes what they read.
 
         Not so around the managed block, or around lines of a secret.
         """
-        first, stop = self._extent(line)
-        if not self._is_clean:
-            is_found = all(line in view.texts for view in self._views)
-            if not is_found or len({view.extent(line) for view in self._views}) > 1:
+        first, stop = self.written.extent(line)
+        if self.written is not self:
+            is_found = line in self.by_line and line in self.written.by_line
+            if not is_found or self.extent(line) != (first, stop):
                 return False
         return not any(gap.first <= stop and gap.last > first for gap in self.document.gaps)
 
     def can_remove(self, line: int) -> bool:
         """Whether the memory is a bullet that can be taken out, with no comment of the file's own inside it."""
-        return self.can_change(line) and not self.is_one_memory and not self._views[0].has_comment(*self._extent(line))
+        if self.is_one_memory or not self.can_change(line):
+            return False
+        first, stop = self.written.extent(line)
+        return self._with_comments[first:stop] == self._without_comments[first:stop]
 
     def set_fields(self, line: int, fields: Mapping[str, str], bullet: str = "") -> Edit:
         """The edit that sets fields of a memory, with a new list item, LF lines, after it; of the lines that change.
 
         With a `bullet`, the memory is a list item itself.
         """
-        first, stop = self._extent(line)
-        if self._written.is_one_memory:
-            stop = self._written.head
+        first, stop = self.written.extent(line)
+        if self.written.is_one_memory:
+            stop = self.written.document.head.count("\n")
             return self._edit(first, stop, front_matter_with_fields(self._lines[first:stop], fields))
         lines = bullet_with_fields(self._lines[first:stop], fields)
         if bullet:
@@ -112,7 +127,7 @@ class MemoryFile(EditableFile):
 
     def replace(self, line: int, bullet: str) -> Edit:
         """The edit that writes another list item, LF lines, in place of one."""
-        first, stop = self._extent(line)
+        first, stop = self.written.extent(line)
         return self._edit(first, stop, self._bullet_lines(bullet, stop))
 
     def remove(self, line: int) -> Edit:
@@ -129,26 +144,19 @@ class MemoryFile(EditableFile):
         start, end = self._bytes(memory.line)
         return end - start
 
-    @property
-    def _is_clean(self) -> bool:
-        return not (self.document.hidden or self.document.secrets)
+    def extent(self, line: int) -> tuple[int, int]:
+        """First line of the memory that begins at a line, and the line after its last one, from 0."""
+        lines = self._without_comments
+        return (0, len(lines)) if self.is_one_memory else (line - 1, bullet_end(lines, line - 1))
 
     @cached_property
-    def _views(self) -> tuple[_View, ...]:
-        """The file as builds read it; and as it is written, if reading takes characters or secrets out."""
-        if self._is_clean:
-            return (_View(self.document),)
-        written = decode_document(self.document.path, self.data, AS_WRITTEN)
-        assert isinstance(written, Document)
-        return _View(self.document), _View(written)
+    def _with_comments(self) -> Sequence[str]:
+        return (self.document.head + self.document.text).split("\n")
 
-    @property
-    def _written(self) -> _View:
-        return self._views[-1]
-
-    def _extent(self, line: int) -> tuple[int, int]:
-        """First line of a memory as it is written, and the line after its last one, from 0."""
-        return self._written.extent(line)
+    @cached_property
+    def _without_comments(self) -> Sequence[str]:
+        """The lines in which memories are found: blank in place of comments of several lines."""
+        return (self.document.head + without_block_comments(self.document.text)).split("\n")
 
     @cached_property
     def _lines(self) -> Sequence[str]:
@@ -164,7 +172,7 @@ class MemoryFile(EditableFile):
 
     def _bytes(self, line: int) -> tuple[int, int]:
         """Offset of the first byte of a memory, and that after its last one."""
-        first, stop = self._extent(line)
+        first, stop = self.written.extent(line)
         return self._offsets[first], min(self._offsets[stop], len(self.data))
 
     def _line_end(self, stop: int) -> str:
@@ -188,29 +196,3 @@ class MemoryFile(EditableFile):
         removed = "\n".join(old_lines[same : len(old_lines) - end]).encode(self.encoding)
         added = "\n".join(new_lines[same : len(new_lines) - end]).encode(self.encoding)
         return Edit(self.document.path, self._offsets[first + same], removed, added)
-
-
-class _View:
-    """The lines of a file in which its memories are found."""
-
-    def __init__(self, document: Document) -> None:
-        """Of the file as one way of reading gives it."""
-        self.document = document
-        self.is_one_memory = is_one_memory(document)
-        head = document.head.split("\n")[:-1]
-        self.head = len(head)
-        self._with_comments = [*head, *document.text.split("\n")]
-        self._lines = [*head, *without_block_comments(document.text).split("\n")]
-
-    @cached_property
-    def texts(self) -> Mapping[int, str]:
-        """Text of each memory, by the line at which it begins, from 1."""
-        return {memory.line: memory.text for memory in parse_memories(self.document)[0]}
-
-    def extent(self, line: int) -> tuple[int, int]:
-        """First line of the memory that begins at a line, and the line after its last one, from 0."""
-        return (0, len(self._lines)) if self.is_one_memory else (line - 1, bullet_end(self._lines, line - 1))
-
-    def has_comment(self, first: int, stop: int) -> bool:
-        """Whether a comment of several lines is among these lines."""
-        return self._lines[first:stop] != self._with_comments[first:stop]

@@ -50,8 +50,8 @@ def mask_secrets(text: str) -> CleanText:
     spans = _all_spans(text)
     if not spans:
         return CleanText(text)
-    secrets, gaps = tuple(_located(text, spans)), tuple(_gaps(text, spans))
-    return CleanText(_masked_text(text, spans), secrets=secrets, gaps=gaps)
+    secrets = tuple(_located(text, spans))
+    return CleanText(_masked_text(text, spans), secrets=secrets, gaps=tuple(_gaps(text, spans, secrets)))
 
 
 def _located(text: str, spans: Sequence[SecretSpan]) -> Iterator[Secret]:
@@ -74,11 +74,8 @@ def _tag(secret: str, kind: str) -> str:
     return blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=2, salt=kind[:16].encode()).hexdigest()
 
 
-def _gaps(text: str, spans: Sequence[SecretSpan]) -> Iterator[Span]:
-    line, at = 1, 0
-    for start, end, *_ in spans:
-        line += text.count("\n", at, start)
-        at = start
+def _gaps(text: str, spans: Sequence[SecretSpan], secrets: Sequence[Secret]) -> Iterator[Span]:
+    for (start, end, *_), (_, line, *_) in zip(spans, secrets, strict=True):
         if breaks := text.count("\n", start, end):
             line_end = text.find("\n", end)
             rest = text[end : line_end if line_end >= 0 else len(text)]
@@ -209,8 +206,8 @@ def _shape_spans(text: str, folded_text: str, shape: Shape) -> Iterator[SecretSp
         for start, end, match in _anchored_matches(folded_text if shape.folded else text, text, anchor, shape):
             own_prefix = prefix if text.startswith(prefix, start) else ""
             yield SecretSpan(start, end, shape.kind, own_prefix, not shape.is_real(match), not shape.is_sure(match))
-    if shape.clue and shape.clue.search(text):
-        for match in shape.pattern.finditer(text):
+    if shape.clue and re.search(shape.clue, text):
+        for match in re.finditer(shape.pattern, text):
             yield SecretSpan(*match.span(), shape.kind, "", not shape.is_real(match))
 
 
@@ -220,11 +217,12 @@ def _anchored_matches(searched: str, text: str, anchor: str, shape: Shape) -> It
     The search goes on after it, so that a repeat without a bound reads each character once. What is not a secret may
     hide one, and its pattern has bounds: there the search goes on after the anchor.
     """
-    group = "secret" if "secret" in shape.pattern.groupindex else 0
+    pattern = re.compile(shape.pattern)
+    group = "secret" if "secret" in pattern.groupindex else 0
     at = searched.find(anchor)
     while at >= 0:
         following = at + len(anchor)
-        match = shape.pattern.match(text, at)
+        match = pattern.match(text, at)
         if match and shape.is_secret(match):
             end = re.compile(_RUN).match(text, match.end(group)).end() if shape.long else match.end(group)  # type: ignore[union-attr]
             if not shape.wider or shape.is_real(match):
@@ -280,7 +278,7 @@ _SECRET_ROOTS = (
     *(b"secret", b"token", b"credential", b"key", b"pass", b"authorization", b"cookie", b":aa"),
     *_PASSWORD_ROOTS[3:],
 )
-"""Parts of every name of `assigned_shapes`, in small letters; a Telegram token has a number and `:AA` for a name."""
+"""Parts of every name of `ASSIGNED_SHAPES`, in small letters; a Telegram token has a number and `:AA` for a name."""
 _FOREIGN_NAMES = {
     *(form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())),
     *("\u0130", "\u212a"),  # letters that are an i and a k in small letters, and no byte of which changes
@@ -339,10 +337,6 @@ def _has_dot_token(text: str) -> bool:
     return _has(".", r"\.[A-Za-z0-9_.-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
 
 
-def _has_aws_secret(text: str) -> bool:
-    return _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text)
-
-
 _LONG_WORD = b"x" * 15
 """The word of the shortest secret of these families, translated: `xoxb-` and ten characters."""
 
@@ -360,19 +354,19 @@ def _may_hold_long_word(text: str) -> bool:
     return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_WORDS)
 
 
-Family = tuple[Callable[[str], bool], Callable[[], tuple[Shape, ...]]]
+Family = tuple[Callable[[str], bool], tuple[Shape, ...]]
 """A test that every text with one of the shapes passes, and the shapes."""
 
 LONG_FAMILIES: tuple[Family, ...] = (
-    (partial(_has, "_", _BEHIND_UNDERSCORE), shapes.underscore_shapes),
-    (partial(_has, "-", _BEHIND_HYPHEN), shapes.hyphen_shapes),
-    (_has_dot_token, shapes.dot_shapes),
-    (_has_prefix_of_letters, shapes.capitals_shapes),
-    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.service_shapes),
-    (_has_secret_address, shapes.webhook_shapes),
-    (_has_aws_secret, shapes.aws_secret_shapes),
-    (_has_assignment, shapes.assigned_shapes),
-    (_has_argument, shapes.argument_shapes),
+    (partial(_has, "_", _BEHIND_UNDERSCORE), shapes.UNDERSCORE_SHAPES),
+    (partial(_has, "-", _BEHIND_HYPHEN), shapes.HYPHEN_SHAPES),
+    (_has_dot_token, shapes.DOT_SHAPES),
+    (_has_prefix_of_letters, shapes.CAPITALS_SHAPES),
+    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.SERVICE_SHAPES),
+    (_has_secret_address, shapes.WEBHOOK_SHAPES),
+    (lambda text: _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text), shapes.AWS_SECRET_SHAPES),
+    (_has_assignment, shapes.ASSIGNED_SHAPES),
+    (_has_argument, shapes.ARGUMENT_SHAPES),
 )
 """Families whose secrets are long words, in order of preference.
 
@@ -381,8 +375,8 @@ for each anchor.
 """
 
 SHORT_FAMILIES: tuple[Family, ...] = (
-    (lambda text: "@" in text and "://" in text, shapes.url_shapes),
-    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.password_shapes),
+    (lambda text: "@" in text and "://" in text, shapes.URL_SHAPES),
+    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.PASSWORD_SHAPES),
 )
 """Families whose secrets may be short words: they come after the others in order of preference."""
 
@@ -390,4 +384,4 @@ SHORT_FAMILIES: tuple[Family, ...] = (
 def _shapes_to_search(text: str) -> list[Shape]:
     """The shapes of which a text may hold one, in order of preference."""
     families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
-    return [shape for may_hold, family in families if may_hold(text) for shape in family()]
+    return [shape for may_hold, family in families if may_hold(text) for shape in family]

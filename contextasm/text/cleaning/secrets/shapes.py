@@ -35,7 +35,7 @@ class Shape(NamedTuple):
     kind: str
     anchors: tuple[str, ...]
     """Texts of which one begins every match; without any, the pattern itself is searched for where `clue` is found."""
-    pattern: re.Pattern[str]
+    pattern: str
     """The group `secret` is the secret, else the whole match. No repeat without a bound gives back what it took."""
     is_secret: Callable[[re.Match[str]], bool] = values.always
     """Whether a match is a secret at all."""
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
     """Anchors are in small letters and stand for any case."""
     long: bool = False
     """The secret goes on after the bound of the pattern, to the end of the word."""
-    clue: re.Pattern[str] | None = None
+    clue: str = ""
     """A part of every match that begins with one certain character, which is found faster."""
     is_sure: Callable[[re.Match[str]], bool] = values.always
     """Whether a secret can hardly be anything else."""
@@ -75,28 +75,22 @@ def common(kind: str, anchors: str, pattern: str, clue: str = "", edge: str = ED
         prefix = next((anchor for anchor in anchors.split() if match[0].startswith(anchor)), "")
         return not values.is_stand_in(match[0][len(prefix) :])
 
-    compiled_clue = re.compile(clue, re.ASCII) if clue else None
-    whole_pattern = re.compile(rf"{edge}(?:{pattern})", re.ASCII)
-    return Shape(kind, tuple(anchors.split()), whole_pattern, is_real=is_real, clue=compiled_clue)
+    return Shape(kind, tuple(anchors.split()), f"(?a){edge}(?:{pattern})", is_real=is_real, clue=clue)
 
 
 def wider(kind: str, anchors: str, body: str) -> Shape:
     """A wider shape: one of the anchors, which are set apart by blanks, and the pattern of what follows."""
     either = "|".join(re.escape(anchor) for anchor in anchors.split())
-    pattern = rf"{EDGE}(?:{either})(?P<body>{body})"
-    return Shape(
-        kind, tuple(anchors.split()), re.compile(pattern, re.ASCII), is_real=values.has_random_body, wider=True
-    )
+    pattern = f"(?a){EDGE}(?:{either})(?P<body>{body})"
+    return Shape(kind, tuple(anchors.split()), pattern, is_real=values.has_random_body, wider=True)
 
 
 def with_body(kind: str, anchors: str, pattern: str, *, folded: bool = False) -> Shape:
     """A common shape of which the group `body` says whether it is a placeholder; `anchors` as in `common`."""
-    return Shape(kind, tuple(anchors.split()), re.compile(pattern), is_real=values.has_random_body, folded=folded)
+    return Shape(kind, tuple(anchors.split()), pattern, is_real=values.has_random_body, folded=folded)
 
 
 # --- Shapes by families ----------------------------------------------------------------------------------------------
-
-# Each family is made on first need: few texts hold anything like a secret, and to compile all patterns takes 6 ms.
 
 PASSWORDS = (
     *("password", "passwd", "passphrase", "passwort", "kennwort", "mot de passe", "contrase\u00f1a", "senha"),
@@ -138,106 +132,99 @@ _AUTHORIZATION = (
 )
 
 _COOKIE = (
-    r"cookie[\\'\"]{0,4}\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:[\w.-]{1,40}=[^\s;'\"]{0,15};\s?){0,8}+[\w.-]{1,40}="
+    r"(?i)cookie[\\'\"]{0,4}\s{0,3}[:=,]\s{0,3}[\\'\"]{0,4}(?:[\w.-]{1,40}=[^\s;'\"]{0,15};\s?){0,8}+[\w.-]{1,40}="
     r"(?P<secret>(?P<body>[\w.%+/~=-]{16,}+)(?:;\s?(?!(?:path|domain|max-age|samesite)=)[\w.-]{1,40}=[^\s;'\"]{0,4000}+)*+)"
 )
 
 
-@cache
-def assigned_shapes() -> tuple[Shape, ...]:
-    """Values after a sign that assigns them to a name."""
-    return (
-        with_body("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
-        common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
-        with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
-        Shape(
-            "assigned-secret",
-            _ANCHORS,
-            re.compile(rf"{_LABEL}(?P<rest>[\w.-]{{0,20}}+)(?:{_SIGN}){_LETTERS}(?P<call>\(?)"),
-            values.is_random_value,
-            folded=True,
-            long=True,
-            is_sure=values.has_digits,
-        ),
-        Shape("cookie", ("cookie",), re.compile(_COOKIE, re.IGNORECASE), values.is_random_body, folded=True),
-    )
+ASSIGNED_SHAPES = (
+    with_body("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
+    common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
+    with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
+    Shape(
+        "assigned-secret",
+        _ANCHORS,
+        rf"{_LABEL}(?P<rest>[\w.-]{{0,20}}+)(?:{_SIGN}){_LETTERS}(?P<call>\(?)",
+        values.is_random_value,
+        folded=True,
+        long=True,
+        is_sure=values.has_digits,
+    ),
+    Shape("cookie", ("cookie",), _COOKIE, values.is_random_body, folded=True),
+)
+"""Values after a sign that assigns them to a name."""
 
 
-@cache
-def password_shapes() -> tuple[Shape, ...]:
-    """Values after a name of a password, which may be short and have any signs."""
-    sign = r"\s\"'`|<>,;{}()\[\]"
-    value = rf"(?P<secret>[^{sign}]{{5,127}}[^{sign}.:\\*])"
-    pattern = re.compile(rf"{_PASSWORD}(?:{_SIGN}){value}(?P<call>\(?)")
-    return (Shape("assigned-secret", PASSWORDS, pattern, values.is_password, folded=True, is_sure=values.never),)
+_END_SIGNS = r"\s\"'`|<>,;{}()\[\]"
+_PASSWORD_VALUE = rf"(?P<secret>[^{_END_SIGNS}]{{5,127}}[^{_END_SIGNS}.:\\*])(?P<call>\(?)"
+_NAMED_PASSWORD = rf"{_PASSWORD}(?:{_SIGN}){_PASSWORD_VALUE}"
 
-
-@cache
-def argument_shapes() -> tuple[Shape, ...]:
-    """Values after an option or word of a command, set apart by a blank."""
-    return (
-        _argument(
-            ("--",),
-            r"--(?:[a-z0-9]{1,20}-){0,3}(?:secret|token|password|passwd|passphrase|pass|pwd|key)[ \t]{1,3}['\"]?",
-        ),
-        _argument(("login ",), r"login[ \t]+\S{1,80}+\s{1,8}password[ \t]{1,3}"),
-        _argument(("-u", "--user"), r"-(?:u|-user)[ =]{0,2}['\"]?[\w.@-]{1,64}+:"),
-    )
+PASSWORD_SHAPES = (
+    Shape("assigned-secret", PASSWORDS, _NAMED_PASSWORD, values.is_password, folded=True, is_sure=values.never),
+)
+"""Values after a name of a password, which may be short and have any signs."""
 
 
 def _argument(anchors: tuple[str, ...], pattern: str) -> Shape:
-    whole_pattern = re.compile(rf"{pattern}{_LETTERS}(?P<call>\(?)")
+    whole_pattern = rf"{pattern}{_LETTERS}(?P<call>\(?)"
     return Shape(
         "assigned-secret", anchors, whole_pattern, values.is_random_value, long=True, is_sure=values.has_digits
     )
 
 
-@cache
-def underscore_shapes() -> tuple[Shape, ...]:
-    """Tokens whose prefix ends in an underscore."""
-    return (
-        common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+"),
-        wider("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}+"),
-        common("github-token", "github_pat_", r"github_pat_\w{60,}+"),
-        wider("github-token", "github_pat_", r"\w{36,}+"),
-        common("stripe-key", "sk_ rk_", r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}+"),
-        common("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34}" + TAIL),
-        wider("huggingface-token", "hf_", r"[A-Za-z0-9]{34,}+"),
-        common("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}" + TAIL),
-        common("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}" + TAIL),
-        common("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{27,}+"),
-        common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" + TAIL),
-        common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}" + TAIL),
-        common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}" + TAIL),
-        common("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
-        common("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
-        common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
-    )
+ARGUMENT_SHAPES = (
+    _argument(
+        ("--",),
+        r"--(?:[a-z0-9]{1,20}-){0,3}(?:secret|token|password|passwd|passphrase|pass|pwd|key)[ \t]{1,3}['\"]?",
+    ),
+    _argument(("login ",), r"login[ \t]+\S{1,80}+\s{1,8}password[ \t]{1,3}"),
+    _argument(("-u", "--user"), r"-(?:u|-user)[ =]{0,2}['\"]?[\w.@-]{1,64}+:"),
+)
+"""Values after an option or word of a command, set apart by a blank."""
 
 
-@cache
-def hyphen_shapes() -> tuple[Shape, ...]:
-    """Tokens whose prefix ends in a hyphen."""
-    # In order of preference: an Anthropic key also begins as an OpenAI key does.
-    return (
-        common(
-            "gitlab-token",
-            "glpat- glptt- gldt- glrt- glcbt- glagent- gloas- glft- glimt- glsoat-",
-            r"gl(?:pat|ptt|dt|rt|cbt|agent|oas|ft|imt|soat)-[\w-]{20,}+",
-        ),
-        common("slack-token", "xox", r"xox[abeoprs](?:\.xox[bp])?-[\w-]{10,}+"),
-        wider("slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9.-]{10,}+"),
-        common("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d{2}-[\w-]{80,}+"),
-        wider("anthropic-key", "sk-ant-", r"[\w-]{20,}+"),
-        common("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)?[\w-]{20,100}T3BlbkFJ[\w-]{20,}+"),
-        wider("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{20,}+"),
-        wider("openai-key", "sk-", r"(?:[a-z0-9]{1,8}-){0,3}[A-Za-z0-9]{32,}+(?:[-_]+[A-Za-z0-9]+)*+"),
-        common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}" + TAIL),
-        common("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,}+"),
-        common("mailgun-key", "key-", r"key-[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
-        common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}" + TAIL, r"-us\d", WORD_EDGE),
-        common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + TAIL),
-    )
+UNDERSCORE_SHAPES = (
+    common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+"),
+    wider("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}+"),
+    common("github-token", "github_pat_", r"github_pat_\w{60,}+"),
+    wider("github-token", "github_pat_", r"\w{36,}+"),
+    common("stripe-key", "sk_ rk_", r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}+"),
+    common("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34}" + TAIL),
+    wider("huggingface-token", "hf_", r"[A-Za-z0-9]{34,}+"),
+    common("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}" + TAIL),
+    common("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}" + TAIL),
+    common("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{27,}+"),
+    common("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}" + TAIL),
+    common("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}" + TAIL),
+    common("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}" + TAIL),
+    common("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
+    common("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
+    common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
+)
+"""Tokens whose prefix ends in an underscore."""
+
+
+# In order of preference: an Anthropic key also begins as an OpenAI key does.
+HYPHEN_SHAPES = (
+    common(
+        "gitlab-token",
+        "glpat- glptt- gldt- glrt- glcbt- glagent- gloas- glft- glimt- glsoat-",
+        r"gl(?:pat|ptt|dt|rt|cbt|agent|oas|ft|imt|soat)-[\w-]{20,}+",
+    ),
+    common("slack-token", "xox", r"xox[abeoprs](?:\.xox[bp])?-[\w-]{10,}+"),
+    wider("slack-token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9.-]{10,}+"),
+    common("anthropic-key", "sk-ant-", r"sk-ant-[a-z]{3,8}\d{2}-[\w-]{80,}+"),
+    wider("anthropic-key", "sk-ant-", r"[\w-]{20,}+"),
+    common("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|None-)?[\w-]{20,100}T3BlbkFJ[\w-]{20,}+"),
+    wider("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"[\w-]{20,}+"),
+    wider("openai-key", "sk-", r"(?:[a-z0-9]{1,8}-){0,3}[A-Za-z0-9]{32,}+(?:[-_]+[A-Za-z0-9]+)*+"),
+    common("google-oauth-secret", "GOCSPX-", r"GOCSPX-[\w-]{28}" + TAIL),
+    common("pypi-token", "pypi-AgE", r"pypi-AgE[\w-]{50,}+"),
+    common("mailgun-key", "key-", r"key-[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
+    common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}" + TAIL, r"-us\d", WORD_EDGE),
+    common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + TAIL),
+)
+"""Tokens whose prefix ends in a hyphen."""
 
 
 SERVICES = (
@@ -256,121 +243,103 @@ def service_pattern(last: str) -> str:
     return rf"{re.escape(last)}(?=[\w.+/-]{{16}})(?:{'|'.join(f'(?<={head})' for head in heads)})"
 
 
-@cache
-def service_shapes() -> tuple[Shape, ...]:
-    """Keys with a known beginning, and random signs with digits after it."""
-    either = "|".join(map(re.escape, SERVICES))
-    pattern = re.compile(rf"{EDGE}(?:{either})(?P<body>\w+(?:[.+/-]+\w+)*+)", re.ASCII)
-    return (Shape("service-key", SERVICES, pattern, is_real=values.is_random_body, wider=True),)
+_SERVICE_KEY = rf"(?a){EDGE}(?:{'|'.join(map(re.escape, SERVICES))})(?P<body>\w+(?:[.+/-]+\w+)*+)"
+
+SERVICE_SHAPES = (Shape("service-key", SERVICES, _SERVICE_KEY, is_real=values.is_random_body, wider=True),)
+"""Keys with a known beginning, and random signs with digits after it."""
 
 
-@cache
-def dot_shapes() -> tuple[Shape, ...]:
-    """Tokens with a dot in them, among these JSON Web Tokens."""
-    return (
-        common("sendgrid-key", "SG.", r"SG\.[\w-]{20,24}+\.[\w-]{39,}+"),
-        common(
-            "discord-token",
-            "",
-            r"[MNO][A-Za-z\d_-]{23,27}+\.[\w-]{6}\.[\w-]{27,}+",
-            r"\.[\w-]{6}\.[\w-]{27}",
-            WORD_EDGE,
+DOT_SHAPES = (
+    common("sendgrid-key", "SG.", r"SG\.[\w-]{20,24}+\.[\w-]{39,}+"),
+    common(
+        "discord-token",
+        "",
+        r"[MNO][A-Za-z\d_-]{23,27}+\.[\w-]{6}\.[\w-]{27,}+",
+        r"\.[\w-]{6}\.[\w-]{27}",
+        WORD_EDGE,
+    ),
+    common("google-oauth-token", "ya29.", r"ya29\.[\w-]{30,}+"),
+    wider("slack-token", "xoxe.", r"[A-Za-z0-9.-]{10,}+"),
+    common("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{80,}+"),
+    Shape(
+        "jwt",
+        ("eyJ",),
+        rf"(?a){EDGE}(?P<head>eyJ[\w-]{{15,2000}}+)\.(?P<claims>eyJ[\w-]{{15,4000}}+)\.[\w-]{{20,}}+",
+        values.is_jwt,
+        values.is_real_jwt,
+    ),
+    Shape(
+        "jwt",
+        ("eyJ",),
+        # No hyphen before it: a long run of them would be read anew from each place on.
+        rf"(?a)(?<!-){WORD_EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+",
+        is_real=values.is_real_jwt,
+        wider=True,
+    ),
+)
+"""Tokens with a dot in them, among these JSON Web Tokens."""
+
+
+CAPITALS_SHAPES = (
+    common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
+    common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
+    common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
+    wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
+    common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"\dQ~", WORD_EDGE),
+    common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
+    common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
+)
+"""Keys whose prefix has no sign at its end."""
+
+
+WEBHOOK_SHAPES = (
+    with_body(
+        "slack-webhook",
+        "https://hooks.slack.com/",
+        r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)",
+    ),
+    with_body(
+        "discord-webhook",
+        "https://discord.com/api/webhooks/ https://discordapp.com/api/webhooks/",
+        r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<body>[A-Za-z0-9_-]{50,}+)",
+    ),
+    wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
+    with_body(
+        "azure-signature",
+        "sig=",
+        r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))",
+    ),
+)
+"""Addresses that are secrets."""
+
+
+AWS_SECRET_SHAPES = (
+    with_body(
+        "aws-secret-key",
+        "aws",
+        r"(?i:aws.{0,20}(?:secret|key).{0,12})['\"=:\s](?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+=])",
+        folded=True,
+    ),
+)
+"""Secret keys after a name of AWS."""
+
+
+URL_SHAPES = (
+    Shape(
+        "url-password",
+        ("://",),
+        r"://[^\s:/@'\"<>]{0,64}+:(?P<secret>[^\s:/@'\"<>$]{3,128}+)@(?=[\w.-])(?P<host>[\w.${%-]++)",
+        is_real=values.is_password_of_real_host,
+    ),
+    Shape(
+        "url-password",
+        ("://",),
+        (
+            r"(?<=[A-Za-z0-9])://[^\s:@/\"'<>`]*+:(?P<secret>[^\s@/\"'<>`]++)@"
+            r"(?P<host>\[[0-9A-Fa-f:.]*+\]|[\w.${%-]++)"
         ),
-        common("google-oauth-token", "ya29.", r"ya29\.[\w-]{30,}+"),
-        wider("slack-token", "xoxe.", r"[A-Za-z0-9.-]{10,}+"),
-        common("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{80,}+"),
-        Shape(
-            "jwt",
-            ("eyJ",),
-            re.compile(
-                rf"{EDGE}(?P<head>eyJ[\w-]{{15,2000}}+)\.(?P<claims>eyJ[\w-]{{15,4000}}+)\.[\w-]{{20,}}+", re.ASCII
-            ),
-            values.is_jwt,
-            values.is_real_jwt,
-        ),
-        Shape(
-            "jwt",
-            ("eyJ",),
-            # No hyphen before it: a long run of them would be read anew from each place on.
-            re.compile(
-                rf"(?<!-){WORD_EDGE}(?P<head>eyJ[\w-]{{10,}}+)\.(?P<claims>[\w-]{{4,}}+)\.[\w-]{{10,}}+", re.ASCII
-            ),
-            is_real=values.is_real_jwt,
-            wider=True,
-        ),
-    )
-
-
-@cache
-def capitals_shapes() -> tuple[Shape, ...]:
-    """Keys whose prefix has no sign at its end."""
-    return (
-        common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
-        common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
-        common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
-        wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
-        common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"\dQ~", WORD_EDGE),
-        common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
-        common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
-    )
-
-
-@cache
-def webhook_shapes() -> tuple[Shape, ...]:
-    """Addresses that are secrets."""
-    return (
-        with_body(
-            "slack-webhook",
-            "https://hooks.slack.com/",
-            r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<body>[A-Za-z0-9_/+-]{20,}+)",
-        ),
-        with_body(
-            "discord-webhook",
-            "https://discord.com/api/webhooks/ https://discordapp.com/api/webhooks/",
-            r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<body>[A-Za-z0-9_-]{50,}+)",
-        ),
-        wider("slack-webhook", "hooks.slack.com/services/", r"T\w{8,}+/B\w{8,}+/\w{20,}+"),
-        with_body(
-            "azure-signature",
-            "sig=",
-            r"sig=(?<=[?&;\"'\s]sig=)(?P<secret>(?P<body>(?:[A-Za-z0-9]|%2[BFbf]){43,100}+%3[Dd]))",
-        ),
-    )
-
-
-@cache
-def aws_secret_shapes() -> tuple[Shape, ...]:
-    """Secret keys after a name of AWS."""
-    return (
-        with_body(
-            "aws-secret-key",
-            "aws",
-            r"(?i:aws.{0,20}(?:secret|key).{0,12})['\"=:\s](?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+=])",
-            folded=True,
-        ),
-    )
-
-
-@cache
-def url_shapes() -> tuple[Shape, ...]:
-    """Passwords in addresses."""
-    return (
-        Shape(
-            "url-password",
-            ("://",),
-            re.compile(
-                r"://[^\s:/@'\"<>]{0,64}+:(?P<secret>[^\s:/@'\"<>$]{3,128}+)@(?=[\w.-])(?P<host>[\w.${%-]++)",
-            ),
-            is_real=values.is_password_of_real_host,
-        ),
-        Shape(
-            "url-password",
-            ("://",),
-            re.compile(
-                r"(?<=[A-Za-z0-9])://[^\s:@/\"'<>`]*+:(?P<secret>[^\s@/\"'<>`]++)@"
-                r"(?P<host>\[[0-9A-Fa-f:.]*+\]|[\w.${%-]++)",
-            ),
-            is_real=values.is_password_of_real_host,
-            wider=True,
-        ),
-    )
+        is_real=values.is_password_of_real_host,
+        wider=True,
+    ),
+)
+"""Passwords in addresses."""
