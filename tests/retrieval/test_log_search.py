@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from contextasm.config.profiles.layers import in_scope
 from contextasm.config.profiles.loader import load_profile
 from contextasm.model import MAX_FILE, Context
 from tests.command import fill, inside
@@ -205,7 +206,9 @@ def test_lines_of_the_file_of_memories_answer_under_its_name_except_for_ones_tha
         "\n## Fees\n\n- The harbour is dear\n",
         f"memory/{OLD}.md": "- The harbour was dredged\n- The harbour is dear\n",
     }
-    context = build(files, OPENCLAW, topic="harbour")
+    assert "Related Notes" not in build({"MEMORY.md": files["MEMORY.md"]}, OPENCLAW, topic="harbour").text
+    searched = OPENCLAW._replace(layers=in_scope(OPENCLAW.layers, "recent,related"))
+    context = build(files, searched, topic="harbour")
     assert section(context, "Related Notes").split("\n") == [
         *(
             f"### {OLD}",
@@ -224,7 +227,19 @@ def test_the_index_has_rows_and_the_file_of_memories(tmp_path: Path) -> None:
     row = "| {} |\n|---|\n| harbour {} |\n\n```\nharbour row {}\n```\n\n"
     text = "".join(row.format(n, n, n) for n in range(600))
     root = fill(tmp_path / "w", {"SOUL.md": "Be kind.", "MEMORY.md": "- deep harbour 7\n", f"memory/{OLD}.md": text})
-    line = ("build", "-w", root, "-p", "openclaw", "--date", str(DAY), "--topic", "deep harbour 7")
+    line = (
+        "build",
+        "-w",
+        root,
+        "-p",
+        "openclaw",
+        "--date",
+        str(DAY),
+        "--topic",
+        "deep harbour 7",
+        "--scope",
+        "related",
+    )
     bare, *others = (inside(*line, env={"XDG_CACHE_HOME": str(tmp_path / "c"), **env}) for env in (NO_CACHE, {}, {}))
     assert others == [bare, bare]
     assert [*tmp_path.rglob("*.sqlite")]
