@@ -188,14 +188,14 @@ def unused_variables(options: Options, rules: RuleEvaluation | None) -> tuple[Pr
 
 def semantic_similarity(
     reader: ProfileReader, settings: dict[str, Setting], topic: str, near: float | None = None
-) -> SemanticSimilarity | None:
-    """Similarity by the embedder of `ctxasm.yaml`; None without an embedder or a topic.
+) -> Mapping[str, SemanticSimilarity]:
+    """Similarity by the embedder of `ctxasm.yaml`, by what is searched; empty without an embedder or a topic.
 
     An embedder that is not trusted gives a problem in place of similarities. A description of the embedder is added
     to `settings`. `near` is the least cosine of a match, in place of the configured one.
     """
     if reader.settings_file.get("embedder") is None:
-        return None
+        return {}
     from contextasm.config.keys.embedder import describe_embedder, parse_embedder
     from contextasm.config.keys.trust import is_trusted, trust_advice
 
@@ -207,15 +207,15 @@ def semantic_similarity(
     settings["embedder"] = Setting(describe_embedder(embedder, trusted=trusted), where)
     if not trusted:
         advice = trust_advice(root)
-        message = f"the embedder is not used; memories are ranked only by their words; {advice}"
-        refusal = Problem("embedder", FILE, embedder.line, message)
-        return lambda _topic, _texts: refusal
+        refusal = Problem("embedder", FILE, embedder.line, f"the embedder is not used; {embedder.without}; {advice}")
+        return dict.fromkeys(embedder.searched, lambda _topic, _texts: refusal)
     if not topic.strip():
-        return None
+        return {}
     from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
     from contextasm.workspace.processes import run_program
 
-    return EmbeddingSimilarity(embedder, root, environment, cache_folder(environment), run_program)
+    similarity = EmbeddingSimilarity(embedder, root, environment, cache_folder(environment), run_program)
+    return dict.fromkeys(embedder.searched, similarity)
 
 
 def make_summarizer(

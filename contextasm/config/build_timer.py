@@ -45,7 +45,7 @@ class BuildTimer:
 
     def _cache_use(self) -> tuple[int, int]:
         """The texts that the caches of counts and vectors were asked for, and the ones that they had."""
-        counts, semantics = self._prepared.counts, self._prepared.build.semantics
+        counts, semantics = self._prepared.counts, next(iter(self._prepared.build.semantics.values()), None)
         lookups, hits = (counts.lookups, counts.hits) if counts else (0, 0)
         if isinstance(semantics, EmbeddingSimilarity):
             lookups, hits = lookups + semantics.lookups, hits + semantics.hits

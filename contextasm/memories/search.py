@@ -33,7 +33,7 @@ from contextasm.retrieval.pool import (
 )
 from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
 from contextasm.retrieval.reading.files import logs_in_display_order, query_paths
-from contextasm.retrieval.sources.log_search import log_lines
+from contextasm.retrieval.sources.log_search import line_matches, log_lines
 from contextasm.text.names.places import MEMORY_FILES
 from contextasm.text.names.templates import fill_template, placeholders
 
@@ -148,10 +148,10 @@ def _search_layers(prepared: PreparedBuild, top: int) -> SearchResult:
     """The best hits of all layers."""
     build = for_audience(prepared.build)
     layers = build.profile.layers
-    if build.semantics and not any(map(_has_lines, layers)):
+    if (semantics := build.semantics.get("memories")) and not any(map(_has_lines, layers)):
         # The embedder is asked once for the memories of all layers; of its vectors each layer then uses its own.
         memories = (memory for layer in layers for memory in searched_memories(SourceQuery(build, layer)))
-        build.semantics(build.request.topic, [memory.text for memory in memories])
+        semantics(build.request.topic, [memory.text for memory in memories])
     results = [(_line_hits if _has_lines(layer) else topic_hits)(SourceQuery(build, layer)) for layer in layers]
     today = build.request.date
     hits = [
@@ -191,7 +191,8 @@ def _line_hits(query: SourceQuery) -> TopicHits:
     read = read_pool(build.workspace, kind, dict.fromkeys((*days, *own)))
     lines = [line for line in read.active if line.path not in own or line.line not in inactive]
     pool = ReadPool(kind, lines, read.documents, read.problems)
-    found = pool.similar(query, layer.query.min_match)
+    scores, _, late = line_matches(query, pool, layer.query.min_match)
+    found = {row: similarity for row, ((_, similarity), *_) in scores.items()}
     headings = {*pool.marked()}
     best: dict[str, tuple[Memory, Score]] = {}
     for row in sorted(found, key=lambda row: (found[row], days.get(lines[row].path, "")), reverse=True):
@@ -201,4 +202,4 @@ def _line_hits(query: SourceQuery) -> TopicHits:
         if row not in headings:
             best.setdefault(hit.text, (hit, (("similarity", found[row]), ("total", found[row]))))
     hits = tuple(best.values())[: layer.ranking.top]
-    return hits, pool.rows - len(headings), (*problems, *pool.problems)
+    return hits, pool.rows - len(headings), (*problems, *pool.problems, *late)

@@ -51,6 +51,10 @@ A problem if it can't be computed in time.
 """
 
 
+EMBEDDABLE = ("memories", "pages", "events", "logs")
+"""What an embedder can be asked about."""
+
+
 class EmbedderConfig(NamedTuple):
     """Embedder and its line in the settings file; exactly one of `command`, `url` and `folder` is set."""
 
@@ -74,6 +78,13 @@ class EmbedderConfig(NamedTuple):
     Measured with all-MiniLM-L6-v2 on labelled questions: 95 of 100 answers reach it, and 5 of 100 memories about
     something else. Other models have other scales.
     """
+    searched: tuple[str, ...] = EMBEDDABLE[:1]
+    """What is compared by meaning, too (`EMBEDDABLE`)."""
+
+    @property
+    def without(self) -> str:
+        """Says how a build goes on without the embedder."""
+        return f"{' and '.join(self.searched)} are ranked only by their words"
 
 
 Summarizer = Callable[[str], str | Problem]
@@ -306,8 +317,8 @@ class Build(NamedTuple):
     """The counter that `request.tokenizer` names."""
     rules: RuleEvaluation | None = None
     """Result of evaluating the workspace's rules against the request; None if it has none."""
-    semantics: SemanticSimilarity | None = None
-    """Similarity by embeddings, for searches; None if none is configured, or without a topic."""
+    semantics: Mapping[str, SemanticSimilarity] = {}
+    """Similarity by embeddings, by what is searched (`EMBEDDABLE`); empty if none is configured, or without a topic."""
     summarizer: Summarizer | None = None
     repository: Callable[[], Sequence[str]] = tuple
     """Names of the repository that the agent works in: its folder, and its address if it has one; empty if unknown. It

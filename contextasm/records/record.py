@@ -33,6 +33,8 @@ class RecordedAnswers(NamedTuple):
     similarities: tuple[tuple[str, tuple[float, ...] | model.Problem], ...] = ()
     repository: tuple[str, ...] = ()
     """Names of the repository that the agent works in; empty if no memory says where it holds."""
+    embedded: tuple[str, ...] = model.EMBEDDABLE[:1]
+    """What an embedder was asked about."""
 
 
 NO_ANSWERS = RecordedAnswers()
@@ -54,7 +56,7 @@ class RecordingServices:
         return build._replace(
             workspace=self.workspace,
             summarizer=self._summary if self._summarizer else None,
-            semantics=self._similarity if self._semantics else None,
+            semantics=dict.fromkeys(self._semantics, self._similarity),
             repository=self._repository_names,
         )
 
@@ -63,10 +65,11 @@ class RecordingServices:
         """The answers so far."""
         return RecordedAnswers(
             self._summarizer is not None,
-            self._semantics is not None,
+            bool(self._semantics),
             tuple(sorted(self._summaries.copy().items(), key=lambda pair: pair[0])),
             tuple(sorted(self._similarities.copy().items(), key=lambda pair: pair[0])),
             self._repository,
+            tuple(self._semantics) or model.EMBEDDABLE[:1],
         )
 
     def _repository_names(self) -> Sequence[str]:
@@ -79,8 +82,7 @@ class RecordingServices:
         return answer
 
     def _similarity(self, topic: str, texts: Sequence[str]) -> Sequence[float] | model.Problem:
-        assert self._semantics
-        answer = self._semantics(topic, texts)
+        answer = next(iter(self._semantics.values()))(topic, texts)
         answer = self._similarities[_digest(topic, *texts)] = (
             answer if isinstance(answer, model.Problem) else tuple(answer)
         )
@@ -99,7 +101,7 @@ def with_recorded_answers(build: model.Build, answers: RecordedAnswers) -> model
 
     return build._replace(
         summarizer=summary if answers.summarizer else None,
-        semantics=similarity if answers.embedder else None,
+        semantics=dict.fromkeys(answers.embedded, similarity) if answers.embedder else {},
         repository=lambda: answers.repository,
     )
 

@@ -352,7 +352,7 @@ def topic_hits(query: SourceQuery) -> TopicHits:
         hidden = (problem for document in pool.documents for problem in hidden_problems(document))
         return tuple(zip(pool.entries(rows), totals, strict=True)), searched, (*pool.problems, *problems, *hidden)
 
-    if query.build.semantics:
+    if "memories" in query.build.semantics:
         return hits(read_pool(query.build.workspace, MEMORIES, query_paths(query)))
     return use_pool(query, MEMORIES, [*query_paths(query)], hits)
 
@@ -388,23 +388,47 @@ def topic_matches(query: SourceQuery, memories: Sequence[Memory]) -> tuple[dict[
 
     By words, and by embeddings, too, where these are configured and in time.
     """
-    from contextasm.retrieval.search.bm25 import fuse, similarities
-    from contextasm.retrieval.search.inverted_index import build_index
-
-    topic, min_match, semantics = query.build.request.topic, query.layer.query.min_match, query.build.semantics
-    entries = [index_entry(memory) for memory in memories]
-    index = build_index(entries)
-    word_hits = similarities(topic, index, min_match, query.layer.query.min_cover)
-    nearness = semantics(topic, [memory.text for memory in memories]) if semantics and memories else ()
-    found: Mapping[int, Score] = {row: (("similarity", similarity),) for row, similarity in word_hits.items()}
-    if nearness and not isinstance(nearness, Problem):
-        found = fuse(word_hits, similarities(topic, index, 0.0), nearness, min_match, entries)
+    entries, own = [*map(index_entry, memories)], query.layer.query
+    texts = [memory.text for memory in memories]
+    found, problems = matches(query, "memories", entries, texts, own.min_match, own.min_cover)
     scores = {}
     for row, ((_, similarity), *parts) in found.items():
         memory = memories[row]
         score = memory_score(similarity, memory.importance, memory.last_use, query.build.request.date)
         scores[row] = (*score, *parts)
-    return scores, (nearness,) if isinstance(nearness, Problem) else ()
+    return scores, problems
+
+
+def matches(
+    query: SourceQuery,
+    searched: str,
+    entries: Sequence[IndexEntry],
+    texts: Sequence[str],
+    min_match: float,
+    min_cover: float = 0.0,
+) -> tuple[Mapping[int, Score], tuple[Problem, ...]]:
+    """By position, `similarity` of each entry that matches the topic, and its halves; and the embedder's problem.
+
+    By words, and the entry's text by embeddings, too, where these are configured for what is `searched` and in time.
+    """
+    from contextasm.retrieval.search.bm25 import fuse, similarities
+    from contextasm.retrieval.search.inverted_index import build_index
+
+    topic, index = query.build.request.topic, build_index(entries)
+    word_hits = similarities(topic, index, min_match, min_cover)
+    near, problems = nearness(query, searched, texts)
+    word_similarities = similarities(topic, index, 0.0) if near else {}
+    return fuse(word_hits, word_similarities, near, min_match, entries), problems
+
+
+def nearness(query: SourceQuery, searched: str, texts: Sequence[str]) -> tuple[Sequence[float], tuple[Problem, ...]]:
+    """Nearness of each text to the topic, above 0 for a match; none without an embedder for what is `searched`.
+
+    And none with the problem of one that fails.
+    """
+    semantics = query.build.semantics.get(searched)
+    answer = semantics(query.build.request.topic, texts) if semantics and texts else ()
+    return ((), (answer,)) if isinstance(answer, Problem) else (answer, ())
 
 
 _SPARE = 4

@@ -58,6 +58,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
     today = resolve_date(settings, process).value
     assert isinstance(today, date)
     reader = ProfileReader(settings_file, workspace, without_variables(workspace))  # a plan depends on no variable
+    semantics = semantic_similarity(ProfileReader(settings_file, workspace, process), {}, "memories", near=RELATED)
     return UpkeepInput(
         workspace=workspace,
         settings=parse_upkeep(settings_file),
@@ -65,7 +66,7 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
         today=today,
         summarizer=make_summarizer(settings_file, workspace, process, None),
         profiles=[*reader.all_named(resolve_settings({}, {}, settings_file))],
-        semantics=semantic_similarity(ProfileReader(settings_file, workspace, process), {}, "memories", near=RELATED),
+        semantics=semantics.get("memories"),
         environment=process.environment,
     )
 

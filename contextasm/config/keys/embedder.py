@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import YamlMapping, parse_mapping
-from contextasm.model import ContextasmError, EmbedderConfig
+from contextasm.model import EMBEDDABLE, ContextasmError, EmbedderConfig
 
 
 def _url(value: object, where: str) -> str:
@@ -45,6 +45,17 @@ def _word(value: object, where: str) -> str:
     return word
 
 
+def _searched(value: object, where: str) -> tuple[str, ...]:
+    """What is compared by meaning, in the order of `EMBEDDABLE`."""
+    words = values.parse_texts(value, where)
+    known = ", ".join(EMBEDDABLE)
+    if unknown := [word for word in words if word not in EMBEDDABLE]:
+        raise ContextasmError(where, f"{unknown[0]} can't be compared by meaning", f"write some of {known}")
+    if not words:
+        raise ContextasmError(where, "is empty", f"write some of {known}, or take `embedder` out")
+    return tuple(word for word in EMBEDDABLE if word in words)
+
+
 KINDS: Mapping[str, Mapping[str, ParseValue]] = {
     "command": {"command": values.parse_command, "model": _word},
     "url": {"url": _url, "model": _word, "key_env": _variable},
@@ -52,7 +63,11 @@ KINDS: Mapping[str, Mapping[str, ParseValue]] = {
 }
 """The keys of each kind of embedder, by the key that makes it one."""
 
-COMMON: Mapping[str, ParseValue] = {"timeout": values.parse_seconds, "near": values.parse_fraction}
+COMMON: Mapping[str, ParseValue] = {
+    "timeout": values.parse_seconds,
+    "near": values.parse_fraction,
+    "for": _searched,
+}
 """The keys of every embedder."""
 
 
@@ -70,7 +85,8 @@ def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     checked = table.parsed({**KINDS[kinds[0]], **COMMON})
     if kinds[0] == "url" and "model" not in checked:
         raise ContextasmError(where, "no model is named", "add `model:`, as the server calls it")
-    return EmbedderConfig(kinds[0], file.lines["embedder"], **checked)
+    searched = checked.pop("for", EMBEDDABLE[:1])
+    return EmbedderConfig(kinds[0], file.lines["embedder"], **checked, searched=searched)
 
 
 def describe_embedder(chosen: EmbedderConfig, *, trusted: bool) -> str:

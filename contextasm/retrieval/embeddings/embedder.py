@@ -72,7 +72,7 @@ class EmbeddingSimilarity:
                 vectors = self._vectors([topic, *texts])
                 return [_cosine(vectors[topic], vectors[text]) - self._embedder.near for text in texts]
             except EmbeddingFailed as error:
-                message = f"the embedder {error}; memories are ranked only by their words"
+                message = f"the embedder {error}; {self._embedder.without}"
                 self._problem = Problem("embedder", SETTINGS_FILE, self._embedder.line, message)
         return self._problem or ()
 

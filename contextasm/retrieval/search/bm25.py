@@ -336,7 +336,11 @@ def fuse(
     `word_hits` are hits only by words, and stay hits; `word_similarities` those without a minimum; `nearness` is the
     nearness of each row by embeddings, above 0 where it makes a hit by itself. Any other row that shares a word with
     the query or is near is a hit where the sum of its halves is at least `min_match` of the best sum.
+
+    Without `nearness`, only hits by words are hits, and they have no halves.
     """
+    if not nearness:
+        return {row: (("similarity", similarity),) for row, similarity in word_hits.items()}
     by_words = _scaled([word_similarities.get(row, 0.0) ** (1 / CONTRAST) for row in range(len(nearness))], 0.0)
     by_meaning = _with_neighbour_shares(_scaled(nearness, min(nearness)), entries)
     by_meaning = _scaled(by_meaning, min(by_meaning))
@@ -361,6 +365,6 @@ def _with_neighbour_shares(values: Sequence[float], entries: Sequence[IndexEntry
     for row, entry in enumerate(entries):
         for distance, share in _NEARNESS_SHARES:
             neighbour = row + distance
-            if 0 <= neighbour < len(entries) and entries[neighbour].section == entry.section:
+            if 0 <= neighbour < len(entries) and entries[neighbour].section == entry.section != "":
                 sums[row] += values[neighbour] * share * entry.kernel
     return sums

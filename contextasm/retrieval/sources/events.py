@@ -10,6 +10,7 @@ from datetime import datetime, time
 
 from contextasm.model import Document, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.model.named_tuple import NamedTuple
+from contextasm.retrieval.pool import matches
 from contextasm.retrieval.reading.files import layer_display, read_documents, receipt
 from contextasm.retrieval.reading.query_signals import half_life
 from contextasm.text.data.events import Event, event_text, parse_events
@@ -70,7 +71,8 @@ def events(query: SourceQuery) -> RetrievalResult:
         if event.time
     ]
     documents = tuple(session.document for session in sessions)
-    return RetrievalResult(tuple(_with_similarity(_merge_same_ids(fragments), query)), documents, tuple(problems))
+    scored, late = _with_similarity(_merge_same_ids(fragments), query)
+    return RetrievalResult(tuple(scored), documents, (*problems, *late))
 
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
@@ -110,26 +112,30 @@ def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
     return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
 
 
-def _with_similarity(fragments: Sequence[Fragment], query: SourceQuery) -> Sequence[Fragment]:
-    """The fragments with their similarity to the topic as the first part of their scores, where the layer weighs it."""
+def _with_similarity(
+    fragments: Sequence[Fragment], query: SourceQuery
+) -> tuple[Sequence[Fragment], tuple[Problem, ...]]:
+    """The fragments with their similarity to the topic as the first part of their scores, where the layer weighs it.
+
+    And the embedder's problem.
+    """
     topic = query.build.request.topic
     if (
         not topic.strip()
         or "similarity" not in dict(query.layer.ranking.weights)
         or query.layer.ranking.order == "given"
     ):
-        return fragments
-    from contextasm.retrieval.search.bm25 import similarities
-    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+        return fragments, ()
+    from contextasm.retrieval.search.inverted_index import IndexEntry
 
     candidates = [number for number, fragment in enumerate(fragments) if fragment.verdict.excluded is None]
-    index = build_index([IndexEntry(fragments[number].text, day=fragments[number].labels.day) for number in candidates])
-    similar = similarities(topic, index, 0.0)
+    entries = [IndexEntry(fragments[number].text, day=fragments[number].labels.day) for number in candidates]
+    similar, late = matches(query, "events", entries, [entry.text for entry in entries], 0.0)
     scored = [*fragments]
     for row, number in enumerate(candidates):
-        score = (("similarity", similar.get(row, 0.0)), *scored[number].score)
-        scored[number] = scored[number]._replace(score=score)
-    return scored
+        similarity, *halves = similar.get(row, (("similarity", 0.0),))
+        scored[number] = scored[number]._replace(score=(similarity, *scored[number].score, *halves))
+    return scored, late
 
 
 def _remaining_fragments(

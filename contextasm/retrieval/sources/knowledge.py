@@ -1,6 +1,6 @@
 """Source `knowledge`: sections of pages that match the topic.
 
-Pages are split at their headings. Searches only by words.
+Pages are split at their headings.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from datetime import date
 from math import inf
 
 from contextasm.model import Document, Fragment, Labels, Layer, Reason, RetrievalResult, SourceQuery
+from contextasm.retrieval.pool import matches
 from contextasm.retrieval.reading.files import layer_display, read_documents
 from contextasm.retrieval.reading.query_signals import boosted, keywords
 from contextasm.text.markdown.blocks import blocks, heading, passage, trimmed
@@ -26,24 +27,25 @@ def knowledge(query: SourceQuery) -> RetrievalResult:
     """
     if not query.build.request.topic.strip():
         return RetrievalResult()
-    from contextasm.retrieval.search.bm25 import similarities
-    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+    from contextasm.retrieval.search.inverted_index import IndexEntry
 
     documents, problems = read_documents(query)
     sections = [section for document in documents for section in split_sections(document, query.layer)]
     entries = [IndexEntry("\n".join((*trail, fragment.text)), "", fragment.labels.day) for trail, fragment in sections]
-    similarity_of = similarities(query.build.request.topic, build_index(entries), query.layer.query.min_match)
+    texts = [entry.text for entry in entries]
+    scores, late = matches(query, "pages", entries, texts, query.layer.query.min_match)
     words = keywords(query.build.request.topic)
     fragments = []
     for row, (_, fragment) in enumerate(sections):
-        if row in similarity_of:
+        if row in scores:
+            (_, similarity), *halves = scores[row]
             folded, day = fragment.text.casefold(), fragment.labels.day
             hours = (query.build.request.date - date.fromisoformat(day)).days * 24.0 if day else inf
-            score = boosted(similarity_of[row], sum(word in folded for word in words), hours)
-            fragments.append(fragment._replace(score=(("similarity", score),)))
+            score = boosted(similarity, sum(word in folded for word in words), hours)
+            fragments.append(fragment._replace(score=(("similarity", score), *halves)))
         else:
             fragments.append(fragment.exclude(Reason("no-match")))
-    return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(documents), (*problems, *late))
 
 
 def split_sections(document: Document, layer: Layer) -> Iterator[tuple[Trail, Fragment]]:

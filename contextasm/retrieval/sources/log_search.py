@@ -16,12 +16,14 @@ from contextasm.model import (
     Fragment,
     Labels,
     Location,
+    Problem,
     Reason,
     RetrievalResult,
+    Score,
     ScoreInputs,
     SourceQuery,
 )
-from contextasm.retrieval.pool import MANY, EntryKind, first_rows, use_pool
+from contextasm.retrieval.pool import MANY, EntryKind, first_rows, nearness, use_pool
 from contextasm.retrieval.reading.files import (
     DatedLog,
     count_fragment,
@@ -140,8 +142,8 @@ def _hidden_memories(query: SourceQuery, logs: _Logs) -> Mapping[str, Reason]:
 def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> RetrievalResult:
     headings = {*pool.marked()}
     own = query.layer.query
-    similar = pool.similar(query, own.min_match, own.min_cover, authors_follow=not own.min_cover)
-    matches = {row: similarity for row, similarity in similar.items() if row not in headings}
+    similar, near, late = line_matches(query, pool, own.min_match, own.min_cover, authors_follow=not own.min_cover)
+    matches = {row: dict(score)["similarity"] for row, score in similar.items() if row not in headings}
     scores, merged = _candidates(query, pool, matches, logs)
     apart = headings | scores.keys()
     lists_all = pool.size <= MANY and not counts_rest(query)
@@ -150,12 +152,13 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
     fragments: list[Fragment] = []
     rows = [*scores, *others]
     lines = dict(zip(rows, pool.entries(rows), strict=True))
-    found_by_others = _without_own_match(query.build.request.topic, {row: lines[row] for row in scores}, logs)
+    found_by_others = _without_own_match(query.build.request.topic, {row: lines[row] for row in scores}, logs) - near
     for row, line in lines.items():
         fragment = _line_fragment(line, logs[line.path], query)
         if row in scores:
             verdict = fragment.verdict._replace(note=BESIDE) if row in found_by_others else fragment.verdict
-            fragments.append(fragment._replace(score=(("similarity", scores[row]),), verdict=verdict))
+            score = (("similarity", scores[row]), *similar[row][1:])
+            fragments.append(fragment._replace(score=score, verdict=verdict))
         elif row in merged:
             into = lines[merged[row]]
             reason = Reason.of("merged", into=f"{into.path}:{into.line}", path=into.path, by="content")
@@ -172,7 +175,47 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
         }
         counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
         fragments += (count_fragment(query, reason) for reason in counts)
-    return RetrievalResult(tuple(fragments), tuple(pool.documents), tuple(pool.problems))
+    return RetrievalResult(tuple(fragments), tuple(pool.documents), (*pool.problems, *late))
+
+
+def line_matches(
+    query: SourceQuery,
+    pool: EntryPool[LogLine],
+    min_match: float,
+    min_cover: float = 0.0,
+    *,
+    authors_follow: bool = False,
+) -> tuple[Mapping[int, Score], frozenset[int], tuple[Problem, ...]]:
+    """Score parts of the rows that match the topic; rows that the embedder found by themselves; and its problem.
+
+    It is asked about `MANY` lines at most: the best by words, then the newest.
+    """
+    from contextasm.retrieval.search.bm25 import fuse
+    from contextasm.retrieval.search.inverted_index import IndexEntry
+
+    found = pool.similar(query, min_match, min_cover, authors_follow=authors_follow)
+    if "logs" not in query.build.semantics:
+        return fuse(found, {}, (), min_match, ()), frozenset(), ()
+    words, headings = pool.similar(query, 0.0, authors_follow=authors_follow), {*pool.marked()}
+    best_first = dict.fromkeys((*(words and first_rows(pool, words, 0)), *pool.newest(MANY + len(headings))))
+    asked = [row for row in best_first if row not in headings][:MANY]
+    near, late = nearness(query, "logs", [line.text for line in pool.entries(asked)])
+    near_of = dict(zip(asked, near, strict=False))
+    rows = sorted(found.keys() | near_of)
+    place_of = {row: at for at, row in enumerate(rows)}
+    fused = fuse(
+        {place_of[row]: similarity for row, similarity in found.items()},
+        {place_of[row]: similarity for row, similarity in words.items() if row in place_of},
+        [near_of.get(row, min(near)) for row in rows if near],
+        min_match,
+        # A row that is neither a hit nor asked about is missing: the rows around it are no neighbours.
+        [
+            IndexEntry("", f"{line.path} {row - place_of[row]}")
+            for row, line in zip(rows, pool.entries(rows), strict=True)
+        ],
+    )
+    own = frozenset(row for row, value in near_of.items() if value > 0)
+    return {rows[at]: score for at, score in fused.items()}, own, late
 
 
 def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) -> frozenset[int]:

@@ -356,7 +356,7 @@ def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:
     needs_memories = layer.memories != MemoryScope() or layer.display.group_template or layer.ranking.order != "best"
     return not (
         query.build.memory_index is None
-        or query.build.semantics
+        or "memories" in query.build.semantics
         or {*profile.merge} - {"said"}
         or profile.conflicts
         or layer.query.open_only
