@@ -82,6 +82,80 @@ def test_a_memory_that_shares_no_word_is_found_by_its_meaning(tmp_path: Path) ->
     assert "warning" not in result.err
 
 
+SAID = "Hana: pizza again"
+
+
+def elsewhere(folder: Path, searched: Sequence[str] | str, *old: str, **more: Any) -> Path:
+    """A workspace with a memory, a line of a log, a page and an event about pizza, and others about something else."""
+    event = '{{"type": "note", "timestamp": "2025-03-13T0{}:00:00Z", "content": "{}"}}\n'
+    files = {
+        "agents/a/daily/2024-11-01.md": "\n".join(f"- {line}" for line in old),
+        "agents/a/daily/2024-11-02.md": f"# Day\n\n## For two\n\n- {SAID}\n- Tom: late\n",
+        "knowledge/food.md": "# Oven\n\nTwo minutes for a pizza\n\n# Roof\n\nIt leaks\n",
+        "sessions/s.jsonl": event.format(1, "a pizza came") + event.format(2, "the door rang"),
+    }
+    return fill(workspace(folder, command(**more, **{"for": searched} if searched else {})), files)
+
+
+def scores(root: Path, topic: str = "supper", *words: str) -> dict[str, dict[str, float]]:
+    """The scores of a build, by `PATH:LINE`."""
+    env = {"CTXASM_TRUST": str(root), "XDG_CACHE_HOME": str(root.parent / "cache")}
+    result = inside("explain", "-w", root, "--topic", topic, "--json", *words, env=env)
+    decisions = json.loads(result.out)["decisions"]
+    return {f"{each['path']}:{each['line']}": each["score"] for each in decisions if each["score"]}
+
+
+@pytest.mark.parametrize("searched", ["memories", "logs", "pages", "events", ["logs", "memories"], ""])
+def test_only_what_for_names_is_found_by_its_meaning(tmp_path: Path, searched: Sequence[str] | str) -> None:
+    root = elsewhere(tmp_path, searched)
+    of = {
+        "memories": "agents/a/memories/all.md:1",
+        "logs": "agents/a/daily/2024-11-02.md:5",
+        "pages": "knowledge/food.md:3",
+        "events": "sessions/s.jsonl:1",
+    }
+    named = [searched or "memories"] if isinstance(searched, str) else searched
+    found = {**scores(root), **scores(root, "supper", "-p", "query")}
+    near = {place for place, score in found.items() if score.get("meaning", 0) > 0.5}
+    assert near == {of[kind] for kind in named}
+
+
+def test_a_line_that_meaning_finds_is_a_match_of_its_own_once_and_under_its_heading(tmp_path: Path) -> None:
+    root = elsewhere(tmp_path, ["logs"], SAID, "Tom: gone", "Hana: nothing")
+    shown = build(root).out
+    assert shown.count(SAID) == 1
+    assert "### 2024-11-02: For two" in shown
+    assert "beside" not in inside("explain", "-w", root, "--topic", "supper", env={"CTXASM_TRUST": str(root)}).out
+    of_hana = scores(root, "What supper did Hana have?")
+    places = ["agents/a/daily/2024-11-02.md:5", "agents/a/daily/2024-11-01.md:3"]
+    assert [of_hana[place]["similarity"] for place in places] == sorted(
+        (of_hana[place]["similarity"] for place in places), reverse=True
+    )
+
+
+def test_of_a_long_log_the_best_lines_by_words_and_the_newest_are_asked_about(tmp_path: Path) -> None:
+    root = elsewhere(tmp_path, ["logs"], "the roof leaks, over pizza", *(f"number {n}" for n in range(1500)))
+    found = scores(root, "supper below the roof")
+    assert asked(root) == [1001]
+    assert found["agents/a/daily/2024-11-01.md:1"]["words"] == 1.0
+    assert found["agents/a/daily/2024-11-02.md:5"]["meaning"] > 0.5
+
+
+def test_search_finds_a_line_by_its_meaning(tmp_path: Path) -> None:
+    root = elsewhere(tmp_path, ["logs"])
+    fill(root, {"MEMORY.md": "- Nobody knows\n", "SOUL.md": "Calm.\n", "memory/2025-03-01.md": f"- {SAID}\n"})
+    words = ("search", "supper", "-w", root, "-p", "openclaw")
+    assert SAID in inside(*words, env={"CTXASM_TRUST": str(root)}).out
+    assert SAID not in inside(*words).out
+
+
+def test_a_problem_names_what_is_ranked_by_words(tmp_path: Path) -> None:
+    root = elsewhere(tmp_path, ["logs", "memories"])
+    (root / "embed.py").write_text("raise SystemExit(3)")
+    assert "memories and logs are ranked only by their words" in build(root).err
+    assert "memories and logs are ranked only by their words" in build(root, CTXASM_TRUST="").err
+
+
 def test_a_command_may_be_written_as_one_line(tmp_path: Path) -> None:
     root = workspace(tmp_path, {"command": f"{sys.executable} 'embed.py' '$(touch made)' ; touch made"})
     assert found(build(root)) == [PIZZA]
