@@ -138,7 +138,7 @@ def growth_allowance(
     No layer's ceiling is passed: each counts the layers before it, too.
     """
     used = [results[demand.layer.id].used for demand in demands]
-    unused = total - sum(used)
+    unused = max(0, total - sum(used))
     limits = [Allowance(used[number] + unused, "budget"), *fixed_limits(demands[number], total, growing=True)]
     for place, demand in enumerate(demands[number:], number):
         ceiling = demand.layer.limits.ceiling
@@ -155,7 +155,7 @@ OWN_PART = 5
 def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowance) -> LayerResult:
     """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a fifth.
 
-    `whole` is the room of both, and `own` the allowance of the layer, which is less if only the follower grows.
+    `whole` is the room of both, with what is held for the follower, and `own` the allowance of the layer itself.
 
     What the layer shows then is not a demand of the follower, so the part is found in rounds. Demands do not depend on
     the budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the
@@ -185,11 +185,10 @@ _ROUNDS = 8
 def other_part(demand: Demand, whole: Allowance, own: Allowance, limits: Sequence[Allowance]) -> Allowance:
     """The part of another layer's allowance `whole` that its `own` part leaves to a layer within it.
 
-    `limits` are the limits of that layer. What is held for it is its own even if that part is less.
+    `limits` are the limits of that layer.
     """
     units = max(0, whole.units - own.units)
     rest = whole._replace(units=units, by="within" if whole.units else whole.by)
-    rest = Allowance(demand.reserve, "reserve") if demand.reserve > units else rest
     least = min([rest, *limits], key=lambda limit: limit.units)
     return least._replace(units=max(demand.pinned_units, least.units))
 
@@ -270,7 +269,8 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
             demand, later = given, held_units(given, rest, total - charged)
             allowance = allowance_of(demand, total, charged, later)
             if layer.id in followers:
-                room = max(allowance.units, min(demand.grown, total - charged - later))
+                held = followers[layer.id].reserve
+                room = held + max(allowance.units, min(demand.grown - held, total - charged - later))
                 rooms[layer.id] = allowance._replace(units=room)
                 result = own_result(demand, followers[layer.id], rooms[layer.id], allowance)
             else:
@@ -304,9 +304,9 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
             grown[demand.layer.id] = larger if larger.used >= result.used else result
     for number, demand in enumerate(demands):
         if demand.layer.id in sharing and demand.layer.limits.within and demand.layer.limits.grow:
-            own = grown.pop(demand.layer.id)
-            rest = own.demand.with_candidates(without_shown(own.demand.candidates, grown.values()))
-            grown[demand.layer.id] = own
+            own = grown[demand.layer.id].demand
+            others = [result for name, result in grown.items() if name != demand.layer.id]
+            rest = own.with_candidates(without_shown(own.candidates, others))
             grown[demand.layer.id] = _filled(rest, growth_allowance(demands, number, grown, total))
     return grown
 
