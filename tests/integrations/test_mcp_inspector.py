@@ -66,10 +66,9 @@ def answer(inspect: Inspect, words: Sequence[str]) -> Any:
 def test_inspector_lists_calls_and_reads(inspect: Inspect) -> None:
     tools = answer(inspect, ["--method", "tools/list", "--strict"])["tools"]
     assert [tool["name"] for tool in tools] == ["build_context", "explain_context", "search_memories"]
-    words = ("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", "--audience", "shared")
-    document = inside(*words).out
+    document = inside("build", "-q", "-w", SAMPLE, "-a", "luna", "-t", "q1", "--audience", "shared").out
     built = answer(inspect, ["--method", "tools/call", "--tool-name", "build_context"])
-    assert built["content"][0]["text"] == inside(*words, "-b", "3250").out  # what an answer to any client holds
+    assert built["content"][0]["text"] == document
     read = answer(inspect, ["--method", "resources/read", "--uri", "context://start"])
     assert read["contents"][0]["text"] == document
     prompt = answer(inspect, ["--method", "prompts/get", "--prompt-name", "start"])
