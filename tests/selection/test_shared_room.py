@@ -1,10 +1,11 @@
 """Rooms of logs and memories: what a layer within another takes, and what they leave to the memories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import in_scope, with_layer_changes
@@ -144,3 +145,13 @@ def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     assert "48, its part of the room of L3, holds no line of it" in problem.message
     wide = build(files, limited(L3={"max_tokens": None}, related={"grow": False}), budget=80, topic="harbour")
     assert "starved" not in {each.code for each in wide.problems if each.path == "related"}
+
+
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=40), budget=st.integers(30, 200))
+def test_a_line_is_left_out_only_if_it_does_not_fit(sizes: Sequence[int], budget: int) -> None:
+    lines = [f"harbour {number} {'x' * size}" for number, size in enumerate(sizes)]
+    context = build(agent() | log(ago(50), "".join(f"- {line}\n" for line in lines)), budget=budget, topic="harbour")
+    room = 4 * budget - len(context.text)
+    left = [line for line in lines if line not in context.text]
+    heading = len(f"\n\n## Related Activity\n### {ago(50)}\n") if len(left) == len(lines) else 0
+    assert all(len(f"- {line}\n") + heading > room - len("\n... [truncated]\n") for line in left)
