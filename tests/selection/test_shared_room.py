@@ -57,9 +57,10 @@ def test_own_limit_of_the_second_is_kept_when_it_grows() -> None:
     assert usage(context, "related").limit == 500
 
 
-def test_without_the_first_the_second_has_the_room_alone() -> None:
+def test_without_the_first_the_second_has_its_room_and_grows() -> None:
     profile = DEFAULT._replace(layers=in_scope(DEFAULT.layers, "related,L5"))
-    assert usage(build(FULL, profile, topic="harbour"), "related").limit == 3000
+    related = usage(build(FULL, profile, topic="harbour"), "related")
+    assert related.used == related.wanted > 3000
 
 
 def test_line_is_shown_once() -> None:
@@ -121,7 +122,14 @@ def test_rooms_that_can_not_be_are_refused(layers: str, message: str) -> None:
 
 
 def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
-    fill(tmp_path, {**FULL, "ctxasm.yaml": "layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n"}, base={})
+    fill(
+        tmp_path,
+        {
+            **FULL,
+            "ctxasm.yaml": "layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n  - {id: related, grow: false}\n",
+        },
+        base={},
+    )
     request = ("-a", "luna", "--date", str(DAY), "--topic", "harbour")
     result = inside("explain", "--json", *request, "-w", tmp_path)
     assert '"layer": "L3"' not in result.out
@@ -142,7 +150,7 @@ def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     (decision,) = (each for each in context.decisions if each.layer == "related")
     assert (decision.reason.code, dict(decision.reason.facts)["limit"]) == ("no-room", "within")
     (problem,) = (each for each in context.problems if each.path == "related")
-    assert "48, its part of the room of L3, holds no line of it" in problem.message
+    assert "60, its part of the room of L3, holds no line of it" in problem.message
     wide = build(files, limited(L3={"max_tokens": None}, related={"grow": False}), budget=80, topic="harbour")
     assert "starved" not in {each.code for each in wide.problems if each.path == "related"}
 
