@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
@@ -66,12 +65,12 @@ class Conversation(NamedTuple):
             target.write_text(text, encoding="utf-8")
 
     def shown(self, text: str) -> list[str]:
-        """The lines that a text holds whole, as ids in its order, whatever is before their words; a day may follow."""
+        """The lines that stand whole in a text, as ids in its order; what stands before their words does not count."""
         ids: defaultdict[str, list[str]] = defaultdict(list)
         for line in self.lines:
             ids[line.words].append(line.id)
         found: dict[str, None] = {}
-        for row in re.sub(r"(?m) \(\d{4}-\d\d-\d\d\)$", "", text).splitlines():
+        for row in text.splitlines():
             parts = row.split(" ")
             ends = (" ".join(parts[at:]) for at in range(len(parts)))
             found |= dict.fromkeys(next((ids[end] for end in ends if end in ids), ()))

@@ -24,6 +24,7 @@ from contextasm.model import (
 from contextasm.ranking.deduplicate import show_each_once
 from contextasm.ranking.order import apply_filters, drop_secrets, rank
 from contextasm.rendering.formats import place, render_document, section_format
+from contextasm.retrieval.pool import labelled
 from contextasm.retrieval.retrieve import (
     retrieve,
     unmatched_problems,
@@ -33,7 +34,6 @@ from contextasm.retrieval.retrieve import (
 )
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
-from contextasm.text.names.templates import labelled
 
 
 def assemble(build: Build) -> Context:
@@ -68,7 +68,7 @@ def _assemble(build: Build) -> Context:
     ranked = {layer.id: _ranked(layer, build, results[layer.id].fragments, documents) for layer in profile.layers}
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
-    context = show_each_once(profile, ranked, build.request, partial(_context_within_budget, build, profile))
+    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
         checked = _with_cites_checked(build, profile, ranked, context)
         if not checked:
@@ -130,7 +130,7 @@ def _with_cites_checked(
             return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
         ranked = checked
         make_context = partial(_context_within_budget, build, profile)
-        context = show_each_once(profile, ranked, build.request, make_context)
+        context = show_each_once(profile, ranked, build.request.prefer, make_context)
 
 
 def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:

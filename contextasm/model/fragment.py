@@ -107,7 +107,7 @@ _CODES = {
         *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
         *("front-matter", "overridden", "expired", "not-yet", "written", "other-repository", "cited-text-changed"),
     ),
-    "merged": ("merged", "same-text", "imports", "repeated", "shown-above", "said-by-memory"),
+    "merged": ("merged", "same-text", "imports", "repeated", "shown-above"),
 }
 """Codes of reasons by their outcome."""
 

@@ -1,10 +1,10 @@
 """Fragments of several layers that say the same are shown once; of fragments that contradict each other, one may win.
 
-By content, by hint, by similarity, or by what a memory says of a line, as the profile sets. Texts are compared by
-sections, too: one goes if another file has all its blocks under the same headings, and a line that only imports a file
-goes if that is shown. Two texts that differ in a number or in a negation are never the same; by similarity, nor are two
-that differ in another word that turns their meaning. The copy that stays is one that is pinned or of a required layer,
-else one of a document, else the surest. If it is not shown in the end, the next one takes its place.
+By content, by a declared hint, or by similarity, as the profile sets. Texts are compared by sections, too: one goes if
+another file has all its blocks under the same headings, and a line that only imports a file goes if that is shown. Two
+texts that differ in a number or in a negation are never the same; by similarity, nor are two that differ in another
+word that turns their meaning. The copy that stays is one that is pinned or of a required layer, else one of a document,
+else the surest. If it is not shown in the end, the next one takes its place.
 
 Fragments that declare the same key and say different things are in conflict; nothing is guessed from meaning. The
 profile's table gives the severity of a conflict by type. Precedence of layers settles a minor one; any other is shown
@@ -14,20 +14,10 @@ with a problem, until the user names the fragment to prefer (digest 003-10 to 00
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 
-from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason, Request, grouped
-from contextasm.ranking.order import low_quality_problems
+from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason, grouped
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
-from contextasm.text.names.templates import labelled
-from contextasm.text.similarity import (
-    TextSection,
-    find_similar,
-    fingerprint,
-    identities,
-    says,
-    stated_text,
-    text_sections,
-)
+from contextasm.text.similarity import TextSection, find_similar, fingerprint, identities, stated_text, text_sections
 
 LEAST_CHARACTERS = 16
 """Length of the shortest text that is compared, of a paragraph or of a section of a text."""
@@ -54,14 +44,14 @@ EXACT_TURNS = 4
 def show_each_once(
     profile: Profile,
     pools: Mapping[str, Sequence[Fragment]],
-    request: Request,
+    prefer: Sequence[str],
     make_context: Callable[[Mapping[str, Sequence[Fragment]]], Context],
 ) -> Context:
     """The context of the ranked fragments in `pools` (by layer id) without duplicates and overruled ones.
 
     `make_context` selects among the fragments. If a copy that stands for others is not shown, the next one takes its
-    place; so does a line if the memory that says it is not shown whole. What the request prefers wins against the
-    profile's table of conflicts. The problems of conflicts and of layers with nothing good enough come first.
+    place. `prefer` are ids of fragments that win against the profile's table of conflicts. The problems of conflicts
+    and of layers with nothing good enough come first.
 
     Each turn selects anew, and most often no copy fits. So from the fifth on a turn skips copies, twice as many as the
     turn before, and one that shows a copy which it skips is taken back.
@@ -70,9 +60,9 @@ def show_each_once(
     ahead: set[Copy] = set()
     turns = 0
     while True:
-        distinct, twins = _deduplicate(profile, pools, request.topic, unshown | ahead)
-        candidates, conflicts = _resolve_conflicts(profile, distinct, request.prefer)
-        problems = (*conflicts, *low_quality_problems(profile, candidates))
+        distinct, twins = _deduplicate(profile, pools, unshown | ahead)
+        candidates, conflicts = _resolve_conflicts(profile, distinct, prefer)
+        problems = (*conflicts, *_low_quality_problems(profile, candidates))
         context = make_context(candidates)
         if _decisions_that_show(ahead, context.decisions):
             ahead, turns = set(), 0
@@ -80,8 +70,6 @@ def show_each_once(
         unshown |= ahead
         standing = {shown for shown, _ in twins.values()}
         missing = standing - _decisions_that_show(standing, context.decisions).keys() - unshown
-        whole = {(each.layer, each.fragment) for each in context.decisions if each.outcome == "included"}
-        missing |= {shown for shown, method in twins.values() if method == "said" and shown[:2] not in whole}
         if not missing:
             decisions = _with_twins(context.decisions, twins)
             return context._replace(decisions=decisions, problems=(*problems, *context.problems))
@@ -91,8 +79,8 @@ def show_each_once(
         ahead = {copy for shown in missing for copy in following[shown][: 2 ** max(turns - EXACT_TURNS, 0) - 1]}
 
 
-METHODS = ("content", "dedup", "near", "said")
-"""Methods of comparison: by text, by declared hint, by similarity of the texts, or by what a memory says of a line."""
+METHODS = ("content", "dedup", "near")
+"""Methods of comparison: by text, by declared hint, or by similarity of the texts."""
 
 
 class Copy(NamedTuple):
@@ -143,14 +131,13 @@ class _Candidate(NamedTuple):
 
 
 def _deduplicate(
-    profile: Profile, pools: Mapping[str, Sequence[Fragment]], topic: str, unshown: Collection[Copy]
+    profile: Profile, pools: Mapping[str, Sequence[Fragment]], unshown: Collection[Copy] = ()
 ) -> tuple[Mapping[str, Sequence[Fragment]], Twins]:
     """The ranked fragments in `pools` (by layer id), with each duplicate of another one excluded.
 
     The copies `unshown` stand for no other.
     """
-    methods = [method for method in profile.merge if method != "said" or topic]
-    if not methods:
+    if not profile.merge:
         return pools, {}
     candidates = [
         _Candidate(layer, (number, place), fragment)
@@ -159,18 +146,14 @@ def _deduplicate(
         if fragment.verdict.excluded is None
     ]
     files = {each.copy.path: each.copy for each in reversed(candidates) if not _is_item(each)}
-    search = _Search(methods, files, unshown)
-    if methods != ["said"]:
-        for candidate in sorted(candidates, key=lambda candidate: (candidate.precedence, candidate.rank)):
-            search.compare(candidate)
-    if "near" in methods:
+    search = _Search(profile.merge, files, unshown)
+    for candidate in sorted(candidates, key=lambda candidate: (candidate.precedence, candidate.rank)):
+        search.compare(candidate)
+    if "near" in profile.merge:
         search.compare_by_similarity(candidates)
-    if "said" in methods:
-        search.compare_lines(candidates, topic)
     twins = search.twins()
-    dated = {shown for shown, method in twins.values() if method == "said"}
     deduplicated = {
-        layer.id: tuple(chain.from_iterable(_without_twins(each, layer, twins, dated) for each in pools[layer.id]))
+        layer.id: tuple(chain.from_iterable(_without_twins(fragment, layer, twins) for fragment in pools[layer.id]))
         for layer in profile.layers
     }
     return deduplicated, twins
@@ -182,7 +165,7 @@ class _Search:
     def __init__(self, methods: Sequence[str], files: Mapping[str, Copy], unshown: Collection[Copy]) -> None:
         """`methods` are the profile's, of `METHODS`, and `files` the texts by path."""
         self._files = files
-        self._methods = [method for method in methods if method not in {"near", "said"}]
+        self._methods = [method for method in methods if method != "near"]
         self._unshown = unshown
         self._by_identity: dict[tuple[str, ...], Copy] = {}
         self._twins: dict[Copy, tuple[Copy, str]] = {}
@@ -295,32 +278,11 @@ class _Search:
             others.setdefault(text.folded, candidate)
             counts[layer.id] = counts.get(layer.id, 0) + (not candidate.is_protected)
 
-    def compare_lines(self, candidates: Sequence[_Candidate], topic: str) -> None:
-        """Leave out each line that the topic found if a memory of its day, of the first `ranking.top`, says it."""
-        memories: dict[str, list[_Candidate]] = {}
-        lines = list[_Candidate]()
-        counts: dict[str, int] = {}
-        for candidate in candidates:
-            layer, traits = candidate.layer, candidate.layer.query.traits
-            if candidate.copy in self._twins:
-                continue
-            if any(source.is_log and source.answers_topic for source in traits) and not candidate.is_protected:
-                lines.append(candidate)
-            elif all(source.holds_memories for source in traits):
-                counts[layer.id] = counts.get(layer.id, 0) + 1
-                if counts[layer.id] <= (layer.ranking.top or len(candidates)) and candidate.copy not in self._unshown:
-                    memories.setdefault(candidate.fragment.labels.day, []).append(candidate)
-        for line in lines:
-            said = stated_text(line.fragment)
-            of_day = memories.get(line.fragment.labels.day, ())  # A line has a day; a memory may have none.
-            if found := next((each for each in of_day if says(stated_text(each.fragment), said, topic)), None):
-                self._twins[line.copy] = found.copy, "said"
-
     def twins(self) -> Twins:
         """Each copy that is left out, with one that stays."""
         final: dict[Copy, Copy] = {}
         for copy, (shown, _) in reversed(self._twins.items()):  # A copy that is left out was left out later than these.
-            final[copy] = final.get(shown) or final.get(self._whole_of.get(shown[:2], shown), shown)
+            final[copy] = final.get(shown) or final.get(self._whole_of[shown.layer, shown.fragment], shown)
         return {copy: (final[copy], method) for copy, (_, method) in self._twins.items()}
 
 
@@ -335,15 +297,13 @@ def _is_item(candidate: _Candidate) -> bool:
     return bool(candidate.layer.display.item_template or candidate.fragment.location.rows)
 
 
-def _without_twins(fragment: Fragment, layer: Layer, twins: Twins, dated: Collection[Copy]) -> Iterator[Fragment]:
-    """The fragment, or its parts, with those left out excluded; one of the memories `dated` is shown with its day."""
+def _without_twins(fragment: Fragment, layer: Layer, twins: Twins) -> Iterator[Fragment]:
+    """The fragment, excluded if it is left out; without the parts of it that are, and each of these, excluded."""
     candidate = _Candidate(layer, (0, 0), fragment)
     if fragment.verdict.excluded:
         yield fragment
     elif twin := twins.get(candidate.copy):
         yield fragment.exclude(_reason(*twin))
-    elif candidate.copy in dated and fragment.labels.day not in fragment.text + fragment.display.group:
-        yield fragment._replace(text=labelled(fragment.text, fragment.labels.day))
     elif not twins or _is_item(candidate):
         yield fragment
     else:
@@ -373,8 +333,6 @@ def _without_parts(fragment: Fragment, reasons: Mapping[tuple[int, int], Reason]
 def _reason(shown: Copy, method: str) -> Reason:
     if method == "import":
         return Reason.of("imports", path=shown.path)
-    if method == "said":
-        return Reason.of("said-by-memory", into=shown.fragment, path=shown.path, line=shown.line)
     if shown.lines:
         return Reason.of("same-text", into=shown.fragment, path=shown.path, line=shown.line, by=method)
     return Reason.of("merged", into=shown.fragment, path=shown.path, by=method)
@@ -498,3 +456,12 @@ def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
     message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
+
+
+def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:
+    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
+    for layer in profile.layers:
+        reasons = [fragment.verdict.excluded for fragment in pools[layer.id]]
+        if all(reasons) and any(reason and reason.code == "below-floor" for reason in reasons):
+            message = f"found nothing with a score of {layer.ranking.min_score:g} or more"
+            yield Problem("low-quality", layer.id, 0, message)

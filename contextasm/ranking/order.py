@@ -7,17 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from contextasm.model import (
-    Document,
-    Filters,
-    Fragment,
-    Layer,
-    Problem,
-    Profile,
-    Reason,
-    RetrievalResult,
-    weighted_total,
-)
+from contextasm.model import Document, Filters, Fragment, Layer, Profile, Reason, RetrievalResult, weighted_total
 from contextasm.text.cleaning.secrets.scanner import count_masks
 from contextasm.text.names.places import is_named
 from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
@@ -178,12 +168,3 @@ def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Itera
             yield name
     if any(is_named(pattern, fragment.id, fragment.location.path) for pattern in filters.exclude):
         yield "exclude"
-
-
-def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:
-    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
-    for layer in profile.layers:
-        reasons = [fragment.verdict.excluded for fragment in pools[layer.id]]
-        if all(reasons) and any(reason and reason.code == "below-floor" for reason in reasons):
-            message = f"found nothing with a score of {layer.ranking.min_score:g} or more"
-            yield Problem("low-quality", layer.id, 0, message)

@@ -48,7 +48,6 @@ REASONS: Mapping[str, str] = {
     "not-reached": "it is more than {depth} steps from what was found",
     "repeated": "it says what line {line} says",
     "shown-above": "{layer} shows it",
-    "said-by-memory": "the memory {into} in {path} says it",
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only if an agent asks for it",
     "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",

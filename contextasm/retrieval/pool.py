@@ -36,7 +36,6 @@ from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import repository_address
-from contextasm.text.names.templates import labelled
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
@@ -230,6 +229,12 @@ def validity_words(memory: Memory, today: date) -> str:
     """Says when a memory holds that does not hold today; empty for one that does."""
     words = {"not-yet": f"holds from {memory.valid_from}", "expired": f"held until {memory.expires}"}
     return words.get(validity_code(memory, str(today)), "")
+
+
+def labelled(text: str, words: str) -> str:
+    """A text with words in round brackets at the end of its first line."""
+    first, line_end, rest = text.partition("\n")
+    return f"{first} ({words}){line_end}{rest}"
 
 
 def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:

@@ -6,10 +6,10 @@ Amounts are in the counter's units.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from contextasm.model import Layer, NamedTuple, Profile
+from contextasm.model import PIN_FIELD, Fragment, Layer, NamedTuple, Problem, Profile
 from contextasm.selection.sections import TITLES_PART, Demand, units_of
 from contextasm.selection.tokens import LENGTHS
 from contextasm.selection.truncate import block_sizes, first_blocks
@@ -237,3 +237,30 @@ def allowance_of(demand: Demand, total: int, charged: int, later: int) -> Allowa
         limits.append(Allowance(max(ceiling, demand.reserve), "ceiling"))
     least = min(limits, key=lambda limit: limit.units)
     return Allowance(max(0, demand.pinned_units, least.units), least.by)
+
+
+def with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
+    """The demands with as many of their pins as fit the room together.
+
+    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
+    """
+    fitting, problems = [*demands], list[Problem]()
+    while (pins := [*_pins(fitting)]) and sum(demand.pinned_units for demand in fitting) > room:
+        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
+        given = fitting[number]
+        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
+        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
+        fitting[number] = given.with_candidates(candidates)
+        pinned_by = last.verdict.pinned_by
+        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
+        message = f"{pinner} includes it, and the budget has no room for all of it"
+        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
+    return fitting, problems
+
+
+def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
+    # From the end of the document: the first of several pins of one rule is the last in the document.
+    for number, demand in reversed([*enumerate(demands)]):
+        for fragment in reversed(demand.candidates) if demand.pinned else ():
+            if fragment.verdict.pinned_by and fragment.verdict.excluded is None:
+                yield number, fragment

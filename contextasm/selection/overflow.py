@@ -9,6 +9,7 @@ shortened, and code keeps every detail.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 from contextasm.model import TITLE, Fragment, NamedTuple, Problem
 from contextasm.selection.sections import (
@@ -260,7 +261,7 @@ def _adapt(demand: Demand, room: int, attempt: Attempt) -> Attempt:
 
 def _drop(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     """Each fragment that fits as it is, best first; one that does not fit is skipped."""
-    return attempt._replace(selected=_greedy(demand, room, attempt.excerpts, _unchanged, attempt.selected))
+    return attempt._replace(selected=_greedy(demand, room, attempt.excerpts, None, attempt.selected))
 
 
 def _detail(demand: Demand, room: int, attempt: Attempt) -> Attempt:
@@ -310,7 +311,7 @@ def _truncate(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     """
     selected = attempt.selected
     if selected is None and any(excerpt.form for excerpt in attempt.excerpts):
-        selected = _greedy(demand, room, attempt.excerpts, _unchanged)
+        selected = _greedy(demand, room, attempt.excerpts, None)
     if selected:
         # More of each fragment that a step shortened, best first: a fuller level, else a longer part.
         selected = _expanded(demand, with_more_detail(demand, selected, room), room, _as_longer_part)
@@ -348,34 +349,43 @@ STEPS: Mapping[str, Step] = {"drop": _drop, "detail": _detail, "summarize": _sum
 """The overflow steps by name, but for `title`, which has room of its own for what all others leave out."""
 
 
-def _unchanged(excerpt: Excerpt) -> tuple[Excerpt]:
-    return (excerpt,)
-
-
 def _greedy(
     demand: Demand,
     room: int,
     excerpts: Sequence[Excerpt],
-    alternatives: Callable[[Excerpt], Iterable[Excerpt]],
+    alternatives: Callable[[Excerpt], Iterable[Excerpt]] | None,
     selected: Selected | None = None,
 ) -> Selected:
-    """The selected sections, and of each other fragment, best first, the first of its alternatives that fits."""
+    """The selected sections, and of each other fragment, best first, the first of its alternatives that fits.
+
+    Without `alternatives` a fragment is shown as it is. Then those of one section are tried together, twice as many as
+    before if they fit and half as many if not, since each trial lays out the whole section.
+    """
     sections = {**(selected or {})}
     shown = {excerpt.fragment.id for section in sections.values() for excerpt in section.excerpts}
-    for excerpt in excerpts:
-        if excerpt.fragment.id in shown:
-            continue
-        heading = excerpt.fragment.display.heading
+    waiting = [excerpt for excerpt in excerpts if excerpt.fragment.id not in shown]
+    at, size = 0, 1
+    while at < len(waiting):
+        heading, together = next(groupby(waiting[at : at + size], lambda each: each.fragment.display.heading))
+        batch = [*together]
         section = sections.get(heading, LaidOutSection((), "", 0))
         section_room = room - units_of(sections) + section.units
-        for alternative in alternatives(excerpt):
-            if section.units + demand.counter.units(shown_text(alternative)) > section_room:
-                continue
-            larger = demand.lay_out(heading, (*section.excerpts, alternative))
-            if larger.units <= section_room:
-                sections[heading] = larger
-                break
+        options = [[each] for each in alternatives(waiting[at])] if alternatives else [batch]
+        tried = (each for each in options if section.units + _least_units(demand, section, each) <= section_room)
+        larger = (demand.lay_out(heading, (*section.excerpts, *each)) for each in tried)
+        fitting = next((each for each in larger if each.units <= section_room), None)
+        if fitting:
+            sections[heading] = fitting
+        at += len(batch) if fitting or len(batch) == 1 else 0
+        size = 1 if alternatives else 2 * size if fitting else max(1, len(batch) // 2)
     return {heading: sections[heading] for heading in demand.sections if heading in sections}
+
+
+def _least_units(demand: Demand, section: LaidOutSection, excerpts: Sequence[Excerpt]) -> int:
+    """Units that these excerpts add to a section at least: their texts, and the headings of their new groups."""
+    groups = {each.fragment.display.group for each in excerpts}
+    groups -= {each.fragment.display.group for each in section.excerpts}
+    return sum(map(demand.counter.units, (*map(shown_text, excerpts), *filter(None, groups))))
 
 
 def _shorten(

@@ -6,7 +6,7 @@ section format says what surrounds a section, so that headings, blank lines and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from contextasm.model import (
     PIN_FIELD,
@@ -37,6 +37,7 @@ from contextasm.selection.limits import (
     in_turn,
     is_stable,
     loses_no_line,
+    with_pins_that_fit,
     with_unclaimed_room,
     within_chars,
 )
@@ -92,6 +93,11 @@ class LayerResult(NamedTuple):
         return sum(section.units for section in self.selected.values())
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it shows all that it would show with any budget."""
+        return self.demand.units <= self.allowance.units and not self.demand.unshown(self.selected)
+
+    @property
     def is_starved(self) -> bool:
         """Whether it got nothing because of other layers, not because of a limit of its own."""
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
@@ -123,9 +129,8 @@ def charge(result: LayerResult, later: Sequence[Layer]) -> int:
     If a larger budget would let it use more, and a later layer must lose no line, that is its whole allowance. Else the
     later layer would get the unused room now, and lose it at a larger budget (docs/architecture.md, law 7).
     """
-    is_whole = result.demand.units <= result.allowance.units and not result.demand.unshown(result.selected)
     is_bound = result.allowance.by in {"max_tokens", "max_chars"} and not result.demand.layer.limits.within
-    if is_whole or is_bound or not any(map(loses_no_line, later)):
+    if result.is_whole or is_bound or not any(map(loses_no_line, later)):
         return result.used
     return result.allowance.units
 
@@ -138,7 +143,7 @@ def growth_allowance(
     No layer's ceiling is passed: each counts the layers before it, too.
     """
     used = [results[demand.layer.id].used for demand in demands]
-    unused = total - sum(used)
+    unused = max(0, total - sum(used))
     limits = [Allowance(used[number] + unused, "budget"), *fixed_limits(demands[number], total, growing=True)]
     for place, demand in enumerate(demands[number:], number):
         ceiling = demand.layer.limits.ceiling
@@ -155,7 +160,7 @@ OWN_PART = 5
 def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowance) -> LayerResult:
     """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a fifth.
 
-    `whole` is the room of both, and `own` the allowance of the layer, which is less if only the follower grows.
+    `whole` is the room of both, with what is held for the follower, and `own` the allowance of the layer itself.
 
     What the layer shows then is not a demand of the follower, so the part is found in rounds. Demands do not depend on
     the budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the
@@ -182,43 +187,15 @@ _ROUNDS = 8
 """The most times that a layer takes what its follower does not demand any more."""
 
 
-def other_part(demand: Demand, whole: Allowance, own: Allowance, limits: Sequence[Allowance]) -> Allowance:
-    """The part of another layer's allowance `whole` that its `own` part leaves to a layer within it.
+def other_part(demand: Demand, whole: Allowance, first: LayerResult, limits: Sequence[Allowance]) -> Allowance:
+    """The part of the room of two layers, `whole`, that the `first` leaves to the layer within it.
 
-    `limits` are the limits of that layer. What is held for it is its own even if that part is less.
+    `limits` are the limits of that layer.
     """
-    units = max(0, whole.units - own.units)
+    units = max(0, whole.units - min(first.allowance.units, first.demand.units))
     rest = whole._replace(units=units, by="within" if whole.units else whole.by)
-    rest = Allowance(demand.reserve, "reserve") if demand.reserve > units else rest
     least = min([rest, *limits], key=lambda limit: limit.units)
     return least._replace(units=max(demand.pinned_units, least.units))
-
-
-def _with_pins_that_fit(demands: Sequence[Demand], room: int) -> tuple[list[Demand], list[Problem]]:
-    """The demands with as many of their pins as fit the room together.
-
-    Pins of the last rule in the order of precedence give way first; of one rule, the last in the document.
-    """
-    fitting, problems = [*demands], list[Problem]()
-    while (pins := [*_pins(fitting)]) and sum(demand.pinned_units for demand in fitting) > room:
-        number, last = max(pins, key=lambda pin: pin[1].verdict.pin_rank)
-        given = fitting[number]
-        unpinned = last._replace(verdict=last.verdict._replace(pinned_by=""))
-        candidates = tuple(unpinned if fragment is last else fragment for fragment in given.candidates)
-        fitting[number] = given.with_candidates(candidates)
-        pinned_by = last.verdict.pinned_by
-        pinner = f"its field {PIN_FIELD}" if pinned_by == PIN_FIELD else f"rule {pinned_by}"
-        message = f"{pinner} includes it, and the budget has no room for all of it"
-        problems.append(Problem("pin-dropped", last.location.path, last.location.line, message))
-    return fitting, problems
-
-
-def _pins(demands: Sequence[Demand]) -> Iterator[tuple[int, Fragment]]:
-    # From the end of the document: the first of several pins of one rule is the last in the document.
-    for number, demand in reversed([*enumerate(demands)]):
-        for fragment in reversed(demand.candidates) if demand.pinned else ():
-            if fragment.verdict.pinned_by and fragment.verdict.excluded is None:
-                yield number, fragment
 
 
 def allocate(
@@ -228,7 +205,7 @@ def allocate(
 
     In units: `total` is the size of the document, and `required` the part of it that required layers take.
     """
-    fitting, problems = _with_pins_that_fit(demands, total - required)
+    fitting, problems = with_pins_that_fit(demands, total - required)
     ordered = with_unclaimed_room(in_turn(fitting, total), total, required)
     results = _let_grow(ordered, _fill(ordered, total, required), total)
     if profile.fill:
@@ -260,24 +237,36 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
     followers = {demand.layer.limits.within: demand for demand in demands}
     for number, given in enumerate(demands):
         layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
+        later_layers = [other.layer for other in rest]
         if host in rooms:
-            left = without_shown(given.candidates, [results[host]])
+            first = results[host]
+            left = without_shown(given.candidates, [first])
             demand = given.with_candidates(keep_top_k(left, layer.ranking.top))
-            result = _filled(
-                demand, other_part(demand, rooms[host], results[host].allowance, fixed_limits(demand, total))
-            )
+            result = _filled(demand, other_part(demand, rooms[host], first, fixed_limits(demand, total)))
+            charged += _charge_of_pair(first, result, rooms[host], later_layers)
+        elif layer.id in followers:
+            held = followers[layer.id].reserve
+            later = held_units(given, rest, total - charged)
+            allowance = allowance_of(given, total, charged, later)
+            room = held + max(allowance.units, min(given.grown - held, total - charged - later))
+            rooms[layer.id] = allowance._replace(units=room)
+            result = own_result(given, followers[layer.id], rooms[layer.id], allowance)
         else:
-            demand, later = given, held_units(given, rest, total - charged)
-            allowance = allowance_of(demand, total, charged, later)
-            if layer.id in followers:
-                room = max(allowance.units, min(demand.grown, total - charged - later))
-                rooms[layer.id] = allowance._replace(units=room)
-                result = own_result(demand, followers[layer.id], rooms[layer.id], allowance)
-            else:
-                result = _filled(demand, allowance)
-        charged += 0 if layer.limits.required else charge(result, [other.layer for other in rest])
+            later = held_units(given, rest, total - charged)
+            result = _filled(given, allowance_of(given, total, charged, later))
+            charged += 0 if layer.limits.required else charge(result, later_layers)
         results[layer.id] = result
     return results
+
+
+def _charge_of_pair(first: LayerResult, second: LayerResult, room: Allowance, later: Sequence[Layer]) -> int:
+    """Units that two layers which share a room are charged with, as `charge` for one.
+
+    If the first is cut, that is all of the room: what the two use of it may be more or less if the budget is larger.
+    """
+    if first.is_whole or not any(map(loses_no_line, later)):
+        return first.used + charge(second, later)
+    return max(room.units, first.used + second.used)
 
 
 def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
@@ -304,9 +293,9 @@ def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], tot
             grown[demand.layer.id] = larger if larger.used >= result.used else result
     for number, demand in enumerate(demands):
         if demand.layer.id in sharing and demand.layer.limits.within and demand.layer.limits.grow:
-            own = grown.pop(demand.layer.id)
-            rest = own.demand.with_candidates(without_shown(own.demand.candidates, grown.values()))
-            grown[demand.layer.id] = own
+            own = grown[demand.layer.id].demand
+            others = [result for name, result in grown.items() if name != demand.layer.id]
+            rest = own.with_candidates(without_shown(own.candidates, others))
             grown[demand.layer.id] = _filled(rest, growth_allowance(demands, number, grown, total))
     return grown
 

@@ -384,48 +384,6 @@ def text_sections(text: str) -> list[TextSection]:
     return [section._replace(stop=stop) for section, stop in zip(sections, stops, strict=True)]
 
 
-# --- What a memory says of a line ------------------------------------------------------------------------------------
-
-
-_LEAST_SAID = 3
-"""Least number of words of a memory that is compared with lines."""
-
-_PREFIX_LENGTH = 5
-"""Letters of a word that are compared: its ending does not matter."""
-
-_SPEAKER = r"\w+(?=(?: \w+)?: )"
-_SAYING = r"(?<!\w)(?:[^\W\d_]{4,}|[^\W\d_a-z]\w+)"
-"""Words of four letters or more, and names."""
-_TURNING = (
-    r"(?:if|may|might|would|could|should|want\w*|hop(?:e|es|ed|ing)|plan\w*|last|next|ago|today|tonight|tomorrow|yesterday"
-    r"|weekend|recently|tonight|once|twice|few|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day\w*|(?:morning|evening|day|week|month|year)s?)"
-)
-"""Words that say when, how many, or that something is not so yet."""
-
-
-@lru_cache(maxsize=4096)
-def _said(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The beginnings of the words of a text, and the words in it that a text drawn from it must keep."""
-    folded = fold_text(text)
-    words = frozenset(word.casefold()[:_PREFIX_LENGTH] for word in re.findall(_SAYING, normalize("NFKC", text)))
-    return words, frozenset((*numbers(folded), *negations(folded), *re.findall(rf"\b{_TURNING}\b", folded)))
-
-
-def says(memory: str, line: str, topic: str) -> bool:
-    """Whether a memory says what a line of the same day says of a topic: most likely it was drawn from the line.
-
-    All words of the memory are in the line; numbers, negations, and words that say when or how many are the same in
-    both. The memory has each word of the topic that the line has, and the speaker of the line.
-    """
-    (words, figures), (others, other_figures) = _said(memory), _said(line)
-    if len(words) < _LEAST_SAID or not words <= others or figures != other_figures:
-        return False
-    speaker = re.match(_SPEAKER, line)
-    spoken = not speaker or speaker[0].casefold()[:_PREFIX_LENGTH] in words
-    return spoken and _said(topic)[0] & others <= words
-
-
 # --- Common words ----------------------------------------------------------------------------------------------------
 
 MAX_COMPARED = 60

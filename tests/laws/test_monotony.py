@@ -18,6 +18,7 @@ from tests.workspaces import (
     Content,
     Files,
     agent,
+    ago,
     budgets,
     build,
     counters,
@@ -79,6 +80,18 @@ def test_larger_budget_never_loses_a_line_of_long_files(limits: Any) -> None:
     files = Files(agent(KNOWLEDGE=text) | team(GOALS=text) | log(DAY, text))
     topic = "worth fifteen" if "related" in limits else ""
     contexts = [build(files, limited(**limits), budget=budget, topic=topic) for budget in range(20, 1_500, 13)]
+    for small, large in pairwise(contexts):
+        loses_nothing(small, large)
+
+
+@pytest.mark.parametrize("top", [0, 1])
+def test_larger_budget_never_loses_a_line_next_to_lines_that_answer(top: int) -> None:
+    sizes = [1, 2, 40, 3, 2, 1, 40, 1]
+    recent = "".join(f"- puppy {' '.join(f'o{n}x{m}' for m in range(sizes[n % 8]))}\n" for n in range(50))
+    facts = "\n\n".join(f"Fact {n} of it." for n in range(60))
+    files = Files(agent(KNOWLEDGE=facts) | log(DAY, recent) | log(ago(63), f"- puppy {'old ' * 120}\n"))
+    profile = limited(related={"top": top})
+    contexts = [build(files, profile, budget=budget, topic="puppy") for budget in range(100, 1_200, 7)]
     for small, large in pairwise(contexts):
         loses_nothing(small, large)
 

@@ -81,36 +81,3 @@ def test_rows_that_a_topic_finds_are_rows_of_the_file_in_whole_tables_and_fences
     assert open_literal(shown) is None
     words = {line.lstrip(" -\\#").rstrip() for line in lines} | {"~~~", f"{ago(100)}", f"{ago(100)}: lantern"}
     assert {line.lstrip(" -\\#").rstrip() for line in shown.split("\n") if "truncated" not in line} - {""} <= words
-
-
-facts = st.tuples(
-    st.sampled_from(["Nora", "Tomas"]),
-    st.sampled_from(["", "never "]),
-    st.sampled_from(["two", "three", "40"]),
-    st.sampled_from(["pear trees", "plum bushes"]),
-    st.integers(1, 3),
-)
-
-
-@given(lines=st.lists(facts, max_size=8), memories=st.lists(facts, max_size=8), budget=st.integers(30, 400))
-def test_line_goes_only_for_a_memory_that_is_shown_and_says_it(
-    lines: Sequence[tuple[str, str, str, str, int]], memories: Sequence[tuple[str, str, str, str, int]], budget: int
-) -> None:
-    files = agent()
-    places: dict[str, tuple[str, str, str, str, int]] = {}
-    for age in range(1, 4):
-        own = [fact for fact in lines if fact[-1] == age]
-        places |= {f"agents/luna/daily/{ago(age)}.md:{place}": fact for place, fact in enumerate(own, 1)}
-        rows = (f"- {who}: I {never}planted {n} {what} by the garden shed, glad" for who, never, n, what, _ in own)
-        files |= log(ago(age), "\n".join(rows))
-    files["agents/luna/memories/m.md"] = "".join(
-        f"- [fact] {who} {never}planted {n} {what} by the garden shed {{id=m{number} created={ago(age)}}}\n"
-        for number, (who, never, n, what, age) in enumerate(memories)
-    )
-    context = build(files, limited(L3={"max_age_days": 1}), budget=budget, topic="garden shed")
-    shown = {each.fragment for each in context.decisions if each.outcome == "included"}
-    for each in context.decisions:
-        if each.reason.code == "said-by-memory":
-            into = str(dict(each.reason.facts)["into"])
-            assert into in shown
-            assert memories[int(into[1:])] == places[each.fragment]

@@ -181,7 +181,7 @@ def test_a_section_shows_where_the_other_one_is_cut() -> None:
 def test_profile_that_merges_nothing_shows_every_copy() -> None:
     files: dict[str, Content] = {"first.md": f"{RULE}\n\n{OTHER}\n", "second.md": f"{RULE}\n"}
     assert build(files, profile(text("first"), text("second"), merge=())).text.count(RULE) == 2
-    assert load_profile("openclaw", "", Path()).merge == ()
+    assert load_profile("default", "", Path()).merge == ()
 
 
 # --- The next copy stands in -----------------------------------------------------------------------------------------
@@ -244,60 +244,3 @@ def test_many_copies_that_do_not_fit_are_tried_in_few_turns(monkeypatch: pytest.
     context = build(files, profile(memories("m")), budget=1)
     assert {*outcomes(context).values()} == {"dropped"}
     assert len(turns) < 20
-
-
-# --- Said by a memory ------------------------------------------------------------------------------------------------
-
-PLANTED = "Nora planted two pear trees near the garden shed"
-SAID = "Nora: I have planted two pear trees near the garden shed, with great joy."
-
-
-def said(memory: str, line: str = SAID, day: str = "2025-03-01", **fields: Any) -> Context:
-    """A build of a log of 2025-03-01 with a line, and a memory of a day."""
-    files: dict[str, Content] = {
-        "agents/luna/daily/2025-03-01.md": f"- {line}\n- Tom: My brother sells pear cakes in Leeds.\n",
-        "agents/luna/memories/m.md": f"- [fact] {memory} {{id=m created={day}}}\n",
-    }
-    used = fields.pop("used", workspaces.limited())
-    return workspaces.build(files, used, team="", **{"topic": "pear trees", **fields})
-
-
-def test_line_of_which_a_memory_says_what_is_sought_is_left_out_and_the_memory_has_its_day() -> None:
-    context = said(PLANTED)
-    assert f"- [fact] {PLANTED} (2025-03-01)\n" in f"{context.text}\n"
-    assert SAID not in context.text
-    assert "brother" in context.text
-    assert outcomes(context)["agents/luna/daily/2025-03-01.md:1"] == "merged"
-    shown = next(each for each in context.decisions if each.fragment == "m" and each.kept)
-    assert shown.stands_for == ("agents/luna/daily/2025-03-01.md:1",)
-
-
-@pytest.mark.parametrize(
-    ("memory", "line", "day"),
-    [
-        (PLANTED.replace("two", "three"), SAID, "2025-03-01"),
-        (PLANTED.replace("two", "2"), SAID, "2025-03-01"),
-        (PLANTED.replace("Nora", "Tom"), SAID, "2025-03-01"),
-        (PLANTED.replace("planted", "never planted"), SAID, "2025-03-01"),
-        (PLANTED, SAID, "2025-03-02"),
-        (PLANTED, SAID.replace("have", "may have"), "2025-03-01"),
-        (PLANTED, SAID.replace("with", "yesterday, with"), "2025-03-01"),
-        (PLANTED, SAID.replace("Nora:", "Tom: Nora says:"), "2025-03-01"),
-        (PLANTED, SAID.replace("with", "did not sleep, with"), "2025-03-01"),
-        (PLANTED.replace("pear", "plum"), SAID, "2025-03-01"),
-        (f"{PLANTED} and Anna praised them", SAID, "2025-03-01"),
-        (PLANTED.replace("Nora", "Tom"), SAID.replace("Nora: ", ""), "2025-03-01"),
-        ("Nora had trees", SAID, "2025-03-01"),
-    ],
-)
-def test_line_that_a_memory_does_not_say_is_shown(memory: str, line: str, day: str) -> None:
-    context = said(memory, line, day)
-    assert line in context.text
-    assert memory in context.text
-
-
-@pytest.mark.parametrize("tokens", [0, 15])
-def test_line_is_shown_if_the_memory_that_says_it_is_not_shown_whole(tokens: int) -> None:
-    context = said(PLANTED, used=workspaces.limited(L5={"max_tokens": tokens, "reserve": 0}))
-    assert SAID in context.text
-    assert PLANTED not in context.text

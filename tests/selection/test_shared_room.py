@@ -1,10 +1,11 @@
 """Rooms of logs and memories: what a layer within another takes, and what they leave to the memories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from contextasm.config.input.yaml_loader import load_mapping
 from contextasm.config.profiles.layers import in_scope, with_layer_changes
@@ -56,9 +57,10 @@ def test_own_limit_of_the_second_is_kept_when_it_grows() -> None:
     assert usage(context, "related").limit == 500
 
 
-def test_without_the_first_the_second_has_the_room_alone() -> None:
+def test_without_the_first_the_second_has_its_room_and_grows() -> None:
     profile = DEFAULT._replace(layers=in_scope(DEFAULT.layers, "related,L5"))
-    assert usage(build(FULL, profile, topic="harbour"), "related").limit == 3000
+    related = usage(build(FULL, profile, topic="harbour"), "related")
+    assert related.used == related.wanted > 3000
 
 
 def test_line_is_shown_once() -> None:
@@ -120,7 +122,14 @@ def test_rooms_that_can_not_be_are_refused(layers: str, message: str) -> None:
 
 
 def test_switched_off_host_leaves_its_limit(tmp_path: Path) -> None:
-    fill(tmp_path, {**FULL, "ctxasm.yaml": "layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n"}, base={})
+    fill(
+        tmp_path,
+        {
+            **FULL,
+            "ctxasm.yaml": "layers:\n  - {id: L3, enabled: false, max_tokens: 600}\n  - {id: related, grow: false}\n",
+        },
+        base={},
+    )
     request = ("-a", "luna", "--date", str(DAY), "--topic", "harbour")
     result = inside("explain", "--json", *request, "-w", tmp_path)
     assert '"layer": "L3"' not in result.out
@@ -141,6 +150,16 @@ def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     (decision,) = (each for each in context.decisions if each.layer == "related")
     assert (decision.reason.code, dict(decision.reason.facts)["limit"]) == ("no-room", "within")
     (problem,) = (each for each in context.problems if each.path == "related")
-    assert "48, its part of the room of L3, holds no line of it" in problem.message
+    assert "60, its part of the room of L3, holds no line of it" in problem.message
     wide = build(files, limited(L3={"max_tokens": None}, related={"grow": False}), budget=80, topic="harbour")
     assert "starved" not in {each.code for each in wide.problems if each.path == "related"}
+
+
+@given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=40), budget=st.integers(30, 200))
+def test_a_line_is_left_out_only_if_it_does_not_fit(sizes: Sequence[int], budget: int) -> None:
+    lines = [f"harbour {number} {'x' * size}" for number, size in enumerate(sizes)]
+    context = build(agent() | log(ago(50), "".join(f"- {line}\n" for line in lines)), budget=budget, topic="harbour")
+    room = 4 * budget - len(context.text)
+    left = [line for line in lines if line not in context.text]
+    heading = len(f"\n\n## Related Activity\n### {ago(50)}\n") if len(left) == len(lines) else 0
+    assert all(len(f"- {line}\n") + heading > room - len("\n... [truncated]\n") for line in left)

@@ -145,6 +145,7 @@ def _freed_limits(own: Limits, room: Limits) -> Limits:
     held = own if own.reserve else room
     return room._replace(
         max_tokens=min(both, default=None),
+        grow=own.grow or room.grow,
         priority=own.priority,
         reserve=held.reserve,
         reserve_share=held.reserve_share,

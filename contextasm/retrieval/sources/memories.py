@@ -349,15 +349,15 @@ def has_all(pool: EntryPool[Memory], query: SourceQuery) -> TypeGuard[ReadPool[M
 def can_use_index(query: SourceQuery, paths: Sequence[str]) -> bool:
     """Whether an indexed pool of these files can order and score the layer's memories.
 
-    If the profile merges copies of memories or settles conflicts, any memory may be one that takes the place of
-    another. A rule that may apply to memories is applied to each of them.
+    If the profile merges copies or settles conflicts, any memory may be one that takes the place of another. A rule
+    that may apply to memories is applied to each of them.
     """
     layer, profile, rules = query.layer, query.build.profile, query.build.rules
     needs_memories = layer.memories != MemoryScope() or layer.display.group_template or layer.ranking.order != "best"
     return not (
         query.build.memory_index is None
         or "memories" in query.build.semantics
-        or {*profile.merge} - {"said"}
+        or profile.merge
         or profile.conflicts
         or layer.query.open_only
         or needs_memories

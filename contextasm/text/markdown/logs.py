@@ -55,7 +55,7 @@ def parse_log(document: Document) -> tuple[LogLine, ...]:
     """The lines of a log in file order, its headings among them.
 
     A list item is one, and so is each row of a table or a fence, whose first line has the mark of a heading. What is
-    one in any case: a table or a fence without rows, one that begins in a list item, and a fence that is never closed.
+    one in any case: a table or a fence without rows, and one that begins in a list item.
     A paragraph is divided where a line ends a sentence, and where one begins with a time or with a name and a colon.
     What holds no letter and no figure is left out, and so is what is below the first `MAX_LINES` lines.
     """
@@ -98,9 +98,9 @@ def _rows(document: Document, lines: Sequence[str], block: TextBlock) -> Sequenc
     if block.kind not in {"table", "fence"} or list_mark(lines[0]):
         return ()
     opening = fence_opening(lines[0])
-    if opening and not closes_fence(lines[-1], opening[1]):
-        return ()
     texts = _dedented("\n".join(lines)).split("\n")
+    if opening and (len(texts) == 1 or not closes_fence(lines[-1], opening[1])):
+        texts.append(opening[1])  # closed by the end of the file
     head, stop = (1, len(texts) - 1) if opening else (2, len(texts))
     places = [Location(document.path, document.line + block.body + number) for number in range(stop)]
     above, below = "\n".join(texts[:head]), "".join(texts[stop:])

@@ -51,9 +51,3 @@ ARCHIVE = "archive"
 def is_pattern(path: str) -> bool:
     """Whether a path holds a wildcard."""
     return any(mark in path for mark in "*?[")
-
-
-def labelled(text: str, words: str) -> str:
-    """A text with words in round brackets at the end of its first line."""
-    first, line_end, rest = text.partition("\n")
-    return f"{first} ({words}){line_end}{rest}"

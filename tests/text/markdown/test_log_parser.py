@@ -25,7 +25,7 @@ def parsed(text: str) -> list[tuple[int, str]]:
         pytest.param("-\n  one\n", [(2, "one")], id="a mark alone"),
         pytest.param("---\na: b\n---\n\n# Day\n\n1. one\n", [(7, "one")], id="front matter and heading"),
         pytest.param("```\n# a\n\n  - b\n```\n", [(2, "# a"), (4, "  - b")], id="rows of a fence"),
-        pytest.param("```\na\n\nb\n", [(1, "```\na\n\nb")], id="a fence that is never closed"),
+        pytest.param("```\na\n\nb\n", [(2, "a"), (4, "b")], id="rows of a fence that is never closed"),
         pytest.param("| a |\n|---|\n| b |\n| c |\n", [(3, "| b |"), (4, "| c |")], id="rows of a table"),
         pytest.param("| a |\n|---|\n", [(1, "| a |\n|---|")], id="a table without rows"),
         pytest.param("- | a |\n|---|\n| b |\n", [(1, "| a |\n|---|\n| b |")], id="a table in an item"),
