@@ -427,10 +427,7 @@ def matches(
 
 
 def nearness(query: SourceQuery, searched: str, texts: Sequence[str]) -> tuple[Sequence[float], tuple[Problem, ...]]:
-    """Nearness of each text to the topic, above 0 for a match; none without an embedder for what is `searched`.
-
-    And none with the problem of one that fails.
-    """
+    """Nearness of each text to the topic, above 0 for a match; none without an embedder, or with its problem."""
     semantics = query.build.semantics.get(searched)
     answer = semantics(query.build.request.topic, texts) if semantics and texts else ()
     return ((), (answer,)) if isinstance(answer, Problem) else (answer, ())
