@@ -358,8 +358,8 @@ def _greedy(
 ) -> Selected:
     """The selected sections, and of each other fragment, best first, the first of its alternatives that fits.
 
-    Without `alternatives` a fragment is shown as it is. Then those of one section are tried together, twice as many as
-    before if they fit and half as many if not, since each trial lays out the whole section.
+    Without `alternatives` a fragment is shown as it is. Then fragments of one section are tried together, twice as many
+    as before if they fit and half as many if not, since each trial lays out the whole section.
     """
     sections = {**(selected or {})}
     shown = {excerpt.fragment.id for section in sections.values() for excerpt in section.excerpts}
