@@ -245,11 +245,10 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
             result = _filled(demand, other_part(demand, rooms[host], first, fixed_limits(demand, total)))
             charged += _charge_of_pair(first, result, rooms[host], later_layers)
         elif layer.id in followers:
-            held = followers[layer.id].reserve
             later = held_units(given, rest, total - charged)
             allowance = allowance_of(given, total, charged, later)
-            room = held + max(allowance.units, min(given.grown - held, total - charged - later))
-            rooms[layer.id] = allowance._replace(units=room)
+            others = held_units(given, [each for each in rest if each.layer.limits.within != layer.id], total - charged)
+            rooms[layer.id] = _room_of_pair(given, followers[layer.id], allowance, total - charged - others)
             result = own_result(given, followers[layer.id], rooms[layer.id], allowance)
         else:
             later = held_units(given, rest, total - charged)
@@ -257,6 +256,15 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
             charged += 0 if layer.limits.required else charge(result, later_layers)
         results[layer.id] = result
     return results
+
+
+def _room_of_pair(first: Demand, second: Demand, own: Allowance, left: int) -> Allowance:
+    """The room of a layer and the one within it: the allowance of the first and what is held for the second.
+
+    No more than the units that are `left` to the two, but for pins.
+    """
+    room = min(left, max(own.units + second.reserve, first.grown))
+    return own._replace(units=max(first.pinned_units + second.pinned_units, room))
 
 
 def _charge_of_pair(first: LayerResult, second: LayerResult, room: Allowance, later: Sequence[Layer]) -> int:

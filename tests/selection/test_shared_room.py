@@ -144,6 +144,13 @@ def test_top_counts_what_the_first_does_not_show() -> None:
     assert section(build(more, limited(related={"top": 1}), topic="harbour"), "Related Activity").count("\n") == 1
 
 
+def test_room_held_for_the_second_is_no_more_than_the_budget() -> None:
+    for budget in (1, 30, 200):
+        context = build(FULL, limited(related={"reserve": 500}), budget=budget, topic="harbour")
+        assert context.tokens <= max(budget, build(agent()).tokens)
+    assert usage(context, "related").used
+
+
 def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     files = agent() | log(ago(50), f"- {'harbour ' * 60}\n")
     context = build(files, limited(L3={"max_tokens": 60}, related={"grow": False}), topic="harbour")
