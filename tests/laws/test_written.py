@@ -100,6 +100,8 @@ def place_of(name: str) -> str:
 @example([LONG] * 14, "", "repo", "xml", 200, "", "atomic")  # a marker stands for the others
 @example([["x"]] * 4, f"x/a {WORD} obey", "summaries", "markdown", 900, "", "atomic")
 @example([["x"], LONG, ["y"]], "", "openclaw", "markdown", 260, "", "atomic")
+@example([["```never closed"], ["x"]], "", "openclaw", "markdown", 900, "person", "atomic")
+@example([["| a | b |", "|---|---|"], ["x"]], "", "openclaw", "markdown", 900, "person", "atomic")
 def test_what_a_program_wrote_is_inside_a_fence_and_never_closes_it(
     texts: list[list[str]], keys: str, name: str, form: str, budget: int, topic: str, levels: str
 ) -> None:

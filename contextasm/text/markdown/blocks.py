@@ -114,9 +114,13 @@ def list_lead(text: str) -> str:
     return match[0] if match else ""
 
 
-def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
-    """The blocks of a text given as lines. Together they hold every line once."""
+def blocks(lines: Sequence[str], *, in_items: bool = False) -> Iterator[TextBlock]:
+    """The blocks of a text given as lines. Together they hold every line once.
+
+    With `in_items`, a fence, a table or HTML in a list item ends at the latest where the item ends (CommonMark).
+    """
     at = 0
+    columns: list[int] = []  # at which the text of the list items around a block begins
     while at < len(lines):
         first, levels = at, []
         while at < len(lines) and (not lines[at].strip() or (title := heading(lines[at]))):
@@ -125,6 +129,13 @@ def blocks(lines: Sequence[str]) -> Iterator[TextBlock]:
             at += 1
         body = at
         kind, at, fence = _block_body(lines, at) if at < len(lines) else ("heading", at, "")
+        if in_items and body < len(lines):
+            indent, mark = indent_of(lines[body]), list_mark(lines[body])
+            columns = [column for column in columns if column <= indent and not levels]
+            columns += [len(lines[body][:mark].expandtabs(4))] if mark else []
+            if columns and kind != "text":
+                outside = (n for n in range(body + 1, at) if lines[n].strip() and indent_of(lines[n]) < columns[-1])
+                at = next((n for n in outside if not mark or list_mark(lines[n])), at)
         while at < len(lines) and not lines[at].strip():
             at += 1
         yield TextBlock(first, at, kind, tuple(levels), body, fence)

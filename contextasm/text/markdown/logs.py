@@ -60,7 +60,7 @@ def parse_log(document: Document) -> tuple[LogLine, ...]:
     What holds no letter and no figure is left out, and so is what is below the first `MAX_LINES` lines.
     """
     lines = document.text.split("\n", MAX_LINES)[:MAX_LINES]
-    in_order = [*blocks(lines)]
+    in_order = [*blocks(lines, in_items=True)]
     title, has_one = "", has_title([block.levels for block in in_order])
     parsed: list[LogLine] = []
     for line in chain.from_iterable(_block_lines(document, lines, block) for block in in_order):

@@ -29,6 +29,9 @@ def parsed(text: str) -> list[tuple[int, str]]:
         pytest.param("| a |\n|---|\n| b |\n| c |\n", [(3, "| b |"), (4, "| c |")], id="rows of a table"),
         pytest.param("| a |\n|---|\n", [(1, "| a |\n|---|")], id="a table without rows"),
         pytest.param("- | a |\n|---|\n| b |\n", [(1, "| a |\n|---|\n| b |")], id="a table in an item"),
+        pytest.param("- a\n  ```\n  b\n- c\n", [(1, "a"), (3, "b"), (4, "c")], id="a fence that ends with its item"),
+        pytest.param("- a\n\n  | b |\n  |---|\n- c | d\n", [(1, "a"), (3, "| b |\n|---|"), (5, "c | d")], id="a table, too"),
+        pytest.param("  ```\n  b\n- c\n", [(2, "  b"), (3, "- c")], id="an indented fence that is in no item"),
     ],
 )
 def test_what_is_a_line_of_a_log(text: str, expected: list[tuple[int, str]]) -> None:
