@@ -30,7 +30,9 @@ def parsed(text: str) -> list[tuple[int, str]]:
         pytest.param("| a |\n|---|\n", [(1, "| a |\n|---|")], id="a table without rows"),
         pytest.param("- | a |\n|---|\n| b |\n", [(1, "| a |\n|---|\n| b |")], id="a table in an item"),
         pytest.param("- a\n  ```\n  b\n- c\n", [(1, "a"), (3, "b"), (4, "c")], id="a fence that ends with its item"),
-        pytest.param("- a\n\n  | b |\n  |---|\n- c | d\n", [(1, "a"), (3, "| b |\n|---|"), (5, "c | d")], id="a table, too"),
+        pytest.param(
+            "- a\n\n  | b |\n  |---|\n- c | d\n", [(1, "a"), (3, "| b |\n|---|"), (5, "c | d")], id="a table, too"
+        ),
         pytest.param("  ```\n  b\n- c\n", [(2, "  b"), (3, "- c")], id="an indented fence that is in no item"),
     ],
 )
