@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from baselines import BASELINES, SNOWBALL, Baseline, tokens
 from conversations import SEED, Conversation, Question, load, sample, write_example
 from public_sets import SETS
 from run import ROOT, SAMPLE, command_of
-from warm import WarmCommand, clean_environment
+from warm import WarmCommand
 
 BUDGETS: Final = (1000, 2000, 4000, 8000)
 PROFILES: Final = ("default", "recall")
@@ -71,21 +72,25 @@ def main() -> None:
     parser.add_argument("--set", choices=SETS, help="the folder is a checkout of this public set")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="ask N of the questions (default: all)")
     parser.add_argument("--profile", action="append", help="a profile, or its file; repeatable (default, recall)")
+    parser.add_argument("--settings", type=Path, help="the ctxasm.yaml of each workspace, such as one with an embedder")
     parser.add_argument("--python", type=Path, default=Path(sys.executable), help="interpreter that has ctxasm")
     parser.add_argument("--smoke", action="store_true", help="a tiny example instead of a folder")
     chosen = parser.parse_args()
-    ask = WarmCommand(chosen.python)
     with tempfile.TemporaryDirectory() as name:
         folder = write_example(Path(name)) if chosen.smoke else chosen.folder
+        loaded = (SETS[chosen.set](folder) if chosen.set else load(folder)) if folder else ({}, ())
+        conversations, questions = loaded
+        for each in conversations.values():
+            each.write(Path(name) / each.name)
+            if chosen.settings:
+                shutil.copy(chosen.settings, Path(name) / each.name / "ctxasm.yaml")
+        ask = WarmCommand(chosen.python, trusted=[Path(name) / each for each in conversations])
         if folder:
-            conversations, questions = SETS[chosen.set](folder) if chosen.set else load(folder)
-            for each in conversations.values():
-                each.write(Path(name) / each.name)
             fresh = command_of(chosen.python.absolute())
             setup = Setup(ask, fresh, Path(name), conversations, sample(questions, chosen.sample))
             show_conversations(setup, chosen.profile or PROFILES)
-    show_sample_workspace(ask)
-    ask.close()
+        show_sample_workspace(ask)
+        ask.close()
 
 
 def show_conversations(setup: Setup, profiles: Sequence[str]) -> None:
@@ -189,7 +194,7 @@ def held_to(budget: int, text: str) -> str:
 
 def check_fresh(setup: Setup, words: Sequence[str], text: str) -> None:
     """Refuse a text that a process of its own does not write byte for byte."""
-    done = subprocess.run([*setup.fresh, *words], env=clean_environment(), cwd="/", capture_output=True, check=True)
+    done = subprocess.run([*setup.fresh, *words], env=setup.ask.environment, cwd="/", capture_output=True, check=True)
     if done.stdout != text.encode():
         raise SystemExit(f"ctxasm {' '.join(words)}: a fresh process writes another text")
 

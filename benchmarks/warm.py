@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module, metadata
 from pathlib import Path
 from pkgutil import walk_packages
@@ -30,12 +30,13 @@ class Answer(NamedTuple):
 class WarmCommand:
     """`ctxasm` of an environment, until it is closed."""
 
-    def __init__(self, python: Path) -> None:
+    def __init__(self, python: Path, trusted: Iterable[Path] = ()) -> None:
+        self.environment = {**clean_environment(), "CTXASM_TRUST": os.pathsep.join(map(str, trusted))}
         self._server = subprocess.Popen(
             [python, "-P", Path(__file__).resolve(), "serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=clean_environment(),
+            env=self.environment,
             cwd="/",
             text=True,
             encoding="utf-8",
