@@ -46,7 +46,7 @@ def _word(value: object, where: str) -> str:
 
 
 def _searched(value: object, where: str) -> tuple[str, ...]:
-    """What is compared by meaning, in the order of `EMBEDDABLE`."""
+    """The kinds that are compared by meaning, in the order of `EMBEDDABLE`."""
     words = values.parse_texts(value, where)
     known = ", ".join(EMBEDDABLE)
     if unknown := [word for word in words if word not in EMBEDDABLE]:

@@ -5,6 +5,7 @@ Parses YAML and JSON to plain values; the rows in them are the sources' business
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -149,10 +150,15 @@ def pool_patterns(query: SourceQuery) -> list[str]:
 
 
 def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    """The excluded fragment that stands for entries that are not shown; the reason has their `count`."""
-    patterns = " ".join(pool_patterns(query))
+    """The excluded fragment that stands for entries that are not shown; the reason has their `count`.
+
+    Its path is the folders and files of the layer, or a pattern that has no folder.
+    """
+    patterns = pool_patterns(query)
+    places = {re.split(r"[^/]*[*?\[]", pattern, maxsplit=1)[0] or pattern: None for pattern in patterns}
+    path = " ".join(own for own in places if not any(own.startswith(other) for other in places if other != own))
     named = "".join(f" {value}" for name, value in reason.facts if name == "status")
-    return receipt(f"{patterns} {reason.code}{named}", Location(patterns, 0), query.layer, reason)
+    return receipt(f"{path} {reason.code}{named}", Location(path, 0), query.layer, reason)
 
 
 # --- Dated logs ------------------------------------------------------------------------------------------------------
