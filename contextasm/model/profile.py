@@ -105,6 +105,8 @@ class Limits(NamedTuple):
     """Ids of the layers that the reserve is held against, up to half of the room left to them; empty for all."""
     within: str = ""
     """Id of the earlier layer whose room this layer shares; empty for a room of its own."""
+    leaves: float = 0.2
+    """Part of its room, from 0 to 1, that the layer `within` keeps at least."""
     priority: int = 0
     """Rank; layers of a higher rank take their room first. A rule's `set_priority` sets it."""
 

@@ -153,12 +153,8 @@ def growth_allowance(
     return min(limits, key=lambda limit: limit.units)
 
 
-OWN_PART = 5
-"""Part of its room that a layer keeps if another one is within it: a fifth."""
-
-
 def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowance) -> LayerResult:
-    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a fifth.
+    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a share.
 
     `whole` is the room of both, with what is held for the follower, and `own` the allowance of the layer itself.
 
@@ -167,7 +163,9 @@ def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowanc
     allowance grows (law 7).
     """
     limits = [limit.units for limit in fixed_limits(follower, 0) if limit.by != "share"]
-    units = max(demand.pinned_units, own.units // OWN_PART, whole.units - min([follower.units, *limits]))
+    units = max(
+        demand.pinned_units, int(own.units * follower.layer.limits.leaves), whole.units - min([follower.units, *limits])
+    )
     paths = {fragment.location.path for fragment in demand.candidates}
     others = (each for group in follower.sections.values() for each in group if each.location.path not in paths)
     never_shown = sum(follower.counter.units(fragment.text) for fragment in others)

@@ -58,6 +58,7 @@ def test_larger_budget_never_loses_a_line_of_text(
         pytest.param(
             {"related": {"reserve": 200, "reserve_share": 25.0}, "L7": {"grow": True}}, id="a follower's reserve"
         ),
+        pytest.param({"related": {"leaves": 0.05}}, id="a twentieth left"),
         pytest.param({"L3": {"reserve": 300, "reserve_share": 33.3}, "L7": {"reserve": 100}}, id="a share held"),
         pytest.param({"L3": {"reserve": 100}, "L7": {"reserve": 200}}, id="two reserves"),
         pytest.param({"L3": {"reserve": 270, "share": 69.0}, "L7": {"max_tokens": None}}, id="reserve and share"),

@@ -47,6 +47,14 @@ def test_lines_that_answer_take_what_is_left_and_then_the_newest_text_has_its_li
     assert usage(shown[16_000], "related").used == usage(shown[16_000], "related").wanted
 
 
+def test_share_that_the_second_leaves_to_the_first() -> None:
+    limits = [
+        usage(build(FULL, limited(related={"leaves": part}), budget=2000, topic="harbour"), "L3")
+        for part in (0.05, 0.5)
+    ]
+    assert [each.limit for each in limits] == [96, 961]  # of 1,922
+
+
 def test_limit_of_the_first_is_that_of_both() -> None:
     context = build(FULL, limited(L3={"max_tokens": 300}, related={"grow": False}), topic="harbour")
     assert (usage(context, "L3").limit, usage(context, "related").limit) == (60, 240)
@@ -106,6 +114,8 @@ def test_nothing_changes_where_no_memory_layer_was_starved(files: Mapping[str, C
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
+        ("{id: L4, leaves: 0.1}", "L4 shares no room"),
+        ("{id: related, leaves: 5}", "is not a share"),
         ("{id: L4, within: L7}", "unknown layer before it"),
         ("{id: L4, within: L1}", "L1 has no room to share"),
         ("{id: L4, within: L3}", "L4 has a room of its own"),

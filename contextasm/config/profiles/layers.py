@@ -68,6 +68,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "reserve_share": ("limits", "reserve_share", values.parse_percent),
     "reserve_against": ("limits", "reserve_against", values.parse_texts),
     "within": ("limits", "within", values.parse_name),
+    "leaves": ("limits", "leaves", values.parse_fraction),
     "overflow": ("overflow", "steps", values.some_of((*STEPS, TITLE))),
     "hidden": ("", "hidden", values.one_of(("strip", "keep", "fail"))),
     "locked": ("", "locked", values.parse_flag),
@@ -188,6 +189,8 @@ def _check_within(layer: Layer, earlier: Mapping[str, Layer], table: YamlMapping
         if getattr(limits, key) and not limits.reserve:
             raise ContextasmError(table.where(key), f"{layer.id} has no reserve", "add `reserve:`")
     if not limits.within:
+        if "leaves" in table:
+            raise ContextasmError(table.where("leaves"), f"{layer.id} shares no room", "take it out, or add `within:`")
         return
     host = earlier[values.require_known(limits.within, [*earlier], where, "layer before it")]
     if host.limits.required or host.limits.within:
