@@ -154,9 +154,10 @@ def growth_allowance(
 
 
 def own_result(demand: Demand, follower: Demand, whole: Allowance, own: Allowance) -> LayerResult:
-    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand, or a share.
+    """A layer within the part of its allowance that it keeps: all that its `follower` does not demand.
 
-    `whole` is the room of both, with what is held for the follower, and `own` the allowance of the layer itself.
+    It keeps at least what the follower `leaves`. `whole` is the room of both, with what is held for the follower, and
+    `own` the allowance of the layer itself.
 
     What the layer shows then is not a demand of the follower, so the part is found in rounds. Demands do not depend on
     the budget, and the more a layer shows, the less it leaves to its follower: so this part never shrinks as the
