@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextasm.api import ContextasmError as ContextasmError
     from contextasm.api import build as build
+    from contextasm.api import count as count
     from contextasm.api import explain as explain
     from contextasm.api import find_memory as find_memory
     from contextasm.api import log as log
@@ -42,6 +43,7 @@ __all__ = [
     "ContextasmError",
     "__version__",
     "build",
+    "count",
     "explain",
     "find_memory",
     "log",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import date as day
 from typing import Unpack
 
-from contextasm.config.build import PreparedBuild
+from contextasm.config.build import PreparedBuild, load_counter
 from contextasm.config.input import parameters
 from contextasm.config.input.options import Options
 from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
@@ -28,6 +28,7 @@ from contextasm.memories.storage import storage_of
 from contextasm.model import AUDIENCES, SHARED, Build, Context, Memory, NamedTuple, Problem, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
 from contextasm.rendering.formats import format_context
+from contextasm.selection.tokens import ESTIMATE, TOKENIZERS
 from contextasm.text.cleaning.clean import message_line
 from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
@@ -93,6 +94,21 @@ def render(context: Context) -> str:
     if not isinstance(context, Context):
         raise ContextasmError("context", f"is of the type {type(context).__name__}", "give a result of `build`")
     return format_context(context)
+
+
+@_mendable_errors()
+def count(text: str, *, tokenizer: str | None = None) -> int:
+    """The tokens of a text, counted as a build counts: 0 for an empty text.
+
+    The text is counted as it is, and no workspace is read. `tokenizer` is a name of `ctxasm tokenizers`; None is the
+    estimate. With `chars` or `bytes` the number is a length. Raises `ContextasmError` for an unknown tokenizer.
+
+    >>> contextasm.count("The demo is on Friday.")
+    6
+    """
+    name = ESTIMATE.name if tokenizer is None else parameters.parse_text(tokenizer, "tokenizer")
+    counter, _ = load_counter(require_known(name, TOKENIZERS, "tokenizer"), process_environment().environment)
+    return counter.count(parameters.parse_text(text, "text"))
 
 
 @_mendable_errors()

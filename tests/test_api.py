@@ -90,6 +90,8 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
     remember = partial(contextasm.remember, workspace=tmp_path)
     for call, words in (
         (lambda: contextasm.owners("agnt", tmp_path), "kind: unknown value agnt: did you mean agent?"),  # type: ignore[arg-type]
+        (lambda: contextasm.count("x", tokenizer="o200k"), "tokenizer: unknown value o200k"),
+        (lambda: contextasm.count(7), "text: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.search("x", top=0, workspace=tmp_path), "top: the number is out of range"),
         (lambda: contextasm.search("x", everywhere=1, workspace=tmp_path), "everywhere: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.find_memory(7, workspace=tmp_path), "name: is of the type int"),  # type: ignore[arg-type]
@@ -232,3 +234,14 @@ def test_a_shared_audience_is_told_that_it_can_store_nothing_private(
         contextasm.remember(text, agent="a", workspace=tmp_path, file=place, audience="shared")
     contextasm.remember(text, agent="a", workspace=tmp_path, file=place)
     assert text in place.read_text()
+
+
+@pytest.mark.parametrize(("tokenizer", "tokens"), [(None, 6), ("o200k_base", 6), ("chars", 22), ("bytes", 22)])
+def test_count_gives_the_tokens_of_a_text_and_0_of_none(tokenizer: str | None, tokens: int) -> None:
+    assert contextasm.count("The demo is on Friday.", tokenizer=tokenizer) == tokens
+    assert contextasm.count("", tokenizer=tokenizer) == 0
+
+
+def test_count_agrees_with_build() -> None:
+    context = contextasm.build(agent="luna", team="q1", workspace=SAMPLE, tokenizer="o200k_base")
+    assert contextasm.count(context.text, tokenizer="o200k_base") == context.tokens

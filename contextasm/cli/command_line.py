@@ -190,6 +190,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "profiles": "List the profiles, or print one.",
         "rules": "List the rules, or show which of them fire for a request.",
         "tokenizers": "List the tokenizers.",
+        "count": "Print the number of tokens of a text.",
         "completion": "Print a completion script for bash, zsh or fish.",
     },
 }
