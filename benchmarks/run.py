@@ -133,6 +133,11 @@ def documents(folder: Path, files: int, size: int) -> Path:
     return folder
 
 
+def one_text(folder: Path, megabytes: int) -> Path:
+    """One file."""
+    return documents(folder, 1, megabytes * 1_000_000)
+
+
 def many_logs(folder: Path, files: int) -> Path:
     """A log for each day up to today; eight of them lie in the window and are opened."""
     _agent(folder)
@@ -155,6 +160,8 @@ SEARCH = ("build", "-q", "-a", "ada", "--date", str(DAY), "--topic", TOPIC)
 LUNA = ("build", "-q", "-a", "luna", "-t", "q1")
 
 OPEN = ("-t", "core", "--open", "docs/harbor.md", "--open", "docs/bell.md", "--open", "docs/tide.md")
+
+TEXT, EXACT = "{workspace}/notes/0000.md", ("--tokenizer", "o200k_base")
 
 ASSEMBLED = (("CTXASM_NO_REPLAY", "1"),)
 """A build that is assembled again, though nothing has changed."""
@@ -185,8 +192,16 @@ ROWS = (
     ),
     Row(
         "files of 4 KB, o200k_base",
-        *((*BUILD, "--tokenizer", "o200k_base"), 15, many_documents, 500, 6),
+        *((*BUILD, *EXACT), 15, many_documents, 500, 6),
         environment=ASSEMBLED,
+    ),
+    Row("count of 10 MB", ("count", TEXT), 0, one_text, 10, 1),
+    Row("fit of 10 MB", ("fit", "-b", "2k", TEXT), 10, one_text, 10, 1, against="count of 10 MB"),
+    Row("count of 10 MB, o200k_base", ("count", *EXACT, TEXT), 0, one_text, 10, 1),
+    Row(
+        "fit of 10 MB, o200k_base",
+        *(("fit", "-b", "2k", *EXACT, TEXT), 1.5, one_text, 10, 1),
+        against="count of 10 MB, o200k_base",
     ),
     Row("memories of 4 KB", BUILD, 13, many_memories, 500, 6, environment=ASSEMBLED),
     Row("logs, a week of them opened", BUILD, 13, many_logs, 3650, 12, environment=ASSEMBLED),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from contextasm.api import count as count
     from contextasm.api import explain as explain
     from contextasm.api import find_memory as find_memory
+    from contextasm.api import fit as fit
     from contextasm.api import log as log
     from contextasm.api import owners as owners
     from contextasm.api import remember as remember
@@ -46,6 +47,7 @@ __all__ = [
     "count",
     "explain",
     "find_memory",
+    "fit",
     "log",
     "owners",
     "remember",

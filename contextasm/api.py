@@ -9,27 +9,27 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date as day
-from typing import Unpack
+from typing import Literal, Unpack
 
-from contextasm.config.build import PreparedBuild, load_counter
+from contextasm.config.build import PreparedBuild
 from contextasm.config.input import parameters
 from contextasm.config.input.options import Options
 from contextasm.config.input.parameters import RequestOptions as RequestOptions  # noqa: PLC0414 - as ContextasmError
 from contextasm.config.input.parameters import options_of_parameters
-from contextasm.config.input.values import require_known
+from contextasm.config.input.values import parse_tokens, require_known
 from contextasm.config.owners import owner_names
-from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.config.resolve import counter_of_text, prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields
 from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import Owner, find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
 from contextasm.memories.storage import storage_of
-from contextasm.model import AUDIENCES, SHARED, Build, Context, Memory, NamedTuple, Problem, failure_words
+from contextasm.model import AUDIENCES, SHARED, Build, Context, Memory, NamedTuple, Problem, TokenCounter, failure_words
 from contextasm.model import ContextasmError as ContextasmError  # noqa: PLC0414 - `contextasm` takes it from here
-from contextasm.rendering.formats import format_context
-from contextasm.selection.tokens import ESTIMATE, TOKENIZERS
-from contextasm.text.cleaning.clean import message_line
+from contextasm.rendering.formats import MARKERS, format_context
+from contextasm.selection.truncate import KEEP, fit_text
+from contextasm.text.cleaning.clean import clean_text, message_line
 from contextasm.text.memories.writer import storable_text
 from contextasm.text.names.places import OWNER_FILES, OwnerKind
 from contextasm.workspace.editing.files import append_log
@@ -100,15 +100,37 @@ def render(context: Context) -> str:
 def count(text: str, *, tokenizer: str | None = None) -> int:
     """The tokens of a text, counted as a build counts: 0 for an empty text.
 
-    The text is counted as it is, and no workspace is read. `tokenizer` is a name of `ctxasm tokenizers`; None is the
-    estimate. With `chars` or `bytes` the number is a length. Raises `ContextasmError` for an unknown tokenizer.
+    The text is counted as it is. `tokenizer` is a name of `ctxasm tokenizers`; None leaves it to `CTXASM_TOKENIZER` and
+    the settings of the workspace that the process is in, else it is the estimate. With `chars` or `bytes` the number is
+    a length. Raises `ContextasmError` for an unknown tokenizer.
 
     >>> contextasm.count("The demo is on Friday.")
     6
     """
-    name = ESTIMATE.name if tokenizer is None else parameters.parse_text(tokenizer, "tokenizer")
-    counter, _ = load_counter(require_known(name, TOKENIZERS, "tokenizer"), process_environment().environment)
-    return counter.count(parameters.parse_text(text, "text"))
+    return _counter_named(tokenizer).count(parameters.parse_text(text, "text"))
+
+
+@_mendable_errors()
+def fit(
+    text: str, budget: int | str, *, keep: Literal["start", "end", "both"] = "start", tokenizer: str | None = None
+) -> str:
+    r"""The text if `budget` tokens hold it, else the most of it that they hold, with a marker where text is left out.
+
+    It is cut as the text of a layer is, after hidden characters are removed and secrets are masked. `keep` is the end
+    that is spared; `tokenizer` is as of `count`. Raises `ContextasmError` if not even one line fits.
+
+    >>> contextasm.fit("The demo is on Friday.\n\nThe rest of the week is free.", 13)
+    'The demo is on Friday.\n... [truncated]'
+    """
+    counter = _counter_named(tokenizer)
+    tokens = parse_tokens(parameters.parse_number(budget, "budget"), "budget")
+    clean = clean_text(parameters.parse_text(text, "text")).text
+    return fit_text(clean, tokens, counter, MARKERS["plain"](counter.count), require_known(keep, KEEP, "keep"))
+
+
+def _counter_named(tokenizer: str | None) -> TokenCounter:
+    options = options_of_parameters({} if tokenizer is None else {"tokenizer": tokenizer})
+    return counter_of_text(options, process_environment())
 
 
 @_mendable_errors()

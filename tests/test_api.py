@@ -90,7 +90,10 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
     remember = partial(contextasm.remember, workspace=tmp_path)
     for call, words in (
         (lambda: contextasm.owners("agnt", tmp_path), "kind: unknown value agnt: did you mean agent?"),  # type: ignore[arg-type]
-        (lambda: contextasm.count("x", tokenizer="o200k"), "tokenizer: unknown value o200k"),
+        (lambda: contextasm.count("x", tokenizer="o200k"), "--tokenizer: unknown tokenizer o200k: did you mean"),
+        (lambda: contextasm.fit("x", "many"), "budget: many is not a number of tokens"),
+        (lambda: contextasm.fit("x", 5, keep="top"), "keep: unknown value top"),  # type: ignore[arg-type]
+        (lambda: contextasm.fit("x" * 99, 4), "budget: 4 tokens hold no line of the text and its marker: give more"),
         (lambda: contextasm.count(7), "text: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.search("x", top=0, workspace=tmp_path), "top: the number is out of range"),
         (lambda: contextasm.search("x", everywhere=1, workspace=tmp_path), "everywhere: is of the type int"),  # type: ignore[arg-type]
@@ -240,6 +243,29 @@ def test_a_shared_audience_is_told_that_it_can_store_nothing_private(
 def test_count_gives_the_tokens_of_a_text_and_0_of_none(tokenizer: str | None, tokens: int) -> None:
     assert contextasm.count("The demo is on Friday.", tokenizer=tokenizer) == tokens
     assert contextasm.count("", tokenizer=tokenizer) == 0
+
+
+def test_fit_gives_a_text_that_fits_as_it_is_and_else_the_end_that_is_spared() -> None:
+    """Source 001: `compress(content, maxTokens)`."""
+    text = "# Log\n\nMonday was calm.\n\nTuesday had rain.\n\nWednesday had wind and snow.\n"
+    assert contextasm.fit(text, "1k") == text
+    assert contextasm.fit(text, 12) == "# Log\n\nMonday was calm.\n... [truncated]\n"
+    assert contextasm.fit(text, 18, keep="end") == "# Log\n... [truncated]\nWednesday had wind and snow.\n"
+
+
+def test_fit_masks_secrets_and_removes_hidden_characters() -> None:
+    assert contextasm.fit("a\u200bb AKIA" + "IOSFODNN7EXAMPLZ", 100) == "ab [masked:aws-access-key-id]"
+
+
+def test_a_text_is_counted_as_the_variable_or_the_settings_here_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, {"ctxasm.yaml": "tokenizer: bytes\n"})
+    monkeypatch.chdir(tmp_path)
+    assert contextasm.count("é") == 2
+    monkeypatch.setenv("CTXASM_TOKENIZER", "chars")
+    assert contextasm.count("é") == 1
+    assert contextasm.count("ééé", tokenizer="estimate") == 1
 
 
 def test_count_agrees_with_build() -> None:

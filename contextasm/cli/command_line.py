@@ -191,6 +191,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "rules": "List the rules, or show which of them fire for a request.",
         "tokenizers": "List the tokenizers.",
         "count": "Print the number of tokens of a text.",
+        "fit": "Cut a text to a number of tokens.",
         "completion": "Print a completion script for bash, zsh or fish.",
     },
 }

@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager, contextmanager
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
-from contextasm.text.cleaning.clean import clean_text, clean_value, without_ci_commands
+from contextasm.text.cleaning.clean import clean_text, clean_value, decode_text, without_ci_commands
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes
-from contextasm.workspace.reading import too_large
+from contextasm.workspace.reading import ReadFailure, file_bytes, too_large
 from contextasm.workspace.reads import emit
 
 
@@ -32,6 +32,17 @@ def read_stdin(where: str, kind: str) -> str:
         raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
     except UnicodeDecodeError as error:
         raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
+
+
+def input_text(file: str) -> str:
+    """The text of a file as it is, or of standard input for `-`. Raises `ContextasmError` if it can't be read."""
+    if file == "-":
+        return read_stdin("standard input", "text")
+    data = file_bytes(file)
+    read = data if isinstance(data, ReadFailure) else decode_text(file, data)
+    if isinstance(read, str):
+        return read
+    raise ContextasmError(file, read.message, "name a file of text")
 
 
 def shown(text: str) -> str:

@@ -23,10 +23,10 @@ from contextasm.config.build import (
 from contextasm.config.input import values
 from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
 from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
-from contextasm.config.input.yaml_loader import load_yaml
+from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
 from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, unread_words
-from contextasm.config.workspace_folder import attach_store, open_workspace
+from contextasm.config.workspace_folder import attach_store, find_workspace, named_workspace, open_workspace
 from contextasm.model import (
     CLEAN,
     Build,
@@ -40,6 +40,7 @@ from contextasm.model import (
     Profile,
     Request,
     Rule,
+    TokenCounter,
     Workspace,
     system_errors,
 )
@@ -103,6 +104,19 @@ def prepare_build(
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
     return PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests, detected)
+
+
+def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCounter:
+    """The counter for a text outside of any workspace: that of `--tokenizer`, else of the settings that are found here.
+
+    Raises `ContextasmError` for a tokenizer that is not known, and for settings that can't be used.
+    """
+    settings_file = YamlMapping(FILE, 1)
+    is_named = options.tokenizer is not None or "CTXASM_TOKENIZER" in process.environment
+    if not is_named and (root := named_workspace(options, process) or find_workspace(process.folder)):
+        settings_file = load_settings_file(Folder(os.path.join(process.folder, root)))
+    settings = resolve_settings({"tokenizer": options.tokenizer}, process.environment, settings_file)
+    return load_counter(str(settings["tokenizer"].value), process.environment)[0]
 
 
 def _typed_settings(

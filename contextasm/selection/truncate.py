@@ -11,8 +11,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, zip_longest
 from typing import TypeVar
 
-from contextasm.model import Fragment, NamedTuple, TokenCounter, grouped
-from contextasm.selection.sections import Excerpt, LineRange, sentence_ends
+from contextasm.model import (
+    ContextasmError,
+    Fragment,
+    FragmentDisplay,
+    Location,
+    Marker,
+    NamedTuple,
+    TokenCounter,
+    grouped,
+)
+from contextasm.selection.sections import Excerpt, LineRange, section_body, sentence_ends, whole_text
 from contextasm.text.markdown.blocks import TextBlock, blocks, keep_order, list_mark, structural_length
 
 LONG_WORD = 40
@@ -23,6 +32,9 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 
 WHOLE_CODE = 60
 """Lines of code of the longest fence that is whole or not at all, whatever the room: else law 7 would not hold."""
+
+KEEP = {"start": "start", "end": "end", "both": "ends"}
+"""The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""
 
 Size = Callable[[str], int]
 """Gives the units of a text."""
@@ -83,6 +95,27 @@ def truncate(
     own = lines[following.number]
     part = _part(block, own, left, counter, lambda part: cost(with_part(part)) <= room, may_tear=may_tear)
     return with_part(part) if part else _excerpts(fragments, chosen)
+
+
+def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep: str = "start") -> str:
+    """The text if `budget` tokens hold it, else the most of it that they hold together with the markers of the cuts.
+
+    `keep` is a name of `KEEP`. A line end after the text stays, and is counted. A fence that is open at the end, or
+    where the text is cut, is closed. Raises `ContextasmError` with exit code 1 if not even one line fits.
+    """
+    fragment = Fragment("text", Location("text", 1), text.rstrip("\n"), FragmentDisplay("", keep=KEEP[keep]))
+    line_end = "\n" if text.endswith("\n") else ""
+    room = budget * counter.units_per_token
+    if counter.units(text) <= room and whole_text(fragment) == fragment.text:
+        return text
+
+    def laid_out(excerpts: Sequence[Excerpt]) -> str:
+        return section_body(excerpts, (), "", marker) + line_end
+
+    excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)))
+    if not excerpts:
+        raise ContextasmError("budget", f"{budget} tokens hold no line of the text and its marker", "give more", 1)
+    return laid_out(excerpts)
 
 
 def block_sizes(fragments: Sequence[Fragment], counter: TokenCounter) -> list[int]:

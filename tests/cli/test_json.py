@@ -25,6 +25,8 @@ OTHERWISE = {
     "export": "-f jsonl",
     "hook": "answers in JSON",
     "mcp": "speaks JSON-RPC",
+    "count": "prints a number",
+    "fit": "prints a text",
 }
 """Commands that have no `--json`, and why."""
 

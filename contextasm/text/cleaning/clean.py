@@ -206,16 +206,10 @@ def decode_document(path: str, data: bytes, cleaning: Cleaning = CLEAN) -> Docum
 
 
 def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
-    content = _decompressed(path, data) if path.endswith(".gz") else data
-    if isinstance(content, Problem):
-        return content
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), "utf-8")
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
-        return Problem("not-text", path, 0, what)
-    clean = clean_text(text, cleaning)
+    decoded = decode_text(path, data)
+    if isinstance(decoded, Problem):
+        return decoded
+    clean = clean_text(decoded, cleaning)
     text, (first, last) = without_block(clean.text)
     gaps = [Gap(*span, "secret") for span in clean.gaps if not first <= span[0] <= last]
     document = Document(
@@ -238,6 +232,19 @@ def _decoded(path: str, data: bytes, cleaning: Cleaning) -> Document | Problem:
         what = f"has front matter of {len(head):,} characters; {MAX_FRONT_MATTER:,} is the limit"
         return Problem("too-large", path, 1, what)
     return document._replace(text="\n".join(lines[front.lines :]), line=front.lines + 1, front=front.values, head=head)
+
+
+def decode_text(path: str, data: bytes) -> str | Problem:
+    """The text in a file's bytes, of a `.gz` file decompressed, as it is; a problem if the bytes are not text."""
+    content = _decompressed(path, data) if path.endswith(".gz") else data
+    if isinstance(content, Problem):
+        return content
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), "utf-8")
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
+        return Problem("not-text", path, 0, what)
 
 
 _cached_document = lru_cache(maxsize=256)(_decoded)
