@@ -250,7 +250,7 @@ def test_fit_gives_a_text_that_fits_as_it_is_and_else_the_end_that_is_spared() -
     text = "# Log\n\nMonday was calm.\n\nTuesday had rain.\n\nWednesday had wind and snow.\n"
     assert contextasm.fit(text, "1k") == text
     assert contextasm.fit(text, 12) == "# Log\n\nMonday was calm.\n... [truncated]\n"
-    assert contextasm.fit(text, 18, keep="end") == "# Log\n... [truncated]\nWednesday had wind and snow.\n"
+    assert contextasm.fit(text, 16, keep="end") == "# Log\n... [truncated]\nWednesday had wind and snow.\n"
 
 
 def test_fit_masks_secrets_and_removes_hidden_characters() -> None:
