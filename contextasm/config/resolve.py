@@ -204,7 +204,7 @@ def _resolve_request(
 
     A field takes the value of the setting or option of its name, unless it is computed here.
     """
-    since = values.parse_day(options.since, "--since").isoformat() if options.since else ""
+    since = values.parse_day_or_time(options.since, "--since") if options.since else ""
     workspace = reader.workspace
     exclude = tuple(id_or_path(workspace, text) for text in options.exclude)
     day = settings["date"].value

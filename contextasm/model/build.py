@@ -248,7 +248,7 @@ class Filters(NamedTuple):
     """Restrictions on the fragments that are shown; an empty filter restricts nothing."""
 
     since: str = ""
-    """First day of dated fragments, YYYY-MM-DD."""
+    """First day of dated fragments, YYYY-MM-DD, or their first time, YYYY-MM-DDTHH:MM:SS in UTC."""
     event_types: tuple[str, ...] = ()
     entity_types: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

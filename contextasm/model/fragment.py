@@ -106,6 +106,7 @@ _CODES = {
         *("not-in-top", "outside-window", "future", "blank", "no-match", "status", "superseded", "rule", "private"),
         *("filtered", "secret", "below-floor", "overruled", "not-in-pool", "not-reached", "not-open", "on-request"),
         *("front-matter", "overridden", "expired", "not-yet", "written", "other-repository", "cited-text-changed"),
+        *("no-highlight", "older-session"),
     ),
     "merged": ("merged", "same-text", "imports", "repeated", "shown-above"),
 }
@@ -171,6 +172,8 @@ class Labels(NamedTuple):
 
     day: str = ""
     """Date that it is about, as YYYY-MM-DD; empty for none, which counts as older than any."""
+    time: str = ""
+    """Time of an event in UTC, as YYYY-MM-DDTHH:MM:SS; empty if only a day is known, or not even that."""
     kind: str = ""
     """Type of memory, event or entity; empty if the source has no types."""
     key: str = ""

@@ -160,7 +160,8 @@ def _apply_to_fragment(fragment: Fragment, layer: Layer, filters: Filters) -> Fr
 
 
 def _failed_filters(fragment: Fragment, layer: Layer, filters: Filters) -> Iterator[str]:
-    if fragment.labels.day and fragment.labels.day[:10] < filters.since:
+    day, time = fragment.labels.day[:10], fragment.labels.time
+    if day and (time < filters.since if time else day < filters.since[:10]):
         yield "since"
     for name in filter(None, dict.fromkeys(source.type_filter for source in layer.query.traits)):
         types = getattr(filters, name)

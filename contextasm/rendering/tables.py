@@ -43,8 +43,12 @@ def decision_table(
     return ("layer", "outcome", "tokens", "of", "where", "why", *(("text",) if text else ())), rows, (2, 3)
 
 
+_FOLDED = {"not-in-top", "no-highlight", "older-session"}
+"""Codes of reasons that are one row for all of their fragments."""
+
+
 def _row_group(decision: Decision) -> tuple[bool, str, str, str, object]:
-    is_alike = (decision.lines == (0, 0) or decision.reason.code == "not-in-top") and not decision.reason.is_count
+    is_alike = (decision.lines == (0, 0) or decision.reason.code in _FOLDED) and not decision.reason.is_count
     other = dict(decision.reason.facts)["path"] if decision.reason.code == "same-text" else ""
     return is_alike, decision.layer, decision.reason.code, decision.path if other else "", other
 

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import contextasm
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile
@@ -27,7 +29,7 @@ from contextasm.pipeline import assemble
 from contextasm.rendering.documents import context_data
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
-from tests.command import SMALL, fill, inside, python
+from tests.command import SAMPLE, SMALL, fill, inside, python
 from tests.workspaces import Content, Files, codes, request
 
 
@@ -203,6 +205,9 @@ ALL = profile(
     ("filters", "gone"),
     [
         pytest.param(Filters(since="2025-03-11"), {"Old", "disk full"}, id="since"),
+        pytest.param(Filters(since="2025-03-10T10:00:00"), {"Old"}, id="since a time"),
+        pytest.param(Filters(since="2025-03-10T10:00:00.5"), {"Old", "disk full"}, id="since half a second later"),
+        pytest.param(Filters(since="2025-03-11T23:00:00"), {"Old", "disk full"}, id="only a day counts by its day"),
         pytest.param(Filters(event_types=("error",)), {"a.py"}, id="event type"),
         pytest.param(Filters(entity_types=("person",)), {"Harbor"}, id="entity type"),
         pytest.param(Filters(exclude=("new",)), {"New"}, id="an id"),
@@ -230,6 +235,24 @@ def test_filters_are_flags_of_the_command(tmp_path: Path) -> None:
     assert "Here" in done.out
     assert "Gone" not in done.out
     assert inside("build", "--since", "yesterday", cwd=root).code == 2
+
+
+@pytest.mark.parametrize(
+    "since",
+    ["2025-03-12T09:30", "2025-03-12T10:30+01:00", "2025-03-12T09:30:00Z", datetime(2025, 3, 12, 9, 30)],  # noqa: DTZ001 - UTC
+)
+def test_row_55_since_takes_a_time_as_the_source_does(since: str | datetime, tmp_path: Path) -> None:
+    root = fill(tmp_path, {"sessions/s.jsonl": EVENTS + EVENTS.replace("12T10", "12T09")})
+    context = contextasm.build(workspace=str(root), profile="query", date="2025-03-14", since=since)
+    assert "2025-03-12T10:00:00Z" in context.text
+    assert "2025-03-12T09:00:00Z" not in context.text
+    assert "2025-03-10T10:00:00Z" not in context.text
+
+
+@pytest.mark.parametrize("since", ["2025-03-12T25:00", "2025-03-99T10:00", "12 March"])
+def test_a_time_that_no_clock_shows_is_refused(since: str) -> None:
+    with pytest.raises(ContextasmError, match=r"--since: .* is not a date"):
+        contextasm.build(workspace=str(SAMPLE), agent="luna", since=since)
 
 
 # The report.

@@ -51,7 +51,7 @@ class Options(NamedTuple):
     scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...")] = None
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
-    since: Annotated[Text, Flag("Leave out entries dated before this day.", "YYYY-MM-DD")] = None
+    since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
     entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
     exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB")] = ()

@@ -125,6 +125,11 @@ def parse_day(value: object, name: str) -> str:
     return value.isoformat()[:10] if isinstance(value, day) else parse_text(value, name)
 
 
+def _parse_day_or_time(value: object, name: str) -> str:
+    """A day or a time as a text, or as Python has it; a time without a zone is UTC."""
+    return value.isoformat() if isinstance(value, day) else parse_text(value, name)
+
+
 def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
     """The pairs of a mapping of names to texts or numbers, as `NAME=VALUE`."""
     if not isinstance(value, Mapping):
@@ -146,7 +151,7 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "layers": _parse_mapping,
     "scope": lambda value, name: ",".join(parse_texts(value, name)),
     "open": lambda value, name: _several(value, name, parse_path, "a path, or a list of paths"),
-    "since": parse_day,
+    "since": _parse_day_or_time,
     "deadline": parse_number,
     "variables": _parse_mapping,
     "workspace": parse_path,

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from contextasm.model import SCORE_PARTS, ContextasmError
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.json_reader import load_json
-from contextasm.text.names.dates import is_date_form, parse_date
+from contextasm.text.names.dates import is_date_form, moment, parse_date
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.workspace.reading import file_bytes
@@ -262,6 +262,12 @@ def parse_day(value: object, where: str) -> date:
             hint = _missing_day_words(int(value[:4]), int(value[5:7]))
         raise ContextasmError(where, f"{value} is not a date", hint)
     return day
+
+
+def parse_day_or_time(value: str, where: str) -> str:
+    """A date, YYYY-MM-DD, or a time in ISO form, as UTC without a zone: YYYY-MM-DDTHH:MM:SS."""
+    time = moment(value) if len(value.strip()) > len("YYYY-MM-DD") else None
+    return time.isoformat() if time else parse_day(value, where).isoformat()
 
 
 def _missing_day_words(year: int, month: int) -> str:

@@ -5,13 +5,20 @@ A session is a file with one JSON object in each line. Its id is the file's name
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, time
 
 from contextasm.model import Document, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import matches
-from contextasm.retrieval.reading.files import layer_display, read_documents, receipt
+from contextasm.retrieval.reading.files import (
+    count_fragment,
+    counts_rest,
+    layer_display,
+    read_documents,
+    receipt,
+)
 from contextasm.retrieval.reading.query_signals import half_life
 from contextasm.text.data.events import Event, event_text, parse_events
 from contextasm.text.names.templates import fill_item
@@ -62,8 +69,9 @@ def events(query: SourceQuery) -> RetrievalResult:
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
-    if query.build.request.filters.event_types:
-        fragments += _remaining_fragments(sessions, fragments, query)
+    fragments += _remaining_fragments(other_sessions, fragments, query)
+    filtered = Reason.of("filtered", by="--event-type")
+    fragments += [_excluded_event(event, filtered, query) for session in sessions for event in session.filtered]
     fragments += [
         _excluded_event(event, Reason.of("future", age=(query.build.request.date - event.time.date()).days), query)
         for session in sessions
@@ -141,20 +149,27 @@ def _with_similarity(
 def _remaining_fragments(
     sessions: Sequence[_Session], fragments: Sequence[Fragment], query: SourceQuery
 ) -> list[Fragment]:
-    # A filter of types changes which session is the current one: every event gets a decision, whichever it is.
-    filtered = Reason.of("filtered", by="--event-type")
-    no_highlight = Reason.of("not-in-pool", pool=HIGHLIGHTS)
+    """The events of other sessions that are not among `fragments`: an excluded one each, or a count for each reason."""
     decided = {(fragment.location.path, fragment.location.line) for fragment in fragments}
-    passing = (event for session in sessions for event in session.events if (event.path, event.line) not in decided)
-    return [
-        *(_excluded_event(event, no_highlight, query) for event in passing),
-        *(_excluded_event(event, filtered, query) for session in sessions for event in session.filtered),
+    rest = [
+        (event, "no-highlight" if number < OTHERS else "older-session")
+        for number, session in enumerate(sessions)
+        for event in session.events
+        if (event.path, event.line) not in decided
     ]
+    most = {"no-highlight": HIGHLIGHTS, "older-session": OTHERS}
+    if counts_rest(query):
+        counts = Counter(code for _, code in rest)
+        return [count_fragment(query, Reason.of(code, count=counts[code], most=most[code])) for code in sorted(counts)]
+    return [_excluded_event(event, Reason.of(code, most=most[code]), query) for event, code in rest]
 
 
 def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragment:
-    location, labels = Location(event.path, event.line, rows=1), Labels(day=event.day, kind=event.type)
-    return receipt(_event_id(event), location, query.layer, reason, labels)
+    return receipt(_event_id(event), Location(event.path, event.line, rows=1), query.layer, reason, _labels(event))
+
+
+def _labels(event: Event) -> Labels:
+    return Labels(day=event.day, time=event.time.isoformat() if event.time else "", kind=event.type)
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
@@ -177,7 +192,7 @@ def _event_fragment(event: Event, session: str, place: tuple[int, int], query: S
         fill_item(template, {"type": event.type, "text": text}, {"text"}) if template else text,
         layer_display(layer, {"session": session}, place),
         score=_event_score(event, query),
-        labels=Labels(day=event.day, kind=event.type),
+        labels=_labels(event),
     )
 
 

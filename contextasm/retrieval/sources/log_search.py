@@ -237,7 +237,7 @@ def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[i
 
     Those that `--since` leaves out take no part, and are candidates besides.
     """
-    most, since = query.layer.query.max_candidates or len(matches), query.build.request.filters.since
+    most, since = query.layer.query.max_candidates or len(matches), query.build.request.filters.since[:10]
     days = dict(zip(matches, (inputs.created for inputs in pool.score_inputs([*matches])), strict=True))
     filtered = [row for row, day in days.items() if day < since]
     keys = {row: (matches[row], day) for row, day in days.items() if day >= since}
