@@ -127,7 +127,7 @@ NOT_SAYING = frozenset(
     {
         *("watch", "hook", "mcp"),  # they go on, and have tests of their own
         *("remember", "feedback", "show", "edit", "memory", "log", "tidy", "task", "import", "export"),  # no build
-        *("records", "replay", "init", "profiles", "tokenizers", "completion", "store"),
+        *("records", "replay", "init", "profiles", "tokenizers", "completion", "store", "count", "fit"),
     }
 )
 
