@@ -125,7 +125,13 @@ def fit(
     counter = _counter_named(tokenizer)
     tokens = parse_tokens(parameters.parse_number(budget, "budget"), "budget")
     clean = clean_text(parameters.parse_text(text, "text")).text
-    return fit_text(clean, tokens, counter, MARKERS["plain"](counter.count), require_known(keep, KEEP, "keep"))
+    return fit_text(
+        clean,
+        tokens,
+        counter,
+        MARKERS["plain"](counter.count),
+        require_known(parameters.parse_text(keep, "keep"), KEEP, "keep"),
+    )
 
 
 def _counter_named(tokenizer: str | None) -> TokenCounter:

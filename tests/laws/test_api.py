@@ -47,7 +47,13 @@ def parameters(name: str) -> list[str]:
     return own if len(own) == len(found) else [*own, *get_type_hints(RequestOptions)]
 
 
-REQUIRED: Mapping[str, Any] = {"text": "The demo is at noon", "name": "m-1", "kind": "agent", "context": None}
+REQUIRED: Mapping[str, Any] = {
+    "text": "The demo is at noon",
+    "name": "m-1",
+    "kind": "agent",
+    "context": None,
+    "budget": 500,
+}
 
 
 def call(name: str, values: Mapping[str, Any]) -> None:
@@ -65,7 +71,8 @@ def call(name: str, values: Mapping[str, Any]) -> None:
 def test_each_parameter_takes_or_refuses_each_odd_value(name: str) -> None:
     failed: dict[str, BaseException] = {}
     options = set() if name == "build" else set(parameters("build"))
-    for parameter in [own for own in parameters(name) if own not in options or name in {"remember", "log", "owners"}]:
+    whole = {"remember", "log", "owners", "fit", "count"}
+    for parameter in [own for own in parameters(name) if own not in options or name in whole]:
         for value in ODD:
             try:
                 call(name, {parameter: value})
