@@ -46,7 +46,7 @@ from contextasm.model import (
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
 from contextasm.text.cleaning.clean import clean_value, parse_data
-from contextasm.text.names.matching import nearest
+from contextasm.text.names.matching import mentions, nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile
@@ -217,10 +217,15 @@ def _resolve_request(
         "session": values.parse_name(options.session or "", "--session"),
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
-        "filters": Filters(**{name: typed[name] for name in Filters._fields} | {"since": since, "exclude": exclude}),
+        "filters": Filters(
+            **{name: typed[name] or default for name, default in Filters._field_defaults.items()}
+            | {"since": since, "exclude": exclude}
+        ),
     }
     request = Request(**{name: typed[name] for name in Request._fields if typed.get(name) is not None} | computed)
-    return request._replace(topic=request.topic or current_goal(profile, recording, load_yaml, request))
+    topic = request.topic or current_goal(profile, recording, load_yaml, request)
+    entities = [name for name in options.entities if not mentions(topic.casefold(), name)]
+    return request._replace(topic=" ".join([topic, *entities]).strip())
 
 
 def id_or_path(workspace: Folder, typed: str) -> str:

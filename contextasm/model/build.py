@@ -249,6 +249,8 @@ class Filters(NamedTuple):
 
     since: str = ""
     """First day of dated fragments, YYYY-MM-DD, or their first time, YYYY-MM-DDTHH:MM:SS in UTC."""
+    task: str = ""
+    """Id of the task of events."""
     event_types: tuple[str, ...] = ()
     entity_types: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -287,6 +289,8 @@ class Request(NamedTuple):
     """One of `AUDIENCES`."""
     strategy: str = ""
     """The named variant of the profile; empty for the profile as it is."""
+    request_id: str = ""
+    """Name that the caller gives the request; empty for none."""
     show_expired: bool = False
     """Whether memories are shown, with a label, before their first day and after their last one."""
 

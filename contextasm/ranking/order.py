@@ -114,6 +114,7 @@ def _rank_key(fragment: Fragment, layer: Layer) -> tuple[float, str, str]:
 
 FILTER_OPTIONS: Mapping[str, str] = {
     "since": "--since",
+    "task": "--task",
     "event_types": "--event-type",
     "entity_types": "--entity-type",
     "exclude": "--exclude",

@@ -145,6 +145,8 @@ class RequestData(TypedDict):
     """The readers; a shared context lacks everything private."""
     strategy: str
     """The named variant of the profile; empty for the profile as it is."""
+    request_id: str
+    """The caller's name of the request; empty for none."""
     show_expired: bool
     """Whether memories are shown, with a label, before their first day and after their last one."""
 

@@ -104,7 +104,8 @@ def build_labels(context: Context, workspace: str) -> Labels:
     `workspace` is the name of the workspace's folder.
     """
     request = context.request
-    return {"workspace": workspace, "agent": request.agent, "team": request.team, "profile": context.profile}
+    named = {"agent": request.agent, "team": request.team, "profile": context.profile, "request_id": request.request_id}
+    return {"workspace": workspace, **named}
 
 
 def build_series(context: Context, times: BuildTimes) -> list[Series]:

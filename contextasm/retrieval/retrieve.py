@@ -217,6 +217,7 @@ def unmatched_problems(build: Build, results: Results) -> tuple[Problem, ...]:
         events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
         problems += _unmatched_types(events, results, "--event-type", filters.event_types)
         problems += _unmatched_types(entities, results, "--entity-type", filters.entity_types)
+        problems += _unmatched_task(events, results, filters.task)
         problems += _unmatched_preferences(profile, request, results)
         problems += _unmatched_open_files(profile, request, results)
         problems += _unmatched_profile(profile, results)
@@ -258,6 +259,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
         ("--event-type", request.filters.event_types, events, "reads no events"),
+        (f"--task {request.filters.task}", request.filters.task, events, "reads no events"),
         ("--entity-type", request.filters.entity_types, entities, "reads no entities"),
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
@@ -337,6 +339,14 @@ def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, typ
     for name in dict.fromkeys(types):
         if name not in kinds:
             yield _problem(f"{option} {name}", "nothing is of this type", _suggestion(name, sorted(kinds)))
+
+
+def _unmatched_task(layers: Sequence[Layer], results: Results, task: str) -> Iterator[Problem]:
+    if not task or not layers:
+        return
+    reasons = (fragment.verdict.excluded for fragment in _fragments(layers, results))
+    if all(reason and reason.code in {"filtered", "future"} for reason in reasons):
+        yield _problem(f"--task {task}", "no event is of this task")
 
 
 def _unmatched_preferences(profile: Profile, request: Request, results: Results) -> Iterator[Problem]:

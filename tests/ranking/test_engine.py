@@ -1,5 +1,6 @@
 """What every profile may ask of the engine: merging, conflicts, filters, a least score, a deadline, and updates."""
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -247,6 +248,62 @@ def test_row_55_since_takes_a_time_as_the_source_does(since: str | datetime, tmp
     assert "2025-03-12T10:00:00Z" in context.text
     assert "2025-03-12T09:00:00Z" not in context.text
     assert "2025-03-10T10:00:00Z" not in context.text
+
+
+def built(root: Path, **asked: Any) -> Context:
+    return contextasm.build(workspace=str(root), profile="query", date="2025-03-14", **asked)
+
+
+def test_task_shows_the_events_of_one_task_as_source_001_filters_them(tmp_path: Path) -> None:
+    lines = (
+        '{"type": "turn", "task": "t1", "text": "Of the first"}',
+        '{"type": "turn", "taskId": 2, "text": "Of the second"}',
+        '{"type": "turn", "text": "Of none"}',
+    )
+    root = fill(tmp_path, {"sessions/s.jsonl": "\n".join(lines)})
+    shown = built(root, task="2")
+    assert [part in shown.text for part in ("the first", "the second", "none")] == [False, True, False]
+    assert outcomes(shown)["sessions/s.jsonl:1"] == "excluded"
+    assert [problem.advice for problem in built(root, task="9").problems] == ["no event is of this task"]
+
+
+GRAPH: dict[str, Content] = {
+    "graph/entities.yaml": "entities:\n- {name: Harbour}\n- {name: Anna}\n",
+    "knowledge/p.md": "# Piers\n\nThe Harbour has four piers.\n\n# Trams\n\nThe tram ends here.\n",
+}
+
+
+def test_entity_counts_as_named_by_the_topic_as_source_003_asks(tmp_path: Path) -> None:
+    root = fill(tmp_path, {**GRAPH})
+    shown = built(root, topic="the tram", entities=["Harbour"], scope=["entities", "semantic"])
+    assert {each.fragment: dict(each.score).get("named") for each in shown.decisions if each.layer == "entities"} == {
+        "Harbour": 1,
+        "Anna": 0,
+    }
+    assert {"four piers", "tram ends"} == {part for part in ("four piers", "tram ends") if part in shown.text}
+    assert built(root, topic="the harbour", entities=["Harbour"]).request.topic == "the harbour"
+
+
+def test_least_score_and_detail_of_a_request_as_source_003_asks(tmp_path: Path) -> None:
+    root = fill(tmp_path, {**GRAPH, "PROJECT.md": "# Piers\n\nFour. All of wood.\n"})
+    assert "four piers" in built(root, topic="harbour tram").text
+    below = built(root, topic="harbour tram", min_score=0.99)
+    assert "four piers" not in below.text
+    assert {each.reason.code for each in below.decisions if each.outcome == "excluded"} == {"below-floor"}
+    brief = built(root, topic="four piers and a tram", detail="macro")
+    assert brief.tokens <= built(root, topic="four piers and a tram").tokens
+    for asked, part in (({"min_score": 2}, "--min-score"), ({"detail": "mcro"}, "did you mean micro")):
+        with pytest.raises(ContextasmError, match=part):
+            built(root, **asked)
+
+
+def test_request_id_is_in_json_record_and_metrics(tmp_path: Path) -> None:
+    root = fill(tmp_path, {**GRAPH})
+    words = ("build", "-p", "query", "--date", "2025-03-14", "--request-id", "r-7", "--record", "--metrics", "m.prom")
+    assert inside(*words, cwd=root).code == 0
+    assert 'request_id="r-7"' in (root / "m.prom").read_text()
+    (record,) = (root / ".ctxasm/records").glob("*.json")
+    assert json.loads(record.read_text())["request"]["request_id"] == "r-7"
 
 
 @pytest.mark.parametrize("since", ["2025-03-12T25:00", "2025-03-99T10:00", "12 March"])

@@ -127,6 +127,7 @@ def test_json_holds_the_document_and_its_figures() -> None:
         "audience": "personal",
         "privacy": "mask",
         "strategy": "",
+        "request_id": "",
         "show_expired": False,
     }
 

@@ -57,6 +57,7 @@ NOTHING: dict[str, tuple[dict[str, Any], str]] = {
     "session": ({"session": "zzz"}, "zzz"),
     "event-type": ({"filters": Filters(event_types=("q",))}, "--event-type"),
     "entity-type": ({"filters": Filters(entity_types=("r",))}, "--entity-type"),
+    "task": ({"filters": Filters(task="t")}, "--task"),
     "prefer": ({"prefer": ("nobody",)}, "--prefer"),
     "open": ({"open": ("src/nothing.py",)}, "src/nothing.py"),
 }
@@ -172,6 +173,8 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
     "session": ("--session", "zzz"),
     "open": ("--open", "zzz.py"),
     "event_types": ("--event-type", "zzz"),
+    "task": ("--task", "zzz"),
+    "detail": ("--detail", "zzz"),
     "entity_types": ("--entity-type", "zzz"),
     "exclude": ("--exclude", "zzz"),
     "prefer": ("--prefer", "zzz"),
@@ -188,7 +191,10 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
     "privacy": ("--privacy", "zzz"),
     "workspace": ("--workspace", "/zzz"),
 }
-ALWAYS_USED = {"topic", "budget", "date", "tz", "since", "deadline", "audience", "offline", "show_expired"}
+ALWAYS_USED = {
+    *("topic", "entities", "budget", "date", "tz", "since", "deadline", "min_score", "audience", "offline"),
+    *("show_expired", "request_id"),
+}
 """Flags whose value is a text, a number, a day, an audience or none: they name nothing of the workspace."""
 
 

@@ -39,6 +39,7 @@ class Options(NamedTuple):
     agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed=True)] = None
     team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed=True)] = None
     topic: Annotated[Text, Flag("The topic of the conversation; - reads standard input.", "TEXT")] = None
+    entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
     profile: Annotated[Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed=True)] = (
         None
     )
@@ -54,11 +55,15 @@ class Options(NamedTuple):
     since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
     entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
+    task: Annotated[Text, Flag("Only events of this task.", "ID")] = None
     exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB")] = ()
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID")] = ()
     show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
+    detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
+    min_score: Annotated[Text, Flag("Leave out what scores less, from 0 to 1.", "N")] = None
     deadline: Annotated[Text, Flag("Leave out what is not found within MS milliseconds.", "MS")] = None
     additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
+    request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
     format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
     privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
@@ -72,10 +77,25 @@ class Options(NamedTuple):
 GROUPS: Mapping[str, Sequence[str]] = {
     "Who": ("agent", "team", "workspace", "audience", "offline"),
     "Text and limits": (
-        *("topic", "profile", "strategy", "budget", "layers", "tokenizer", "date", "tz", "format", "privacy"),
-        *("additional", "deadline", "show_expired"),
+        *(
+            "topic",
+            "entities",
+            "profile",
+            "strategy",
+            "budget",
+            "layers",
+            "detail",
+            "tokenizer",
+            "date",
+            "tz",
+            "format",
+        ),
+        *("privacy", "additional", "deadline", "show_expired", "request_id"),
     ),
-    "Selection": ("scope", "session", "open", "since", "event_types", "entity_types", "exclude", "prefer", "variables"),
+    "Selection": (
+        *("scope", "session", "task", "open", "since", "min_score", "event_types", "entity_types", "exclude", "prefer"),
+        "variables",
+    ),
 }
 """The headings of these flags in the help of commands that have many."""
 
@@ -108,6 +128,17 @@ def is_lock_required(environment: Mapping[str, str]) -> bool:
 
 UNUSED_IN_SEARCH = (
     *("topic", "budget", "tokenizer", "layers", "session", "open", "since", "event_types", "entity_types", "exclude"),
-    *("prefer", "deadline", "additional", "variables", "format"),
+    *(
+        "prefer",
+        "deadline",
+        "additional",
+        "variables",
+        "format",
+        "entities",
+        "task",
+        "detail",
+        "min_score",
+        "request_id",
+    ),
 )
 """Options of a build that mean nothing to a search."""

@@ -28,6 +28,8 @@ class RequestOptions(TypedDict, total=False):
     agent: str | None
     team: str | None
     topic: str | None
+    entities: Iterable[str] | None
+    """Names of entities that the topic is about."""
     profile: str | os.PathLike[str] | None
     budget: int | str | None
     """Tokens, or a text such as `8k`."""
@@ -42,15 +44,19 @@ class RequestOptions(TypedDict, total=False):
     session: str | None
     open: Iterable[str | os.PathLike[str]] | None
     since: day | str | None
+    task: str | None
     event_types: Iterable[str] | None
     entity_types: Iterable[str] | None
     exclude: Iterable[str] | None
     prefer: Iterable[str] | None
     show_expired: bool | None
     """Show memories before their first day and after their last one, too, with a label."""
+    detail: str | None
+    min_score: float | None
     deadline: int | None
     """Milliseconds."""
     additional: str | None
+    request_id: str | None
     variables: Mapping[str, str | float] | None
     format: str | None
     """Format whose counts the budget holds; `contextasm.render` writes it."""
@@ -153,6 +159,7 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "open": lambda value, name: _several(value, name, parse_path, "a path, or a list of paths"),
     "since": _parse_day_or_time,
     "deadline": parse_number,
+    "min_score": parse_number,
     "variables": _parse_mapping,
     "workspace": parse_path,
 }

@@ -18,6 +18,7 @@ from contextasm.config.profiles.layers import (
     layer_value,
     with_freed_rooms,
     with_layer_changes,
+    with_layer_values,
 )
 from contextasm.config.workspace_folder import is_native
 from contextasm.model import ContextasmError, Document, Layer, Profile
@@ -187,8 +188,15 @@ def workspace_reader(workspace: Folder) -> loader.ReadProfile:
 
 
 def limit_layers(profile: Profile, options: Options) -> Profile:
-    """The profile with the layers of `--scope` and the limits of `--layer`. Raises `ContextasmError`."""
-    by_id = {layer.id: layer for layer in in_scope(profile.layers, options.scope)}
+    """The profile with the layers of `--scope`, and the limits of `--layer`, `--detail` and `--min-score`.
+
+    Raises `ContextasmError`.
+    """
+    changes = {key: LAYER_KEYS[key][2](value, f"--{key.replace('_', '-')}") for key, value in _typed_keys(options)}
+    by_id = {
+        layer.id: layer if layer.limits.required else with_layer_values(layer, changes)
+        for layer in in_scope(profile.layers, options.scope)
+    }
     for limit in options.layers:
         key, equals, number = limit.partition("=")
         if not equals:
@@ -201,19 +209,32 @@ def limit_layers(profile: Profile, options: Options) -> Profile:
     return profile._replace(layers=tuple(by_id.values()))
 
 
+def _typed_keys(options: Options) -> Iterator[tuple[str, object]]:
+    """The keys of layers that options set for all layers that are not required, each with what was typed."""
+    if options.detail is not None:
+        yield "detail", options.detail
+    if options.min_score is not None:
+        try:
+            yield "min_score", float(options.min_score)
+        except ValueError:
+            yield "min_score", options.min_score
+
+
 def layer_settings(profile: Profile, settings_file: YamlMapping, options: Options) -> dict[str, Setting]:
     """The values of layers that differ from the defaults, each with its origin; keys such as `layers.L3.max_tokens`."""
     tables = settings_file.get("layers")
     changes = [table for table in tables if isinstance(table, YamlMapping)] if isinstance(tables, list) else []
     origins = {(table["id"], key): table.where(key) for table in changes for key in table}
     limited_ids = {limit.partition("=")[0] for limit in options.layers}
+    typed = {key: f"--{key.replace('_', '-')}" for key, _ in _typed_keys(options)}
     settings: dict[str, Setting] = {}
     for layer in profile.layers:
         default = Layer(layer.id)
         for key in LAYER_KEYS:
             value = layer_value(layer, key)
             if value != layer_value(default, key):
-                is_option = key == "max_tokens" and layer.id in limited_ids
-                origin = "--layer" if is_option else origins.get((layer.id, key), f"profile {profile.name}")
+                is_limit = key == "max_tokens" and layer.id in limited_ids
+                option = "--layer" if is_limit else "" if layer.limits.required else typed.get(key, "")
+                origin = option or origins.get((layer.id, key), f"profile {profile.name}")
                 settings[f"layers.{layer.id}.{key}"] = Setting(value, origin)
     return settings

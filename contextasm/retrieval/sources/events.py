@@ -9,7 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, time
 
-from contextasm.model import Document, Fragment, Labels, Location, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    Document,
+    Filters,
+    Fragment,
+    Labels,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+)
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import matches
 from contextasm.retrieval.reading.files import (
@@ -37,8 +47,8 @@ class _Session(NamedTuple):
     document: Document
     events: Sequence[Event]
     """Events up to the day of the request that pass the filter of types, oldest first."""
-    filtered: Sequence[Event]
-    """Events up to that day that do not pass it."""
+    filtered: Sequence[tuple[Event, str]]
+    """Events up to that day that do not pass a filter, each with the option of the filter."""
     future: Sequence[Event]
     """Events of later days."""
 
@@ -70,8 +80,11 @@ def events(query: SourceQuery) -> RetrievalResult:
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
     fragments += _remaining_fragments(other_sessions, fragments, query)
-    filtered = Reason.of("filtered", by="--event-type")
-    fragments += [_excluded_event(event, filtered, query) for session in sessions for event in session.filtered]
+    fragments += [
+        _excluded_event(event, Reason.of("filtered", by=option), query)
+        for session in sessions
+        for event, option in session.filtered
+    ]
     fragments += [
         _excluded_event(event, Reason.of("future", age=(query.build.request.date - event.time.date()).days), query)
         for session in sessions
@@ -85,7 +98,7 @@ def events(query: SourceQuery) -> RetrievalResult:
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
-    layer_types, allowed = query.layer.query.event_types, query.build.request.filters.event_types
+    layer_types, filters = query.layer.query.event_types, query.build.request.filters
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []
     for document in documents:
@@ -94,11 +107,19 @@ def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Pro
         name = document.path.rpartition("/")[2].removesuffix(".jsonl")
         of_layer = [event for event in _oldest_first(file_events) if not layer_types or event.type in layer_types]
         past = [event for event in of_layer if event.day <= last_day]
-        passing = [event for event in past if not allowed or event.type in allowed]
-        filtered = [event for event in past if allowed and event.type not in allowed]
+        options = [_filter_option(event, filters) for event in past]
+        passing = [event for event, option in zip(past, options, strict=True) if not option]
+        filtered = [(event, option) for event, option in zip(past, options, strict=True) if option]
         future = [event for event in of_layer if event.day > last_day]
         sessions.append(_Session(name, document, passing, filtered, future))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
+
+
+def _filter_option(event: Event, filters: Filters) -> str:
+    """The option that leaves the event out; empty for none."""
+    if filters.event_types and event.type not in filters.event_types:
+        return "--event-type"
+    return "--task" if filters.task and event.task != filters.task else ""
 
 
 def _oldest_first(file_events: Sequence[Event]) -> list[Event]:

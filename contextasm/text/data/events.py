@@ -41,6 +41,8 @@ class Event(NamedTuple):
     content_value: object = None
     """The content, where it is a list, a number or a boolean; else None."""
     importance: float = IMPORTANCE
+    task: str = ""
+    """Id of the task that it belongs to; empty for none."""
 
     @property
     def day(self) -> str:
@@ -92,11 +94,11 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     importance = value.get("importance")
     if importance is not None and not is_share(importance):
         problems.append(Problem("bad-event", path, line, f"importance is {importance}, not a number from 0 to 1"))
-    outcome, name = value.get("outcome"), value.get("id")
+    outcome = value.get("outcome")
     return Event(
         path=path,
         line=line,
-        id=str(name) if isinstance(name, str | int) else "",
+        id=_id(value.get("id")),
         type=str(value["type"]).strip(),
         time=time,
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
@@ -104,7 +106,12 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         content=content,
         content_text=content_text,
         content_value=content_value,
+        task=_id(next((value[key] for key in ("task", "taskId", "task_id") if key in value), None)),
     )
+
+
+def _id(value: object) -> str:
+    return str(value) if isinstance(value, str | int) else ""
 
 
 def time_stamp(time: datetime | None) -> str:
