@@ -24,8 +24,7 @@ from contextasm.config.keys.hook import agent_settings
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace, open_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
-from contextasm.integrations.hook_session import SentLines, file_lines, save_sent, shown_lines
-from contextasm.integrations.hook_topic import with_git_topic
+from contextasm.integrations.hook_session import SentLines, file_lines, save_sent, shown_lines, with_git_topic
 from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Layer, NamedTuple, Problem, Profile
 from contextasm.retrieval.search.inverted_index import STOP, analyze, term
 from contextasm.selection.tokens import BYTES_ESTIMATE, CHARS_ESTIMATE, LENGTHS
