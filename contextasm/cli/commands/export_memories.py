@@ -23,7 +23,7 @@ from contextasm.model import AUDIENCES, SHARED, ContextasmError, Memory, Problem
 from contextasm.rendering.formats import format_context
 from contextasm.text.exchange.claude import INDEX_PROFILE, claude_code_pages
 from contextasm.text.exchange.json_formats import write_json_lines
-from contextasm.text.exchange.okf import write_okf
+from contextasm.text.exchange.pages import write_okf
 from contextasm.workspace.atomic import as_bytes, remove_torn, write
 from contextasm.workspace.editing.files import locked, writable_path
 from contextasm.workspace.exchange_files import folder_sources, refuse_filled_folder, write_folder
