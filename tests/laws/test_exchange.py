@@ -18,7 +18,7 @@ from contextasm.text.exchange.json_formats import read_json_lines, write_json_li
 from contextasm.text.exchange.pages import write_okf
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import clean_lines
-from contextasm.workspace.editing.import_memories import store_entries
+from contextasm.workspace.editing.remember import store_entries
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace
 from tests.workspaces import any_memories

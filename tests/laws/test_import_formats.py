@@ -16,7 +16,7 @@ from contextasm.model import ContextasmError, Document
 from contextasm.text.exchange.entry import CheckedEntries, SourceFile, checked_entries
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import parse_memories
-from contextasm.workspace.editing.import_memories import store_entries
+from contextasm.workspace.editing.remember import store_entries
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace
 from tests.command import CASES
