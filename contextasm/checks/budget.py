@@ -36,6 +36,13 @@ class _Case(NamedTuple):
     capped_by: Rule | None = None
     """The rule that sets the layer's own limit."""
 
+    @property
+    def own_limit(self) -> int | None:
+        """The lower of the layer's `max_tokens` and `share`, in tokens; None without either."""
+        limits = self.layer.limits
+        share = None if limits.share is None else int(self.context.request.budget * limits.share / 100)
+        return min((limit for limit in (limits.max_tokens, share) if limit is not None), default=None)
+
 
 def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
     """Report required layers that are larger than the whole budget."""
@@ -57,7 +64,7 @@ def check_near_budget(inspection: Inspection) -> Iterator[Finding]:
     yield from _nearly_full_documents(inspection)
     cases = []
     for case, usage, decisions in _layers_of_builds(inspection):
-        limit = _layer_limit(case.layer, case.context.request.budget)
+        limit = case.own_limit
         is_near = limit and NEAR_LIMIT * limit <= usage.wanted <= limit and usage.used == usage.wanted
         if limit and is_near and not case.layer.limits.grow:
             cases.append(case._replace(path=_longest(decisions).path, limit=limit))
@@ -96,7 +103,7 @@ def check_truncated(inspection: Inspection) -> Iterator[Finding]:
     for case, builds in _worst_cases(cases):
         # Logs give way to newer ones day by day: at their own limit that is what the limit is for.
         has_logs = any(source.is_log and source.is_running_text for source in case.layer.query.traits)
-        make_finding = note_finding if has_logs and _is_own_limit(case) else warning_finding
+        make_finding = note_finding if has_logs and case.limit == case.own_limit else warning_finding
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
         yield make_finding(case.path, case.line, f"layer {_layer_title(case.layer)} is cut here", hint)
 
@@ -118,7 +125,7 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
             first_cut = next(decision for decision in decisions if _is_cut(decision))
             cases.append(case._replace(path=first_cut.path))
     for case, builds in _worst_cases(cases):
-        is_own_limit = _is_own_limit(case)
+        is_own_limit = case.limit == case.own_limit
         cause = "its own limit holds no line of it" if is_own_limit else "the layers before it leave no room"
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
         if not is_own_limit:
@@ -153,16 +160,6 @@ def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> tup
     return smallest if smallest and (own is None or smallest[0] < own) else (own, None)
 
 
-def _is_own_limit(case: _Case) -> bool:
-    return _layer_limit(case.layer, case.context.request.budget) == case.limit
-
-
-def _layer_limit(layer: Layer, budget: int) -> int | None:
-    """The lower of a layer's `max_tokens` and `share`, in tokens; None without either."""
-    share = None if layer.limits.share is None else int(budget * layer.limits.share / 100)
-    return min((limit for limit in (layer.limits.max_tokens, share) if limit is not None), default=None)
-
-
 def _room_hint(case: _Case) -> str:
     limits = case.layer.limits
     if case.capped_by and case.limit == limits.max_tokens:
@@ -171,7 +168,7 @@ def _room_hint(case: _Case) -> str:
         increase = f"{cap} ({rule.path}:{rule.line})"
     elif limits.max_tokens is not None and case.limit == limits.max_tokens:
         increase = f"set its `max_tokens` to {_sufficient_limit(case.wanted)} or more in `layers` of {FILE}"
-    elif limits.share is not None and case.limit == _layer_limit(case.layer, case.context.request.budget):
+    elif limits.share is not None and case.limit == case.own_limit:
         increase = f"set its `share` higher in `layers` of {FILE}"
     elif any(each.layer == case.layer.id and _is_cut_by(each, "max_chars") for each in case.context.decisions):
         increase = f"set its `max_chars` higher in `layers` of {FILE}"

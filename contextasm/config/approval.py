@@ -71,7 +71,7 @@ def instructing_files(workspace: Folder, options: Options, process: ProcessEnvir
     for layer in locked:
         if any(source.uses_open for source in layer.query.traits):
             found, _, _ = read_all_instruction_files(workspace, _templates(layer))
-            paths |= {file.document.path for file in found}
+            paths |= {document.path for document, _ in found}
     instructing = sorted({*paths, *(path for path in reader.digests if not os.path.isabs(path))})
     return instructing, detected
 

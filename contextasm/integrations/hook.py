@@ -24,8 +24,7 @@ from contextasm.config.keys.hook import agent_settings
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import named_workspace, nearest_workspace, open_workspace
 from contextasm.integrations.hook_parts import cut_text, excluding, load_host_texts, split_text, without_host_texts
-from contextasm.integrations.hook_session import SentLines, file_lines, save_sent, shown_lines
-from contextasm.integrations.hook_topic import with_git_topic
+from contextasm.integrations.hook_session import SentLines, file_lines, save_sent, shown_lines, with_git_topic
 from contextasm.model import SOURCE_TRAITS, Build, Context, ContextasmError, Layer, NamedTuple, Problem, Profile
 from contextasm.retrieval.search.inverted_index import STOP, analyze, term
 from contextasm.selection.tokens import BYTES_ESTIMATE, CHARS_ESTIMATE, LENGTHS
@@ -222,11 +221,6 @@ Answer = tuple[str, str]
 """The text for the model, and the message for the person; empty for none."""
 
 
-def _start_answer(moment: Moment) -> Answer:
-    """Text and message at the start of a session; only the first part has a message."""
-    return _context_answer(moment, prepare_build(moment.call.options, moment.process))
-
-
 def _agent_answer(moment: Moment) -> Answer:
     """Text at the start of a subagent, by its type; no message: the session's own start had it."""
     call, process = moment.call._replace(part=1, parts=1), moment.process
@@ -238,7 +232,7 @@ def _agent_answer(moment: Moment) -> Answer:
 
 
 def _context_answer(moment: Moment, prepared: PreparedBuild) -> Answer:
-    """The text of a build without what the hosts load by themselves, and the first of its problems."""
+    """The text of a build without what the hosts load by themselves, and, for the first part, its first problem."""
     call, process = moment.call, moment.process
     prepared = prepared.with_lock(process.environment, locked=False)
     lead = f"Part {call.part} of {call.parts} of the context of this workspace:\n\n" if call.parts > 1 else ""
@@ -432,7 +426,7 @@ def _entries_of(layer: Layer, profile: Profile, *, is_for_file: bool) -> Layer |
 
 
 _ANSWERS: Mapping[str, Callable[[Moment], Answer]] = {
-    "start": _start_answer,
+    "start": lambda moment: _context_answer(moment, prepare_build(moment.call.options, moment.process)),
     "prompt": _prompt_answer,
     "agent": _agent_answer,
     "file": _file_answer,

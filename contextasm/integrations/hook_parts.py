@@ -159,7 +159,7 @@ def load_host_texts(hosts: Sequence[Host], folder: str, opened: Sequence[str] = 
         files = [file for file in reading.files if file.kept]
         others = [file.path for file in reading.unread if os.path.basename(file.path) == _FOR_ALL]
         imported, _, _ = read_with_imports(Folder(Path(reading.root)), [file.path for file in files] or others)
-        named |= {real_path(f"{reading.root}/{file.document.path}") for file in imported}
+        named |= {real_path(f"{reading.root}/{document.path}") for document, _ in imported}
         loads.append({real_path(f"{reading.root}/{file.path}"): _lost_lines(file) for file in files})
         texts.append(frozenset(_compared(file.text) for file in files if not _lost_lines(file)))
     common = frozenset.intersection(*map(frozenset, loads))

@@ -1,7 +1,7 @@
 """What a session of a host was sent: digests of its lines, in the person's cache folder, and records in the workspace.
 
 A session has a file, which one hook at a time has open. Where none can be made, or a host names no session, nothing is
-known, and all is sent again.
+known, and all is sent again. The topic of its start is made of what git knows: the branch and the changed files.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from contextasm.config.build import PreparedBuild
+from contextasm.config.input.options import ProcessEnvironment
 from contextasm.model import Build, Context, ContextasmError, Decision, Document, Span, Workspace
 from contextasm.selection.tokens import ROOMS
 from contextasm.workspace.cache import cache_folder
+from contextasm.workspace.folder import repository_top
 from contextasm.workspace.reads import is_private, note_other_input, regular_bytes, remove_old
 
 _MOST_SESSIONS = 200
@@ -140,3 +142,51 @@ def save_sent(prepared: PreparedBuild, build: Build, context: Context, session: 
     except ContextasmError as error:
         return str(error)
     return ""
+
+
+_TRUNKS = ("main", "master", "trunk", "develop", "HEAD")
+"""Names of branches that are about nothing."""
+
+_LEAST_COVER = 0.25
+"""Share of what the topic's words are worth that the best match holds; below it nothing comes before the newest."""
+
+_LEAST_MATCH = 0.6
+"""Share of the best match that the others have: a name of a file is not a question, and may be a common word."""
+
+_MAX_CHANGED = 20
+"""Changed files that are about one thing; more are about nothing."""
+
+
+def with_git_topic(prepared: PreparedBuild, process: ProcessEnvironment) -> Build:
+    """The build with the words of the branch and of the changed files as its topic, if it has none.
+
+    What matches them takes half of the places, and the newest the others. Without git, or if a source of the profile
+    would show something else for any topic, it is the build itself.
+    """
+    build, profile, root = prepared.build, prepared.build.profile, prepared.workspace.root
+    traits = [source for layer in profile.layers for source in layer.query.traits]
+    is_searched = any(source.answers_topic for source in traits)
+    is_safe = all(source.answers_topic or source.holds_memories or not source.score_parts for source in traits)
+    if build.request.topic.strip() or not (is_searched and is_safe and repository_top(root)):
+        return build
+    words = _topic_words(root, process)
+    layers = []
+    for layer in profile.layers:
+        query = layer.query._replace(min_cover=_LEAST_COVER, min_match=_LEAST_MATCH, keeps_newest=True)
+        ranking = layer.ranking._replace(top=layer.ranking.fallback_top or layer.ranking.top)
+        layers.append(layer._replace(query=query, ranking=ranking))
+    request = build.request._replace(topic=words)
+    return build._replace(profile=profile._replace(layers=tuple(layers)), request=request) if words else build
+
+
+def _topic_words(root: str, process: ProcessEnvironment) -> str:
+    from contextasm.workspace.git.commands import changed_files, current_branch  # here: many workspaces are in no git
+
+    names: list[str] = []
+    with suppress(ContextasmError):  # git fails, or takes long: a start does without it
+        names = [name for name in [current_branch(root, process.environment)] if name not in _TRUNKS]
+        # Notes are what is chosen from, and change with every session.
+        files = [path for path in changed_files(root, process.environment) if not path.endswith(".md")]
+        names += files if len(files) <= _MAX_CHANGED else []
+    stems = (os.path.splitext(os.path.basename(name))[0] for name in names)
+    return " ".join(dict.fromkeys(re.findall(r"[^\W\d_]{3,}", " ".join(stems))))

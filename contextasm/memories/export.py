@@ -9,7 +9,7 @@ from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import document_at, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.overrides import ProfileReader
-from contextasm.model import Document, Memory, NamedTuple, Problem, Profile, Request, Workspace
+from contextasm.model import Document, Memory, Problem, Profile, Request, Workspace
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns, visible_workspace
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import distinct_memories, parse_memories
@@ -19,21 +19,14 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import PrivateLines
 
 
-class ExportedMemories(NamedTuple):
-    """Memories that may leave the workspace."""
-
-    memories: tuple[Memory, ...]
-    """In the order of their files, of every status, each with an id of its own."""
-    private: int
-    """Number of memories that are left out as private."""
-    problems: tuple[Problem, ...]
-    """Of fields that can't be read, hidden characters that are removed, and secrets that are masked."""
-
-
 def exported_memories(
     workspace: Folder, patterns: Sequence[str], audience: str, options: Options, process: ProcessEnvironment
-) -> ExportedMemories:
+) -> tuple[Sequence[Memory], int, Sequence[Problem]]:
     """The memories of an owner, by the patterns of its files, for an audience (`model.AUDIENCES`).
+
+    They are in the order of their files, of every status, each with an id of its own. With them come the number of
+    memories that are left out as private, and the problems of fields that can't be read, of hidden characters that are
+    removed, and of secrets that are masked.
 
     The profile of the options and settings says which files are private. Raises `ContextasmError` for a file that can't
     be read: an export never lacks a file silently.
@@ -50,7 +43,7 @@ def exported_memories(
             problems += (*own_problems, *hidden_problems(document))
             problems += (secret_problem(path, secret, masked=True) for secret in document.secrets)
     distinct, duplicates = distinct_memories(memories)
-    return ExportedMemories(distinct, private, (*problems, *duplicates))
+    return distinct, private, (*problems, *duplicates)
 
 
 def _private_count(workspace: Folder, visible: Document, count: int) -> int:

@@ -16,28 +16,19 @@ from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
 from contextasm.workspace.folder import Folder
 
-
-class StatusStep(NamedTuple):
-    """A change of status that a command makes."""
-
-    status: str
-    """The new status."""
-    origins: Collection[str]
-    """The statuses that it may be made from."""
-    same: Collection[str]
-    """The statuses that are as good as the new one."""
-
-
 VERIFIED = "verify"
 """The step that leaves the status as it is, and sets the day on which the memory was confirmed."""
 
-STEPS: Mapping[str, StatusStep] = {
-    "approve": StatusStep("approved", ("draft", "review"), ("approved", "active")),
-    "deprecate": StatusStep("deprecated", ("approved", "active"), ("deprecated",)),
-    "complete": StatusStep("completed", ("approved", "active"), ("completed",)),
-    VERIFIED: StatusStep("verified", ("approved", "active", "stable"), ()),
+STEPS: Mapping[str, tuple[str, Collection[str], Collection[str]]] = {
+    "approve": ("approved", ("draft", "review"), ("approved", "active")),
+    "deprecate": ("deprecated", ("approved", "active"), ("deprecated",)),
+    "complete": ("completed", ("approved", "active"), ("completed",)),
+    VERIFIED: ("verified", ("approved", "active", "stable"), ()),
 }
-"""The steps by the name of their action (digest 5.2, 004-7: `active` counts as approved, `review` as a draft)."""
+"""By the name of an action: the new status, the ones that it may be made from, and the ones that are as good as it.
+
+`active` counts as approved, and `review` as a draft (digest 5.2, 004-7).
+"""
 
 
 class StatusChange(NamedTuple):
@@ -65,19 +56,19 @@ def change_status(
     Raises `ContextasmError` for an unknown id, for one that several owners use, and for a memory that can't make the
     step.
     """
-    step = STEPS[action]
+    status, origins, same = STEPS[action]
     with locked(workspace):
         ids = WorkspaceIds(workspace, owner, stored_ids, files)
         memories = [*dict.fromkeys(_only_memory(ids, name) for name in names)]
 
         def change(memory: Memory) -> Memory:
-            if memory.status not in {*step.origins, *step.same}:
-                what = f"is {memory.status}, and can't be {step.status}"
-                hint = f"only a memory that is {' or '.join(step.origins)} can; nothing has been changed"
+            if memory.status not in {*origins, *same}:
+                what = f"is {memory.status}, and can't be {status}"
+                hint = f"only a memory that is {' or '.join(origins)} can; nothing has been changed"
                 raise ContextasmError(memory.id, what, hint, code=1)
             if action == VERIFIED:
                 return _verified(memory, day)._replace(cites=renewed_cites(memory, workspace))
-            return memory if memory.status in step.same else memory._replace(status=step.status)
+            return memory if memory.status in same else memory._replace(status=status)
 
         for memory in memories:
             change(memory)  # raises before anything is written

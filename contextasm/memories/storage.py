@@ -11,9 +11,8 @@ from functools import partial
 from typing import TypeVar
 
 from contextasm.model import Context, Decision, Memory, Problem
-from contextasm.workspace.editing.import_memories import store_entries
 from contextasm.workspace.editing.memories import MemoryEditor, touch_memories
-from contextasm.workspace.editing.remember import store_memories
+from contextasm.workspace.editing.remember import store_entries, store_memories
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace, MemoryStorage
 

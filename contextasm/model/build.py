@@ -26,22 +26,15 @@ def grouped(pairs: Iterable[tuple[KeyT, T]]) -> dict[KeyT, list[T]]:
     return groups
 
 
-class RunProgram(Protocol):
-    """Runs a program of the workspace's, for as long as its output is read."""
+RunProgram = Callable[
+    [Sequence[str], str, Mapping[str, str], Iterable[bytes], Callable[[], float]], Generator[bytes, None, None]
+]
+"""Runs a program of the workspace's, for as long as its output is read: takes command, folder, environment, standard
+input, and a function that gives the seconds until the deadline.
 
-    def __call__(
-        self,
-        command: Sequence[str],
-        folder: str,
-        environment: Mapping[str, str],
-        given: Iterable[bytes],
-        seconds_left: Callable[[], float],
-    ) -> Generator[bytes, None, None]:
-        """The lines of the program's standard output as they come, each without its line end.
-
-        `given` is its standard input. `seconds_left` gives the seconds until the deadline and raises if it is over;
-        that error passes through. Raises `ProgramFailed` if the program can't be run or fails.
-        """
+Gives the lines of the program's standard output as they come, each without its line end. The function raises if the
+deadline is over, and that error passes through. Raises `ProgramFailed` if the program can't be run or fails.
+"""
 
 
 SemanticSimilarity = Callable[[str, Sequence[str]], Sequence[float] | Problem]

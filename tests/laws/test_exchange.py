@@ -15,10 +15,10 @@ from contextasm.text.cleaning.clean import clean_text, decode_document
 from contextasm.text.exchange.claude import claude_code_pages, read_claude_code
 from contextasm.text.exchange.entry import SourceFile, checked_entries
 from contextasm.text.exchange.json_formats import read_json_lines, write_json_lines
-from contextasm.text.exchange.okf import write_okf
+from contextasm.text.exchange.pages import write_okf
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.memories.writer import clean_lines
-from contextasm.workspace.editing.import_memories import store_entries
+from contextasm.workspace.editing.remember import store_entries
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace
 from tests.workspaces import any_memories

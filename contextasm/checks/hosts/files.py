@@ -6,19 +6,29 @@ The limits are the limits of each file, of the files of one rule together, and o
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.hosts import cuts
-from contextasm.checks.hosts.imports import find_host_imports
 from contextasm.checks.hosts.skills import Skill, list_skills
 from contextasm.checks.skills import SKILL_FILE, skill_findings
-from contextasm.config.hosts.loader import Cut, Host, LoadRule, instruction_files
+from contextasm.config.hosts.loader import Cut, Host, ImportRule, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
-from contextasm.text.markdown.imports import SCOPES, imported_path, is_file_name, is_for, no_file_words, scope_globs
+from contextasm.text.markdown.imports import (
+    SCOPES,
+    blank_code_spans,
+    find_imports,
+    imported_path,
+    is_file_name,
+    is_for,
+    no_file_words,
+    scope_globs,
+)
+from contextasm.text.markdown.literals import indent_of, literals
 from contextasm.workspace.folder import Folder, repository_top
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.reads import real_path
@@ -451,3 +461,31 @@ def _read_outside(host: Host, path: str) -> FoundFile:
     if not isinstance(data, bytes):
         raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
     return path, decode_as_host(data, host)
+
+
+def find_host_imports(text: str, rule: ImportRule | None) -> Iterator[tuple[int, str, bool]]:
+    """The imports of a text by line: line, counted from 1, path without the `@`, and whether the host follows it.
+
+    The rule is the host's own: a build follows others, too. One that the host does not follow names a file, and a build
+    follows it.
+    """
+    if not rule or "@" not in text:
+        return
+    lines = text.removeprefix("\ufeff").split("\n")
+    for part in [*literals(lines)]:
+        if part.kind == "fence" or (part.kind != "doubtful" and not rule.in_html):
+            # What follows a comment in its last line is text.
+            rest = lines[part.stop - 1].rpartition("-->")[2] if part.kind == "comment" and part.is_closed else ""
+            lines[part.first : part.stop] = [*[""] * (part.stop - part.first - 1), rest]
+    is_code = not rule.in_indented
+    for number, line in enumerate(lines):
+        if line.strip():
+            is_code = not rule.in_indented and indent_of(line) >= 4 and (is_code or not lines[number - 1].strip())
+        if "@" not in line or is_code:
+            continue
+        found = [match[1].replace("\\ ", " ") for match in re.finditer(rule.pattern, blank_code_spans(line))]
+        endings = ("", *rule.endings)
+        followed = [path for path in found if not rule.endings or posixpath.splitext(path)[1].lower() in endings]
+        others = [path for _, path in find_imports(line) if is_file_name(path) and path not in followed]
+        for path in (*followed, *others):
+            yield number + 1, path, path in followed

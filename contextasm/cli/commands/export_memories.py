@@ -17,13 +17,13 @@ from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.values import one_of
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.memories.export import ExportedMemories, exported_memories
+from contextasm.memories.export import exported_memories
 from contextasm.memories.owner import Owner, find_owner
 from contextasm.model import AUDIENCES, SHARED, ContextasmError, Memory, Problem, system_errors
 from contextasm.rendering.formats import format_context
 from contextasm.text.exchange.claude import INDEX_PROFILE, claude_code_pages
 from contextasm.text.exchange.json_formats import write_json_lines
-from contextasm.text.exchange.okf import write_okf
+from contextasm.text.exchange.pages import write_okf
 from contextasm.workspace.atomic import as_bytes, remove_torn, write
 from contextasm.workspace.editing.files import locked, writable_path
 from contextasm.workspace.exchange_files import folder_sources, refuse_filled_folder, write_folder
@@ -51,9 +51,8 @@ def export_memories(
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
     owner = find_owner(options, process_environment(), reads_memories=True)
     patterns = owner.memory_files or [f"{owner.path}/memories/*.md"]
-    exported = exported_memories(owner.workspace, patterns, audience, options, process_environment())
-    problems = [*owner.problems, *exported.problems]
-    memories, private = exported.memories, audience != SHARED
+    memories, left_out, found = exported_memories(owner.workspace, patterns, audience, options, process_environment())
+    problems, private = [*owner.problems, *found], audience != SHARED
     if form == "claude-code":
         problems += _write_claude_code(options, owner, memories, output, private=private)
     elif form == "okf":
@@ -62,7 +61,7 @@ def export_memories(
         _write_lines(options, owner, memories, output)
     show_problems(problems)
     if not quiet:
-        _show_receipt(exported, owner)
+        _show_receipt(len(memories), left_out, owner)
     return 0
 
 
@@ -141,8 +140,7 @@ def _write_index(folder: Folder, target: OutputFile) -> None:
             write_files(writes, quiet=True)
 
 
-def _show_receipt(exported: ExportedMemories, owner: Owner) -> None:
-    count, private = len(exported.memories), exported.private
+def _show_receipt(count: int, private: int, owner: Owner) -> None:
     line = f"ctxasm: exported {count:,} memor{'y' if count == 1 else 'ies'} of {owner.path or 'the workspace'}"
     if private:
         words = f"{private:,} private memor{'y' if private == 1 else 'ies'}"

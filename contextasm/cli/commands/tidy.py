@@ -136,7 +136,7 @@ def _apply(
         output.write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (receipt.json or receipt.quiet):
         count = len(applied.actions)
-        done = f"{_count(count, 'action')} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
+        done = f"{_action_count(count)} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
         nothing = "nothing was applied" if applied.left_out else "nothing to do"
         output.write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
@@ -174,17 +174,17 @@ def _done(action: Action) -> str:
 def _advice(actions: Sequence[Action]) -> str:
     todo = [action for action in actions if not action.for_you]
     if not todo:
-        count = _count(len(actions), "action")
+        count = _action_count(len(actions))
         return f"ctxasm: {count} for you to decide" if actions else "ctxasm: there is nothing to do"
     safe = sum(not action.needs_approval for action in todo)
     return (
-        f"ctxasm: {_count(len(todo), 'action')}, {len(todo) - safe} to be approved; nothing has changed; "
+        f"ctxasm: {_action_count(len(todo))}, {len(todo) - safe} to be approved; nothing has changed; "
         "`ctxasm tidy --apply ID ...` does some, `--apply --safe` all without approval, `--apply --all` all"
     )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+def _action_count(number: int) -> str:
+    return f"{number:,} action{'s' * (number != 1)}"
 
 
 class ActionData(TypedDict):

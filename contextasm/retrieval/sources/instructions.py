@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contextasm.model import Document, Layer, Problem, Reason, Request, RetrievalResult, SourceQuery, Workspace
-from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.reading.files import layer_display, layer_paths, whole_fragment
 from contextasm.text.markdown.front_matter import front_matter_fault
 from contextasm.text.markdown.imports import (
@@ -47,13 +46,11 @@ _OVERRIDE = ".override.md"
 """Ending of a file that stands for the one without it in the same folder, as Codex reads AGENTS.override.md."""
 
 
-class InstructionFile(NamedTuple):
-    """A file that instructs an agent, as read."""
+InstructionFile = tuple[Document, Reason | None]
+"""A file that instructs an agent, as read, and the reason why it does not apply.
 
-    document: Document
-    excluded: Reason | None
-    """The reason why it does not apply; None for a file that is for every file, or for an open one."""
-
+None is for a file that is for every file, or for an open one.
+"""
 
 InstructionFiles = tuple[Sequence[InstructionFile], Sequence[Problem], Sequence[str]]
 """Instruction files, their problems, and every path that was looked at, whether there is a file or not.
@@ -139,9 +136,10 @@ class _Reading:
             if isinstance(read, Problem):
                 self._problems.setdefault(read, read)
             if isinstance(read, Document):
-                self._files[path] = InstructionFile(read, self._exclusion(read, is_imported=bool(importing)))
-        if (file := self._files.get(path)) and not file.excluded:
-            self._follow_imports(file.document, importing)
+                self._files[path] = read, self._exclusion(read, is_imported=bool(importing))
+        document, excluded = self._files.get(path, (None, None))
+        if document and not excluded:
+            self._follow_imports(document, importing)
         return self._paths[path]
 
     def _exclusion(self, document: Document, *, is_imported: bool) -> Reason | None:
@@ -231,7 +229,7 @@ def instructions(query: SourceQuery) -> RetrievalResult:
     """
     files, problems, _ = read_instruction_files(query.build.workspace, query.layer, query.build.request)
     fragments = (
-        whole_fragment(file.document, layer_display(query.layer, {"path": file.document.path}, (place,)), file.excluded)
-        for place, file in enumerate(files)
+        whole_fragment(document, layer_display(query.layer, {"path": document.path}, (place,)), excluded)
+        for place, (document, excluded) in enumerate(files)
     )
-    return RetrievalResult(tuple(fragments), tuple(file.document for file in files), tuple(problems))
+    return RetrievalResult(tuple(fragments), tuple(document for document, _ in files), tuple(problems))

@@ -1,6 +1,7 @@
 """Memories in the Markdown of other programs: a text in parts, and the fields that front matter states for all.
 
-Each part is a bullet or a paragraph, with the heading above it, and may be a memory.
+Each part is a bullet or a paragraph, with the heading above it, and may be a memory. The readers of Codex and
+Hermes, whose files are little more than that, are here, too.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, Parse
 from contextasm.text.cleaning.private_parts import KEY, says_private_in_front
 from contextasm.text.exchange.entry import (
     LeftOutPart,
@@ -195,3 +196,66 @@ def _content(lines: Sequence[str], at: int, unclosed: set[str]) -> tuple[int, st
 
 def _ends_paragraph(line: str) -> bool:
     return not line.strip() or begins_bullet(line) or is_rule(line) or heading(line) is not None
+
+
+# --- Codex -----------------------------------------------------------------------------------------------------------
+
+# `MEMORY.md` and `memory_summary.md` of the folder `~/.codex/memories`.
+#
+# As of its source (openai/codex, codex-rs/memories/write/templates/memories/consolidation.md, 2026): `MEMORY.md` has a
+# `# Task Group: NAME` with lines `scope:` and `applies_to:`, then a `## Task N` for each task with its rollouts and
+# keywords, then sections of bullets. `memory_summary.md` begins with the line `v1` and ends with an index,
+# `## What's in Memory`. What only leads to other files is left out: scopes, rollouts, keywords and the index. Those
+# files are recaps of conversations, and what these two were made of.
+_GROUP = "Task Group:"
+_SCOPE = re.compile(r"(?:scope|applies_to):")
+_KINDS = {"rollout_summary_files": "list of rollouts", "keywords": "keywords", "What's in Memory": "index"}
+"""By its heading, what a section is that holds no memory."""
+
+
+def read_codex(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
+    """A memory for each bullet and paragraph, tagged with its section and its task group."""
+    for file in files:
+        yield from with_front_fields(file, note_items(file, _codex_entry, _codex_kind))
+
+
+def _codex_entry(where: str, text: str, titles: Sequence[str]) -> SourceEntry:
+    names = [title.removeprefix(_GROUP).strip() for title in titles]
+    return SourceEntry(where, derived_id("codex", *names, text), text, stated({"tags": fitting_words(names)}))
+
+
+def _codex_kind(text: str, titles: Sequence[str]) -> str:
+    if titles[-1].startswith(_GROUP) and _SCOPE.match(text):
+        return "scope of a task group"
+    if len(titles) == 1 and text == "v1":
+        return "version"
+    return next((_KINDS[title] for title in titles if title in _KINDS), "")
+
+
+# --- Hermes ----------------------------------------------------------------------------------------------------------
+
+# `MEMORY.md` and `USER.md` of the folder `~/.hermes/memories`.
+#
+# As of its source (NousResearch/hermes-agent, tools/memory_tool.py, 2026): entries of one or several lines with a line
+# `§` between them, without ids and dates. `MEMORY.md` has the agent's notes; `USER.md` has what the agent knows about
+# its user, which is private.
+_BETWEEN_ENTRIES = "§"
+_USER = "user"
+
+
+def read_hermes(files: Sequence[SourceFile], _parse: Parse) -> Iterator[SourceEntry | LeftOutPart]:
+    """A memory for each entry; entries of `USER.md` are private and have the type `user`."""
+    for file in files:
+        yield from with_front_fields(file, _hermes_entries(file))
+
+
+def _hermes_entries(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
+    store = file.stem.casefold()
+    fields = {"type": _USER, KEY: True} if store == _USER else {}
+    lines = file.text.split("\n")
+    start = front_matter(lines).lines
+    yield from unread_front(file)
+    for stop in [*(at for at, line in enumerate(lines) if at >= start and line == _BETWEEN_ENTRIES), len(lines)]:
+        if text := "\n".join(lines[start:stop]).strip():
+            yield SourceEntry(f"{file.name}:{start + 1}", derived_id("hermes", store, text), text, fields)
+        start = stop + 1

@@ -17,9 +17,15 @@ from pathlib import Path
 from contextasm.model import ContextasmError, Decision, Document, Memory, Problem, grouped
 from contextasm.text.exchange.entry import SourceEntry
 from contextasm.text.memories.parser import ACTIVE_STATUSES, FieldReport, memory_of_fields, parse_memories
-from contextasm.workspace.editing.import_memories import alike_memories, outcome_word
 from contextasm.workspace.editing.memories import MemoryEditor
-from contextasm.workspace.editing.remember import AmongNew, entry_fields, reinforce_or_add, reinforced
+from contextasm.workspace.editing.remember import (
+    AmongNew,
+    alike_memories,
+    entry_fields,
+    outcome_word,
+    reinforce_or_add,
+    reinforced,
+)
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import ImportOutcome, MemoryPlace, NewMemory, RememberOutcome
 from contextasm.workspace.store.connection import Session, StoreUnreachableError
@@ -93,7 +99,7 @@ class StoredMemories(StoreOverlay):
     def import_entries(
         self, place: MemoryPlace, entries: Sequence[SourceEntry], *, update: bool, dry_run: bool
     ) -> list[ImportOutcome]:
-        """Store entries of another program (`editing.import_memories.store_entries`), all or none.
+        """Store entries of another program (`editing.remember.store_entries`), all or none.
 
         With `dry_run` only the replica is asked. Raises `ContextasmError`.
         """

@@ -3,7 +3,7 @@
 import pytest
 
 from contextasm.model import Memory
-from contextasm.text.exchange.okf import write_okf
+from contextasm.text.exchange.pages import write_okf
 from contextasm.text.memories.parser import FieldReport, memory_of_fields
 
 
