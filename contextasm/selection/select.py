@@ -482,7 +482,7 @@ def select(
     total = (budget - spare) * counter.units_per_token + last_line_end - head
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
     results, problems = allocate(profile, demands, total, required)
-    if required + head > budget * counter.units_per_token + last_line_end:
+    if required and required + head > budget * counter.units_per_token + last_line_end:
         taken = counter.tokens(required + head - last_line_end)
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
         problems = [Problem("over-budget", "budget", 0, message), *problems]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Context
 from contextasm.retrieval.sources.manifests import FACTS, LARGEST
+from tests.command import fill, inside
 from tests.laws.test_profiles import build
 from tests.workspaces import Content
 
-BRAIN = load_profile("brain", "tests", ".")
+BRAIN = load_profile("brain", "tests", Path())
 
 PYPROJECT = """\
 [project]
@@ -61,7 +63,7 @@ PACKAGE = {
 
 CARGO = """\
 [package]
-name = "light"
+name = "tokio-serde-light"
 edition = "2021"
 rust-version = "1.74"
 
@@ -130,6 +132,19 @@ def test_secret_of_a_script_is_masked_and_many_commands_and_packages_are_bounded
     assert context.text.count("- Command: ") == 12
     assert "p11 and 3 more\n" in context.text
     assert [each.reason.code for each in context.decisions].count("not-in-pool") == 9
+
+
+def test_facts_are_switched_off_and_shown_by_another_profile(tmp_path: Path) -> None:
+    own = "extends: default\nlayers:\n  - {id: facts, heading: Facts, source: manifests, path: pyproject.toml}\n"
+    off = "layers: [{id: facts, enabled: false}]\n"
+    folder = fill(tmp_path, {"pyproject.toml": PYPROJECT, "own.yaml": own, "agents/a/IDENTITY.md": "A\n"})
+    fill(tmp_path, {"agents/a/INSTRUCTIONS.md": "B\n"})
+    assert "## Facts\n- Name: beacon\n" in inside("build", "-q", "-p", folder / "own.yaml", "-a", "a", "-w", folder).out
+    explained = json.loads(inside("explain", "-p", "brain", "-w", folder, "--json").out)
+    fact = next(each for each in explained["decisions"] if each["fragment"] == "pyproject.toml#tool.pdm.scripts.test")
+    assert (fact["path"], fact["line"], fact["last_line"]) == ("pyproject.toml", 14, 14)
+    fill(tmp_path, {"ctxasm.yaml": off})
+    assert "Project Facts" not in inside("build", "-q", "-p", "brain", "-w", folder).out
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def _facts(data: Data, facts: Sequence[tuple[str, str]], said: set[str], query: 
     commands = 0
     for name, path in facts:
         value = None if name in own else _value_at(data.value, path)
-        names = [*filter(None, map(_package_name, value))] if isinstance(value, list | Mapping) else []
+        listed = value if isinstance(value, list | Mapping) and name != COMMAND else ()
+        names = [*filter(None, map(_package_name, listed))]
         if name == COMMAND and isinstance(value, Mapping):
             texts = [(f"{path}.{key}", f"{key}: {text}", [text]) for key, text in value.items() if _is_text(text)]
         elif names:
@@ -99,7 +100,7 @@ def _facts(data: Data, facts: Sequence[tuple[str, str]], said: set[str], query: 
             item = fill_item(query.layer.display.item_template or LINE, line)
             commands += name == COMMAND
             is_over = commands > most and name == COMMAND
-            location = Location(document.path, 1) if is_over else _location(document, key, words)
+            location = Location(document.path, 1) if is_over else _location(document, key + "." * bool(names), words)
             fragment = Fragment(f"{document.path}#{key}", location, item, layer_display(query.layer))
             yield fragment.exclude(Reason.of("not-in-pool", pool=most)) if is_over else fragment
     said |= own & {*ONCE}
@@ -121,10 +122,14 @@ def _package_name(requirement: object) -> str:
 
 
 def _location(document: Document, path: str, texts: Sequence[str]) -> Location:
-    """The lines of the texts that a key holds: it begins a line after the first one that names its table."""
+    """The lines of the texts that a key holds: it begins a line after the first one that names its table.
+
+    A path that ends in a dot is a table of which the texts are keys or items.
+    """
     lines = document.text.replace('\\"', '"').split("\n")
     table, _, key = path.rpartition(".")
-    start = next((number for number, line in enumerate(lines) if table.rpartition(".")[2] in line), 0)
+    named = re.compile(rf"(?<![\w-]){re.escape(table.rpartition('.')[2])}(?![\w-])")
+    start = next((number for number, line in enumerate(lines) if named.search(line)), 0)
     begins = [line.lstrip(" \t\"'").startswith(key) for line in lines]
     words = [text.strip().partition("\n")[0] for text in texts]
     ranks = ([(word in line, at >= start, begins[at], -at) for at, line in enumerate(lines)] for word in words)
