@@ -13,7 +13,7 @@ from contextasm.model import ContextasmError
 DEEPEST = 50
 """Levels of objects and lists inside each other, in JSON as in YAML."""
 
-LONGEST_LINE = 10_000
+LONGEST_LINE = 2_000
 """Characters of the longest line of TOML that is read."""
 
 
