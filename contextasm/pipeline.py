@@ -200,7 +200,7 @@ def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[s
         sections, decisions, allowances, problems = select(
             profile, candidates, request.budget, spare, counter, *forms, build.summarizer
         )
-        text = render_document(sections, request.format)
+        text = render_document(sections, request.format, profile.head)
         tokens = counter.tokens(counter.units(text))
         # If only required sections are left, a smaller budget takes nothing away.
         if tokens <= request.budget or required.issuperset(section.layer for section in sections):

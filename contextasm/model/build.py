@@ -384,7 +384,7 @@ class Section(NamedTuple):
     layer: str
     """Id of the layer that it belongs to."""
     heading: str
-    """The heading, without its marks."""
+    """The heading, without its marks; empty if the groups in the text have headings as high."""
     text: str
     """The text under the heading, with the markers of cuts."""
     tokens: int

@@ -205,6 +205,8 @@ class Profile(NamedTuple):
     marker: str
     """Form of the marker in place of omitted text: `plain` or `detailed`."""
     layers: tuple[Layer, ...]
+    title: str = ""
+    """Title above the sections of a document in Markdown; empty for none."""
     disabled: tuple[str, ...] = ()
     """Ids of layers that are switched off: a build leaves them out."""
     merge: tuple[str, ...] = ()
@@ -231,6 +233,11 @@ class Profile(NamedTuple):
     """Name of the host that reads the same files; empty for none."""
     fits: str = ""
     """Name of the file of that host that the text is for, and whose limits it keeps; empty for none."""
+
+    @property
+    def head(self) -> str:
+        """The lines above the sections of a document in Markdown; empty without a title."""
+        return f"# {self.title}\n\n" if self.title else ""
 
 
 class RuleTrace(NamedTuple):

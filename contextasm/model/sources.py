@@ -90,6 +90,7 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     ),
     "relations": SourceTraits(("source", "type", "target"), score_parts=_scores("weight")),
     "patterns": SourceTraits(("name", "text", "tried"), score_parts=_scores("rate")),
+    "manifests": SourceTraits(("name", "text")),
     "threads": SourceTraits(group_fields=_PAGE, shows_text=True),
     "files": SourceTraits(
         group_fields=_PAGE, score_parts=_scores("open", "changed", "named", "content"), shows_text=True

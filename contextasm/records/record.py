@@ -331,7 +331,7 @@ def _record_from_fields(fields: dict[str, Any]) -> Record:
     ):
         if unknown := set(names) - set(table):
             raise ValueError(f"this version does not know {min(unknown)}")
-    text = render_document(context.sections, context.request.format)
+    text = render_document(context.sections, context.request.format, profile.head)
     return record._replace(context=context._replace(text=text, decisions=decisions))
 
 

@@ -225,7 +225,7 @@ class SectionSize(TypedDict):
     layer: str
     """The id of the layer that the section belongs to."""
     heading: str
-    """The heading, without its marks."""
+    """The heading, without its marks; empty if the groups in the text have headings as high."""
     tokens: Positive
     """The tokens of the section, its heading and the blank line after it included."""
 

@@ -19,12 +19,12 @@ _UNFIT_FOR_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 
 
 def _markdown(_layer: str, title: str) -> tuple[str, str]:
-    return f"## {title}\n", "\n\n"
+    return f"## {title}\n" if title else "", "\n\n"
 
 
 def _xml(layer: str, title: str) -> tuple[str, str]:
-    open_tag = f'<section layer="{_escape_xml(layer)}" heading="{_escape_xml(title)}">'
-    return f"{open_tag}\n", "\n</section>\n\n"
+    heading = f' heading="{_escape_xml(title)}"' if title else ""
+    return f'<section layer="{_escape_xml(layer)}"{heading}>\n', "\n</section>\n\n"
 
 
 def _escape_xml(text: str) -> str:
@@ -74,9 +74,13 @@ def render_section(section: Section, form: str) -> str:
     return "".join(_section_pieces(section, form))
 
 
-def render_document(sections: Sequence[Section], form: str) -> str:
-    """Document of the sections in their order, ending in one newline; empty without sections."""
-    pieces = [piece for section in sections for piece in _section_pieces(section, form)]
+def render_document(sections: Sequence[Section], form: str, head: str = "") -> str:
+    """Document of the sections in their order, ending in one newline; empty without sections.
+
+    `head` are the lines above them in Markdown (`Profile.head`).
+    """
+    pieces = [head] if sections and FORMATS[form][0][0] is _markdown else []
+    pieces += [piece for section in sections for piece in _section_pieces(section, form)]
     while pieces and not pieces[-1].strip("\n"):
         pieces.pop()
     # All is joined once, since each copy of a large document takes its size in memory.
@@ -105,7 +109,9 @@ def _messages(context: Context) -> str:
     import json
 
     stable = [*takewhile(lambda section: section.stable, context.sections)]
-    head = render_document(stable, context.request.format)
+    form = context.request.format
+    above = len(context.text) - len(render_document(context.sections, form))
+    head = context.text[: above + len(render_document(stable, form))] if stable else ""
     tail = context.text[len(head) :]
     blocks: list[dict[str, object]] = []
     if head:

@@ -60,6 +60,7 @@ SOURCES: Mapping[str, Source] = {
     "entities": partial(_imported, "graph", "entities"),
     "relations": partial(_imported, "graph", "relations"),
     "patterns": partial(_imported, "patterns", "patterns"),
+    "manifests": partial(_imported, "manifests", "manifests"),
     "threads": threads,
     "files": partial(_imported, "files", "files"),
     "tools": partial(_imported, "tools", "tools"),

@@ -450,10 +450,14 @@ class Demand(NamedTuple):
         joint = "\n" if self.layer.display.item_template else "\n\n"
         text = section_body(excerpts, omitted, joint, self.marker)
         frame, escape = self.form
-        before, after = frame(self.layer.id, heading)
+        before, after = frame(self.layer.id, self.own_heading(heading, text))
         units = self.counter.units(f"{before}{escape(text)}{after}") if text else 0
         is_whole = not omitted and all(each.whole or each.fragment.verdict.excluded for each in excerpts)
         return LaidOutSection(tuple(excerpts), text, units, not is_whole)
+
+    def own_heading(self, heading: str, text: str) -> str:
+        """The heading of a section; empty if its text begins with a group's line that is a heading as high."""
+        return "" if self.layer.display.group_template.startswith("## ") and text.startswith("## ") else heading
 
     def lay_out_all(self, excerpts: Sequence[Excerpt]) -> Selected:
         """The sections that show these excerpts, each under the heading of its fragment."""

@@ -334,7 +334,7 @@ def emitted_sections(result: LayerResult) -> list[Section]:
     return [
         Section(
             layer=demand.layer.id,
-            heading=heading,
+            heading=demand.own_heading(heading, section.text),
             text=section.text,
             tokens=demand.counter.tokens(section.units),
             truncated=section.truncated,
@@ -478,11 +478,12 @@ def select(
     demands = within_chars(demands, profile.max_chars)
     # The document ends without the blank line after the last section.
     last_line_end = counter.units("\n\n") - counter.units("\n")
-    total = (budget - spare) * counter.units_per_token + last_line_end
+    head = counter.units(profile.head)
+    total = (budget - spare) * counter.units_per_token + last_line_end - head
     required = sum(demand.units for demand in demands if demand.layer.limits.required)
     results, problems = allocate(profile, demands, total, required)
-    if required > budget * counter.units_per_token + last_line_end:
-        taken = counter.tokens(required - last_line_end)
+    if required and required + head > budget * counter.units_per_token + last_line_end:
+        taken = counter.tokens(required + head - last_line_end)
         message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
     for number, result in enumerate(results):

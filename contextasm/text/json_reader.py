@@ -1,4 +1,4 @@
-"""JSON as plain values: the one reader of JSON that others wrote. The text comes in as a value; no file is opened here.
+"""JSON and TOML that others wrote, as plain values. The text comes in as a value; no file is opened here.
 
 Python's own reader takes more than JSON: NaN, halves of characters, and nesting of any depth up to an error of its own.
 """
@@ -12,6 +12,9 @@ from contextasm.model import ContextasmError
 
 DEEPEST = 50
 """Levels of objects and lists inside each other, in JSON as in YAML."""
+
+LONGEST_LINE = 2_000
+"""Characters of the longest line of TOML that is read."""
 
 
 def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
@@ -46,6 +49,24 @@ def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
         raise _nested_too_deeply(where)
     if not takes_halves and _may_hold_half(text) and _holds_half(value):
         raise ContextasmError(where, "holds an escape for half a character", "write the character itself")
+    return value
+
+
+def load_toml(text: str, where: str) -> object:
+    """The value that a TOML text holds, likewise. Raises `ContextasmError` for anything that is not TOML."""
+    import tomllib
+
+    # Python's reader takes the square of the length of a dotted key.
+    if max(map(len, text.split("\n"))) > LONGEST_LINE:
+        raise ContextasmError(where, f"has a line of more than {LONGEST_LINE:,} characters", "break it")
+    try:
+        value = tomllib.loads(text)
+    except RecursionError as error:
+        raise _nested_too_deeply(where) from error
+    except ValueError as error:
+        raise ContextasmError(where, f"not valid TOML: {error}", "correct it") from error
+    if _is_deeper(value, DEEPEST):
+        raise _nested_too_deeply(where)
     return value
 
 

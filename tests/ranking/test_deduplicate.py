@@ -60,7 +60,7 @@ def test_brief_of_the_brain_shows_the_surer_of_two_twins_alone(one: str, other: 
         "memories/m.md": f"- Sure {{key=root/{one} confidence=0.95 dedup=a}}\n"
         f"- Less {{key=root/{other} confidence=0.5 dedup=a}}\n",
     }
-    shown = build(files, load_profile("brain", "", Path())).text
+    shown = build(files, dict(load_profile("brain", "", Path()).strategies)["brief"]).text
     assert ("## In Brief\n- Sure\n\n" in shown, "Less" in shown) == (True, False)
 
 

@@ -1,6 +1,7 @@
 """What the sources find, row by row of the table of capabilities, and what they make of bad input."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -251,7 +252,7 @@ def test_an_event_keeps_its_milliseconds_and_costs_no_blanks(tmp_path: Path) -> 
     assert '- [2025-03-14T08:00:00.125Z] deploy: {"to":["a","b"],"n":1}\n' in out
 
 
-EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="## {session}")
+EVENTS = layer("events", "sessions/*.jsonl", item="- {text}", group="### {session}")
 
 
 def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> None:
@@ -261,7 +262,7 @@ def test_torn_and_bad_lines_of_a_session_are_problems_and_the_rest_goes_on() -> 
     assert [(each.code, each.line) for each in scored.problems] == [("bad-event", 2)]
     context = of({"sessions/s.jsonl": lines}, EVENTS)
     assert [(each.code, each.line) for each in context.problems] == [("bad-event", n) for n in (2, 3, 5, 6)]
-    assert shown(context, "events") == ["## s", "- Error: one", "- a: {}"]
+    assert shown(context, "events") == ["### s", "- Error: one", "- a: {}"]
 
 
 def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
@@ -271,10 +272,10 @@ def test_session_that_goes_on_is_whole_and_others_show_highlights() -> None:
         stamped = [{**each, "timestamp": f"2025-03-0{day}T10:0{n}:00"} for n, each in enumerate(rows)]
         files[f"sessions/s{day}.jsonl"] = "".join(json.dumps(each) + "\n" for each in stamped)
     latest = shown(of(files, EVENTS), "events")
-    assert latest[:3] == ["## s8", "- [2025-03-08T10:00:00Z] Read: r8", "- [2025-03-08T10:01:00Z] Wrote: w8"]
-    assert [line for line in latest if line[0] == "#"] == [f"## s{n}" for n in (8, 7, 6, 5, 4, 3)]
+    assert latest[:3] == ["### s8", "- [2025-03-08T10:00:00Z] Read: r8", "- [2025-03-08T10:01:00Z] Wrote: w8"]
+    assert [line for line in latest if line[0] == "#"] == [f"### s{n}" for n in (8, 7, 6, 5, 4, 3)]
     assert not any("Read: r7" in line for line in latest)
-    assert shown(of(files, EVENTS, session="s2"), "events")[:2] == ["## s2", "- [2025-03-02T10:00:00Z] Read: r2"]
+    assert shown(of(files, EVENTS, session="s2"), "events")[:2] == ["### s2", "- [2025-03-02T10:00:00Z] Read: r2"]
     assert codes(of(files, EVENTS, session="s9")) == ["no-session"]
 
 
@@ -361,7 +362,7 @@ def test_row_109_drafts_and_deprecated_items_never_show() -> None:
 
 def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> None:
     text = brain()["content"]
-    found = [line for line in text.split("\n") if line.startswith("### ") and line.endswith(")")]
+    found = [line for line in text.split("\n") if line.startswith("## ") and line.endswith(")")]
     assert [each.partition("(")[2] for each in found] == [
         f"{key})"
         for key in (
@@ -375,6 +376,47 @@ def test_row_110_and_111_surest_first_under_keys_in_the_configured_order() -> No
         )
     ]
     assert text.index("signed cookies (confidence: 0.90)") < text.index("Logs are kept for 30 days (confidence: 0.85)")
+
+
+EXAMPLE = """\
+# Project Memory
+
+## Architecture (root/architecture)
+- JWT Authentication Pattern (confidence: 0.95)
+- PostgreSQL with connection pooling (confidence: 0.92)
+
+## Conventions (root/conventions)
+- Void arrow functions must have braces (confidence: 0.98)
+- Use explicit return types on all functions (confidence: 0.95)
+
+## Implementation (root/implementation)
+- User auth middleware (confidence: 0.90)
+- Dashboard layout with sidebar (confidence: 0.88)
+"""
+"""The example of source 004 under "Schema key grouping", line by line."""
+
+
+def test_row_111_the_example_of_source_004_comes_out_of_its_six_items(tmp_path: Path) -> None:
+    items = re.findall(r"(?m)^(?:## .*\((.*)\)|- (.*) \(confidence: (.*)\))$", EXAMPLE)
+    keys = [max(n for n, (key, *_) in enumerate(items[: at + 1]) if key) for at in range(len(items))]
+    rows = [
+        f"- {text} {{key={items[at][0]} confidence={sure}}}"
+        for at, (_, text, sure) in zip(keys, items, strict=True)
+        if text
+    ]
+    assert len(rows) == 6
+    folder = fill(tmp_path, {"memories/items.md": "\n".join(reversed(rows)) + "\n"})
+    built = inside("build", "-q", "-p", "brain", "-w", folder)
+    assert (built.code, built.out) == (0, EXAMPLE)
+
+
+def test_a_layer_without_a_group_to_show_keeps_its_heading(tmp_path: Path) -> None:
+    written = "- Note {key=root/architecture writer=mcp}\n"
+    out = inside("build", "-q", "-p", "brain", "-w", fill(tmp_path, {"memories/m.md": written})).out
+    assert out.startswith("# Project Memory\n\n## Architecture and Conventions\n```notes written by a program")
+    xml = inside("build", "-q", "-p", "brain", "-f", "xml", "-w", BRAIN).out
+    assert '<section layer="tier1">\n## Architecture (root/architecture)\n' in xml
+    assert "# Project Memory" not in xml
 
 
 @pytest.mark.parametrize(
@@ -400,7 +442,8 @@ def test_row_111_and_112_limits_of_an_item_and_forms_of_keys_and_tags(text: str,
 
 
 def test_row_114_brief_has_one_stack_three_decisions_five_conventions() -> None:
-    own = next(each for each in shipped("brain").layers if each.memories.key_quota)
+    brief = dict(shipped("brain").strategies)["brief"]
+    own = next(each for each in brief.layers if each.memories.key_quota)
     lines = [
         f"- [{k}] {k} {n} {{key=root/{k} importance=0.{n}}}"
         for k in ("stack", "decisions", "conventions")

@@ -127,6 +127,7 @@ _BUILT_ON = ("extends", "layers", "strategies")
 
 KEYS: Mapping[str, ParseValue] = {
     "summary": values.parse_text,
+    "title": values.parse_text,
     "extends": values.parse_text,
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),

@@ -23,6 +23,7 @@ ASKED = {
     "librarian": ("librarian", "--topic", "why is the import slow", "--open", "desk/importer.py"),
     "memory": ("memory", "--topic", "spring tide", "--open", "src/tides.py"),
     "brain": ("brain",),
+    "brain-brief": ("brain", "--strategy", "brief", "-b", "240"),
     "brain-small": ("brain", "-b", "240", "--open", "web/auth.ts"),
     "pack": ("pack", "--topic", "session cookies", "--open", "web/session.ts"),
     "pack-minimal": ("pack", "--strategy", "minimal"),
