@@ -100,7 +100,10 @@ def inspect(
     outputs = _usable_outputs(folder)
     layers = (*(prepared.build.profile.layers if prepared else ()), *_layers_of_outputs(folder, outputs))
     workspace = _visible(workspace, prepared, layers)
-    owners = _owners_to_build(complete_agents, teams if options.team is None else (options.team,), selected)
+    owners = [
+        _selected_owners(complete_agents, "agents", selected),
+        _selected_owners(teams if options.team is None else (options.team,), "teams", selected),
+    ]
     contexts = tuple(_contexts_of_owners(workspace, prepared, process, owners)) if prepared else ()
     paths = {*extra_paths, *_listed_paths(workspace, layers), *_paths_of_builds(contexts)}
     results = [workspace.read(path) for path in sorted(paths)]
@@ -231,10 +234,6 @@ def _visible(
     own = private_patterns(prepared.build.profile, prepared.build.request)
     private = (*own, *layer_patterns(layer for layer in layers if layer.private))
     return RecordingWorkspace(SharedWorkspace(workspace, private, load_yaml))
-
-
-def _owners_to_build(agents: Sequence[str], teams: Sequence[str], selected: Sequence[str]) -> Sequence[Sequence[str]]:
-    return [_selected_owners(agents, "agents", selected), _selected_owners(teams, "teams", selected)]
 
 
 def _selected_owners(names: Sequence[str], parent: str, selected: Sequence[str]) -> Sequence[str]:

@@ -36,7 +36,7 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
     fired = {trace.rule for context in inspection.contexts for trace in context.rule_traces if trace.fired}
     fragments = cache(lambda: _all_fragments(inspection))  # only if a target needs them
     for rule in rules:
-        for effect in _effects(rule):
+        for effect in evaluate([rule._replace(when=())], {}).effects:  # as if it fired
             if effect.action == "always_include" and rule.name in fired:
                 continue
             if effect.target.kind == "layer":
@@ -79,11 +79,6 @@ def _unread_file(effect: Effect, inspection: Inspection) -> str:
 
 _NOT_SHOWN = ("ctxasm.yaml", PROFILE_FILES, RULE_FILES)
 """Files of settings, which no layer shows."""
-
-
-def _effects(rule: Rule) -> tuple[Effect, ...]:
-    """The effects of a rule as if it fired."""
-    return evaluate([rule._replace(when=())], {}).effects
 
 
 def _all_fragments(inspection: Inspection) -> list[Fragment]:

@@ -87,10 +87,6 @@ def _heads(context: Context, layer: str, title: str) -> bool:
     return any(title in words.split(" / ") for lines in texts for _, _, words in headings(lines))
 
 
-def _line_count(document: Document) -> int:
-    return max([len(document.whole.rstrip("\n").split("\n")), *(gap.last for gap in document.gaps)])
-
-
 def _code_without_decision(context: Context, document: Document | Problem | None, line: int) -> str:
     if isinstance(document, Problem):
         return document.code
@@ -108,7 +104,9 @@ def _require_line(path: str, line: int, document: Document | Problem | None) -> 
         raise ContextasmError(path, "is outside the workspace", "name a file of the workspace")
     if document is None:
         raise ContextasmError(path, "no such file in the workspace", "name one relative to the workspace")
-    if isinstance(document, Document) and line > (lines := _line_count(document)):
+    if isinstance(document, Document) and line > (
+        lines := max([len(document.whole.rstrip("\n").split("\n")), *(gap.last for gap in document.gaps)])
+    ):
         raise ContextasmError(f"{path}:{line}", f"the file has {lines} lines", "name one of them")
 
 

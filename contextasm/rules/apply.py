@@ -369,17 +369,16 @@ def _protected_problems(evaluation: RuleEvaluation, layers: Sequence[Layer], res
     for effect in evaluation.effects:
         if effect.action != "exclude" and not evaluate.acts_on(effect, "layer"):
             continue
-        targeted = [layer for layer in layers if _targets_part_of(effect, layer, results[layer.id])]
+        targeted = [
+            layer
+            for layer in layers
+            if _targets_layer(effect, layer)
+            or any(evaluate.is_target(effect.target, item_facts(each)) for each in results[layer.id].fragments)
+        ]
         if targeted and all(layer.limits.required for layer in targeted):
             for rule in (rules[name] for name in effect.rules):
                 message = f"rule {rule.name}: {effect.action} {effect.target} changes nothing: its layer is required"
                 yield Problem("rule-protected", rule.path, rule.line, message)
-
-
-def _targets_part_of(effect: Effect, layer: Layer, result: RetrievalResult) -> bool:
-    return _targets_layer(effect, layer) or any(
-        evaluate.is_target(effect.target, item_facts(fragment)) for fragment in result.fragments
-    )
 
 
 # --- Layers that rules can change ------------------------------------------------------------------------------------

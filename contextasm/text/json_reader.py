@@ -47,7 +47,8 @@ def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
         raise ContextasmError(where, "holds a number that is too long", "write it as a text") from error
     if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
         raise _nested_too_deeply(where)
-    if not takes_halves and _may_hold_half(text) and _holds_half(value):
+    may_hold_half = "\\ud" in text or "\\uD" in text or not text.isascii()
+    if not takes_halves and may_hold_half and _holds_half(value):
         raise ContextasmError(where, "holds an escape for half a character", "write the character itself")
     return value
 
@@ -85,10 +86,6 @@ def _children(value: object) -> list[object]:
     if isinstance(value, dict):
         return [*value.values()]
     return value if isinstance(value, list) else []
-
-
-def _may_hold_half(text: str) -> bool:
-    return "\\ud" in text or "\\uD" in text or not text.isascii()
 
 
 def _holds_half(value: object) -> bool:

@@ -207,8 +207,9 @@ def _receipt_lines(
     told = [part for part, what in zip(parts, WORDS, strict=True) if counts[what] or what == "added"]
     yield f"{'would be: ' if dry_run else ''}{'; '.join(told)}"
     hint = "" if update else " (--update takes it over)"
-    yield from _listed([_differing_line(outcome, hint) for outcome in outcomes if outcome.differing])
-    yield from _listed([_alike_line(outcome) for outcome in outcomes if outcome.alike])
+    listed = [(each, f"{each.outcome} {each.id} {each.path}:{each.line}") for each in outcomes]
+    yield from _listed([f"{place}: {', '.join(each.differing)}{hint}" for each, place in listed if each.differing])
+    yield from _listed([f"{place}: says the same as {each.alike}" for each, place in listed if each.alike])
     yield from _listed([*_left_out_lines(left_out)])
 
 
@@ -216,14 +217,6 @@ def _listed(lines: Sequence[str]) -> Iterator[str]:
     yield from lines[:MAX_LISTED]
     if len(lines) > MAX_LISTED:
         yield f"... and {len(lines) - MAX_LISTED:,} more (--json lists all)"
-
-
-def _differing_line(outcome: ImportOutcome, hint: str) -> str:
-    return f"{outcome.outcome} {outcome.id} {outcome.path}:{outcome.line}: {', '.join(outcome.differing)}{hint}"
-
-
-def _alike_line(outcome: ImportOutcome) -> str:
-    return f"added {outcome.id} {outcome.path}:{outcome.line}: says the same as {outcome.alike}"
 
 
 def _left_out_lines(left_out: Sequence[LeftOutPart]) -> Iterator[str]:

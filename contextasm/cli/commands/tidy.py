@@ -131,7 +131,9 @@ def _apply(
     _write_metrics(target, upkeep, planned, applied.actions)
     left_out = [{"action": action, "why": why} for action, why in applied.left_out]
     document = {"date": str(upkeep.today), "applied": applied.actions, "left_out": left_out}
-    receipt.write(TidyApplication, document, map(_done, applied.actions))
+    receipt.write(
+        TidyApplication, document, (f"{action.id} {action.verb} {_targets(action)}" for action in applied.actions)
+    )
     for action, why in applied.left_out:
         output.write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (receipt.json or receipt.quiet):
@@ -165,10 +167,6 @@ def _targets(action: Action) -> str:
     if len(targets) <= _MOST_TARGETS:
         return ", ".join(targets)
     return f"{targets[0]} .. {targets[-1].rpartition('/')[2]} ({len(targets):,})"
-
-
-def _done(action: Action) -> str:
-    return f"{action.id} {action.verb} {_targets(action)}"
 
 
 def _advice(actions: Sequence[Action]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypedDict
@@ -55,7 +55,7 @@ def watch(
     spec = _watch_spec(options, _output_files(output, into, metrics, poll), taken, locked=locked)
     if json:
         return watch_workspace(spec, WatchEvents(spec.root), command or "", poll)
-    with _status_line(quiet=quiet) as lines:
+    with nullcontext(_Lines()) if quiet or not has_live_line() else _LiveLines() as lines:
         messages = _Messages(spec.root, lines, taken, quiet=quiet, verbose=verbose)
         return watch_workspace(spec, messages, command or "", poll)
 
@@ -197,11 +197,6 @@ def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
     if not verbose:
         return line
     return f"{line} (for {list_names(rebuild.why, 3)}; {rebuild.seconds * 1000:.0f} ms)"
-
-
-def _status_line(*, quiet: bool) -> AbstractContextManager[_Lines | _LiveLines]:
-    """Where messages and the latest build go: the build has the last line of a terminal, else a line of its own."""
-    return nullcontext(_Lines()) if quiet or not has_live_line() else _LiveLines()
 
 
 class _Lines:

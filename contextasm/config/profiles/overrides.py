@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from os.path import dirname, relpath
 
@@ -192,7 +193,7 @@ def limit_layers(profile: Profile, options: Options) -> Profile:
 
     Raises `ContextasmError`.
     """
-    changes = {key: LAYER_KEYS[key][2](value, f"--{key.replace('_', '-')}") for key, value in _typed_keys(options)}
+    changes = _typed_values(options)
     by_id = {
         layer.id: layer if layer.limits.required else with_layer_values(layer, changes)
         for layer in in_scope(profile.layers, options.scope)
@@ -209,15 +210,16 @@ def limit_layers(profile: Profile, options: Options) -> Profile:
     return profile._replace(layers=tuple(by_id.values()))
 
 
-def _typed_keys(options: Options) -> Iterator[tuple[str, object]]:
-    """The keys of layers that options set for all layers that are not required, each with what was typed."""
-    if options.detail is not None:
-        yield "detail", options.detail
-    if options.min_score is not None:
-        try:
-            yield "min_score", float(options.min_score)
-        except ValueError:
-            yield "min_score", options.min_score
+def _typed_values(options: Options) -> dict[str, object]:
+    """The values of layers that options set for all layers that are not required, by key. Raises `ContextasmError`."""
+    typed: dict[str, object] = {"detail": options.detail, "min_score": options.min_score}
+    with suppress(ValueError):
+        typed["min_score"] = float(options.min_score or "")
+    return {key: LAYER_KEYS[key][2](value, _flag(key)) for key, value in typed.items() if value is not None}
+
+
+def _flag(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 def layer_settings(profile: Profile, settings_file: YamlMapping, options: Options) -> dict[str, Setting]:
@@ -226,7 +228,7 @@ def layer_settings(profile: Profile, settings_file: YamlMapping, options: Option
     changes = [table for table in tables if isinstance(table, YamlMapping)] if isinstance(tables, list) else []
     origins = {(table["id"], key): table.where(key) for table in changes for key in table}
     limited_ids = {limit.partition("=")[0] for limit in options.layers}
-    typed = {key: f"--{key.replace('_', '-')}" for key, _ in _typed_keys(options)}
+    typed = {key: _flag(key) for key in _typed_values(options)}
     settings: dict[str, Setting] = {}
     for layer in profile.layers:
         default = Layer(layer.id)

@@ -113,13 +113,10 @@ def save_postings(connection: IndexConnection, pool: int, added: Mapping[str, Se
     query = "SELECT id, term FROM terms WHERE pool = ? AND term IN ({})"
     numbers = {name: number for number, name in select_among(connection, query, [*rows_of], pool)}
     blocks = sorted((numbers[name] << 32 | min(rows), sorted(rows)) for name, rows in rows_of.items())
-    stored = ((place, bytearray(_rows_and_counts(rows).tobytes())) for place, rows in blocks)
+    stored = (
+        (place, bytearray(array("I", chain.from_iterable(Counter(rows).items())).tobytes())) for place, rows in blocks
+    )
     connection.executemany("INSERT INTO postings VALUES (?, ?)", stored)
-
-
-def _rows_and_counts(rows: Sequence[int]) -> Numbers:
-    """Each row, followed by how often it is there."""
-    return array("I", chain.from_iterable(Counter(rows).items()))
 
 
 def read_postings(connection: IndexConnection, pool: int, name: str) -> tuple[Numbers, Numbers]:

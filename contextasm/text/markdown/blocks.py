@@ -224,7 +224,7 @@ def _block_body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
         return "fence", part.stop, part.closing
     if part and part.kind != "doubtful" and part.stop > at + 1:
         return "raw", part.stop, part.closing
-    if "|" in lines[at] and at + 1 < len(lines) and _is_table_rule(lines[at + 1]):
+    if "|" in lines[at] and at + 1 < len(lines) and "-" in lines[at + 1] and not lines[at + 1].strip(" \t|:-"):
         stop = at + 2
         while stop < len(lines) and "|" in lines[stop]:
             stop += 1
@@ -233,10 +233,6 @@ def _block_body(lines: Sequence[str], at: int) -> tuple[str, int, str]:
     while stop < len(lines) and lines[stop].strip() and not _interrupts_paragraph(lines, stop):
         stop += 1
     return "text", stop, ""
-
-
-def _is_table_rule(line: str) -> bool:
-    return "-" in line and not line.strip(" \t|:-")
 
 
 def _interrupts_paragraph(lines: Sequence[str], at: int) -> bool:
