@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from glob import escape
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from contextasm.checks.hosts.cuts import prefix_length
 from contextasm.checks.hosts.files import LoadedFile, read_host_files
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
-from contextasm.model import Build, Context, Document, Layer, Problem, Workspace
+from contextasm.model import Build, ChangedWorkspace, Context, Document, Layer
 from contextasm.retrieval.sources.instructions import read_with_imports
 from contextasm.selection.truncate import LONG_WORD
 from contextasm.text.cleaning.private_parts import blank_lines
@@ -173,24 +174,12 @@ def _lost_lines(file: LoadedFile) -> frozenset[int]:
     return frozenset(line for section in sections for line in range(section.first, section.last + 1))
 
 
-class _CutFiles:
-    """A workspace in which files have only the lines that hosts cut from them (`model.Workspace`)."""
-
-    def __init__(self, workspace: Workspace, lines: Mapping[str, frozenset[int]]) -> None:
-        self._workspace = workspace
-        self._lines = lines
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """The paths that match."""
-        return self._workspace.list(pattern)
-
-    def read(self, path: str) -> Document | Problem | None:
-        """The document at a path; of a cut file, with the other lines as gaps."""
-        read = self._workspace.read(path)
-        if path not in self._lines or not isinstance(read, Document):
-            return read
-        numbers = range(read.line, read.line + read.text.count("\n") + 1)
-        return blank_lines(read, frozenset(numbers) - self._lines[path], "host")
+def _with_cut_lines(document: Document, lines: Mapping[str, frozenset[int]]) -> Document:
+    """The document; of a file that hosts cut, with the lines that they do not cut as gaps."""
+    if document.path not in lines:
+        return document
+    numbers = range(document.line, document.line + document.text.count("\n") + 1)
+    return blank_lines(document, frozenset(numbers) - lines[document.path], "host")
 
 
 def _compared(text: str) -> str:
@@ -217,7 +206,8 @@ def without_host_texts(build: Build, texts: HostTexts, context: Context, root: s
         if is_loaded or (document.path in instructions and reals[document.path] not in named):
             paths.add(document.path)
     if lines := {path: cut[real] for path, real in reals.items() if real in cut}:
-        build = build._replace(workspace=_CutFiles(build.workspace, lines), memory_index=None)
+        workspace = ChangedWorkspace(build.workspace, partial(_with_cut_lines, lines=lines))
+        build = build._replace(workspace=workspace, memory_index=None)
     if not paths:
         return build
     layers = [kept for layer in build.profile.layers if (kept := _without_paths(layer, paths))]

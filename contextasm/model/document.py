@@ -217,6 +217,23 @@ class Workspace(Protocol):
         """The document at a path; a problem if it can't be read; None if no such file exists."""
 
 
+class ChangedWorkspace:
+    """A workspace with the documents of another one, each as a function changes it (`Workspace`)."""
+
+    def __init__(self, workspace: Workspace, change: Callable[[Document], Document | Problem]) -> None:
+        self._workspace = workspace
+        self._change = change
+
+    def list(self, pattern: str) -> Sequence[str]:
+        """Paths as the other workspace lists them."""
+        return self._workspace.list(pattern)
+
+    def read(self, path: str) -> Document | Problem | None:
+        """The changed document."""
+        read = self._workspace.read(path)
+        return self._change(read) if isinstance(read, Document) else read
+
+
 class FileStamp(NamedTuple):
     """Metadata that shows a change of a file without opening it; times in nanoseconds since 1970."""
 

@@ -297,7 +297,7 @@ def _item(row: _Row, names: Sequence[str], texts: FragmentTexts, anchors: Mappin
 
 def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
     """The decisions, by context; once if all decided the same."""
-    if len({_visible(decision) for decision in row}) == 1:
+    if len({each and (each.reason, each.tokens_before, each.tokens_after, each.stands_for) for each in row}) == 1:
         names = [""]
     for name, decision in zip(names, row, strict=False):
         label = element("b", words(name), class_="name") if name else ""
@@ -306,10 +306,6 @@ def _decision_items(row: _Row, names: Sequence[str]) -> Iterator[str]:
             continue
         outcome = element("b", decision.outcome, class_="outcome") + _token_words(decision)
         yield element("li", f"{label} {outcome}: {words(decision_words(decision))}", class_=decision.outcome)
-
-
-def _visible(decision: Decision | None) -> object:
-    return decision and (decision.reason, decision.tokens_before, decision.tokens_after, decision.stands_for)
 
 
 def _token_words(decision: Decision) -> str:

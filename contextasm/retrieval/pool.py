@@ -305,10 +305,6 @@ def index_entry(memory: Memory) -> IndexEntry:
     return IndexEntry(memory.text, section, memory.created, leading_name(memory.text), KERNEL, labels)
 
 
-def _restored(values: Sequence[Any]) -> Memory:
-    return Memory._make(tuple(value) if isinstance(value, list) else value for value in values)
-
-
 MEMORIES = EntryKind(
     name="memories",
     parse=parse_memories,
@@ -317,7 +313,7 @@ MEMORIES = EntryKind(
     index_entry=index_entry,
     score_inputs=score_inputs,
     is_marked=lambda memory: memory.pin,
-    restore=_restored,
+    restore=lambda values: Memory._make(tuple(each) if isinstance(each, list) else each for each in values),
 )
 """Memories; a memory that pins itself has the mark."""
 

@@ -16,6 +16,7 @@ from contextasm.model import (
     CLEAN,
     TIMEOUT,
     Build,
+    ChangedWorkspace,
     Cleaning,
     ContextasmError,
     Document,
@@ -29,7 +30,6 @@ from contextasm.model import (
     SourceQuery,
     SourceTask,
     SourceTraits,
-    Workspace,
     timed_out_layers,
 )
 from contextasm.retrieval.reading.files import pool_patterns
@@ -386,28 +386,14 @@ def _unmatched_open_files(profile: Profile, request: Request, results: Results) 
 # --- Texts as the request asks for them -------------------------------------------------------------------------------
 
 
-class CleanedWorkspace:
-    """Workspace with the documents of another one, cleaned in another way (`model.Workspace`)."""
+def _cleaned(read: Document, cleaning: Cleaning) -> Document | Problem:
+    """The document, made of the same bytes and cleaned in another way; without the private lines that it lacks."""
+    document = decode_document(read.path, read.data, cleaning)
+    if not read.withheld or isinstance(document, Problem):
+        return document
+    from contextasm.text.cleaning.private_parts import withhold_as  # here: most contexts are personal
 
-    def __init__(self, workspace: Workspace, cleaning: Cleaning) -> None:
-        self._workspace = workspace
-        self._cleaning = cleaning
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """Paths as the other workspace lists them."""
-        return self._workspace.list(pattern)
-
-    def read(self, path: str) -> Document | Problem | None:
-        """The document, made of the same bytes; without the private lines that the other one lacks."""
-        read = self._workspace.read(path)
-        if not isinstance(read, Document):
-            return read
-        document = decode_document(path, read.data, self._cleaning)
-        if not read.withheld or isinstance(document, Problem):
-            return document
-        from contextasm.text.cleaning.private_parts import withhold_as  # here: most contexts are personal
-
-        return withhold_as(document, read)
+    return withhold_as(document, read)
 
 
 def with_cleaning(build: Build, hidden: str = "strip") -> Build:
@@ -415,4 +401,6 @@ def with_cleaning(build: Build, hidden: str = "strip") -> Build:
     cleaning = Cleaning("keep" if hidden == "keep" else "strip", "keep" if build.request.privacy == "off" else "mask")
     if hidden != "strip" or cleaning != CLEAN:
         build = build._replace(memory_index=None)  # it holds clean texts, and opens no file
-    return build if cleaning == CLEAN else build._replace(workspace=CleanedWorkspace(build.workspace, cleaning))
+    if cleaning == CLEAN:
+        return build
+    return build._replace(workspace=ChangedWorkspace(build.workspace, partial(_cleaned, cleaning=cleaning)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextasm.cli.commands.import_memories import IMPORT_FORMATS
+from contextasm.text.exchange.formats import IMPORT_FORMATS
 from tests.command import CASES, Result, fill, inside, refused
 
 EXCHANGE = CASES / "exchange"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from contextasm.cli.commands.import_memories import IMPORT_FORMATS
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.model import ContextasmError, Document
 from contextasm.text.exchange.entry import CheckedEntries, SourceFile, checked_entries
+from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.editing.remember import store_entries

@@ -20,17 +20,8 @@ from contextasm.memories.owner import Owner, find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
 from contextasm.model import ContextasmError, Document, Problem, grouped
 from contextasm.rendering.json_codec import Count, Digest
-from contextasm.text.exchange.claude import read_claude_code, read_claude_export
-from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, Read, SourceFile, checked_entries
-from contextasm.text.exchange.json_formats import (
-    read_beads,
-    read_json_lines,
-    read_letta,
-    read_mem0,
-    read_memory_server,
-)
-from contextasm.text.exchange.notes import read_codex, read_hermes
-from contextasm.text.exchange.openclaw import read_openclaw
+from contextasm.text.exchange.entry import CheckedEntries, LeftOutPart, SourceFile, checked_entries
+from contextasm.text.exchange.formats import IMPORT_FORMATS
 from contextasm.text.names.matching import list_names
 from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
@@ -38,23 +29,6 @@ from contextasm.workspace.exchange_files import read_import_files, source_file
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile, current_bytes, file_identity
 from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
-
-IMPORT_FORMATS: Mapping[str, tuple[Read, tuple[str, ...]]] = {
-    "beads": (read_beads, ()),
-    "claude-code": (read_claude_code, ("*.md",)),
-    "claude-export": (read_claude_export, ("memories.json",)),
-    "codex": (read_codex, ("MEMORY.md", "memory_summary.md")),
-    "hermes": (read_hermes, ("MEMORY.md", "USER.md")),
-    "letta": (read_letta, ()),
-    "mem0": (read_mem0, ()),
-    "memory-server": (read_memory_server, ()),
-    "openclaw": (read_openclaw, ("MEMORY.md", "USER.md")),
-    "jsonl": (read_json_lines, ()),
-}
-"""The function that reads files of each format, and the names of the files that it reads of a folder.
-
-`*.md` stands for all such files; without a name, the command must name a file.
-"""
 
 MAX_LISTED = 20
 """Number of problems, and of entries of one kind, that are listed one by one."""

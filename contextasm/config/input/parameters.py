@@ -44,9 +44,9 @@ class RequestOptions(TypedDict, total=False):
     session: str | None
     open: Iterable[str | os.PathLike[str]] | None
     since: day | str | None
-    task: str | None
     event_types: Iterable[str] | None
     entity_types: Iterable[str] | None
+    task: str | None
     exclude: Iterable[str] | None
     prefer: Iterable[str] | None
     show_expired: bool | None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextasm.model import (
     SHARED,
     Build,
+    ChangedWorkspace,
     Document,
     Fragment,
     Layer,
@@ -34,7 +35,7 @@ Results = Mapping[str, RetrievalResult]
 """Results of retrieval, by layer id."""
 
 
-class SharedWorkspace:
+class SharedWorkspace(ChangedWorkspace):
     """A workspace without its private parts (`model.Workspace`).
 
     Nothing is shown of a file that a private layer names, nor of any other file with the same text.
@@ -42,7 +43,7 @@ class SharedWorkspace:
 
     def __init__(self, workspace: Workspace, private_paths: Iterable[str], parse: Parse | None) -> None:
         """`private_paths` are paths and patterns of private layers, filled in. `parse` reads YAML."""
-        self._workspace = workspace
+        super().__init__(workspace, self._without_private)
         self._parse = parse
         self._reads: dict[str, Document | Problem | None] = {}
         self._ids: dict[str, frozenset[str]] = {}
@@ -50,15 +51,10 @@ class SharedWorkspace:
         reads = [workspace.read(path) for path in sorted(self._paths)]
         self._texts = {_comparable(read) for read in reads if isinstance(read, Document)} - {""}
 
-    def list(self, pattern: str) -> Sequence[str]:
-        """The paths that match, also of private files."""
-        return self._workspace.list(pattern)
-
     def read(self, path: str) -> Document | Problem | None:
         """The document at a path without its private parts."""
         if path not in self._reads:
-            read = self._workspace.read(path)
-            self._reads[path] = self._without_private(path, read) if isinstance(read, Document) else read
+            self._reads[path] = super().read(path)
         return self._reads[path]
 
     def private_lines(self, document: Document) -> frozenset[int]:
@@ -70,9 +66,9 @@ class SharedWorkspace:
         """Whether a file that was read so far lacks private parts."""
         return any(isinstance(read, Document) and read.lacks_private for read in self._reads.values())
 
-    def _without_private(self, path: str, document: Document) -> Document:
-        visible = self._withheld(path, document)
-        if "supersede" not in visible.whole or not (ids := self._private_ids(path)):
+    def _without_private(self, document: Document) -> Document:
+        visible = self._withheld(document.path, document)
+        if "supersede" not in visible.whole or not (ids := self._private_ids(document.path)):
             return visible
         return without_ids(visible, ids)
 
