@@ -125,13 +125,8 @@ def fit(
     counter = _counter_named(tokenizer)
     tokens = parse_tokens(parameters.parse_number(budget, "budget"), "budget")
     clean = clean_text(parameters.parse_text(text, "text")).text
-    return fit_text(
-        clean,
-        tokens,
-        counter,
-        MARKERS["plain"](counter.count),
-        require_known(parameters.parse_text(keep, "keep"), KEEP, "keep"),
-    )
+    end = require_known(parameters.parse_text(keep, "keep"), KEEP, "keep")
+    return fit_text(clean, tokens, counter, MARKERS["plain"](counter.count), end)
 
 
 def _counter_named(tokenizer: str | None) -> TokenCounter:

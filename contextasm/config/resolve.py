@@ -210,6 +210,7 @@ def _resolve_request(
     day = settings["date"].value
     assert isinstance(day, date)
     typed = options._asdict() | {name: str(setting.value) for name, setting in settings.items()}
+    filters = Filters._make(typed[name] or default for name, default in Filters._field_defaults.items())
     computed = {
         "topic": options.topic or "",
         "date": day,
@@ -217,10 +218,7 @@ def _resolve_request(
         "session": values.parse_name(options.session or "", "--session"),
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
-        "filters": Filters(
-            **{name: typed[name] or default for name, default in Filters._field_defaults.items()}
-            | {"since": since, "exclude": exclude}
-        ),
+        "filters": filters._replace(since=since, exclude=exclude),
     }
     request = Request(**{name: typed[name] for name in Request._fields if typed.get(name) is not None} | computed)
     topic = request.topic or current_goal(profile, recording, load_yaml, request)

@@ -226,6 +226,11 @@ class Fragment(NamedTuple):
     """Parts of its score by name, each from 0 to 1, and `total`; empty if it was not scored."""
     verdict: Verdict = Verdict()
 
+    @property
+    def total_score(self) -> float:
+        """The last part of its score, which is the total once it is ranked; 0 without a score."""
+        return self.score[-1][1] if self.score else 0.0
+
     def exclude(self, reason: Reason) -> Self:
         """The fragment with this reason for its exclusion."""
         return self._replace(verdict=self.verdict._replace(excluded=reason))

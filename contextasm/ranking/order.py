@@ -45,16 +45,12 @@ def _apply_min_score(fragment: Fragment, layer: Layer) -> Fragment:
 def _best_order(fragments: Sequence[Fragment]) -> list[Fragment]:
     # Score, then the newer, then path, then the later in its file.
     by_place = sorted(fragments, key=lambda fragment: (fragment.location.path, -fragment.location.line))
-    return sorted(by_place, key=lambda fragment: (_total_score(fragment), fragment.labels.day), reverse=True)
+    return sorted(by_place, key=lambda fragment: (fragment.total_score, fragment.labels.day), reverse=True)
 
 
 def _steady_order(fragments: Sequence[Fragment]) -> list[Fragment]:
     # Neither a date nor a place in a file changes this order.
-    return sorted(fragments, key=lambda fragment: (-_total_score(fragment), fragment.text, fragment.id))
-
-
-def _total_score(fragment: Fragment) -> float:
-    return fragment.score[-1][1] if fragment.score else 0.0
+    return sorted(fragments, key=lambda fragment: (-fragment.total_score, fragment.text, fragment.id))
 
 
 ORDERS: Mapping[str, Callable[[Sequence[Fragment]], list[Fragment]]] = {"best": _best_order, "steady": _steady_order}

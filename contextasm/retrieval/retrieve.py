@@ -343,10 +343,8 @@ def _unmatched_types(layers: Sequence[Layer], results: Results, option: str, typ
 
 
 def _unmatched_task(layers: Sequence[Layer], results: Results, task: str) -> Iterator[Problem]:
-    if not task or not layers:
-        return
     reasons = (fragment.verdict.excluded for fragment in _fragments(layers, results))
-    if all(reason and reason.code in {"filtered", "future"} for reason in reasons):
+    if task and layers and all(reason and reason.code in {"filtered", "future"} for reason in reasons):
         yield _problem(f"--task {task}", "no event is of this task")
 
 

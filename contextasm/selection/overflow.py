@@ -171,11 +171,7 @@ def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
         for excerpt in section.excerpts
         if excerpt.form not in {"", TITLE}
     ]
-    return sorted(shortened, key=lambda item: -_total_score(item[1].fragment))
-
-
-def _total_score(fragment: Fragment) -> float:
-    return fragment.score[-1][1] if fragment.score else 0.0
+    return sorted(shortened, key=lambda item: -item[1].fragment.total_score)
 
 
 class Attempt(NamedTuple):

@@ -21,7 +21,7 @@ from contextasm.upkeep.input import UpkeepInput
 from contextasm.upkeep.retention import SHORTENED_MARK, plan_retention
 from contextasm.workspace.editing.memory_file import Edit
 from contextasm.workspace.folder import Folder
-from tests.command import fill, inside
+from tests.command import ROOT, fill, inside
 
 DAY = date(2025, 3, 14)
 LONG = "# Harbor\n\nThe harbor has two gates. Each is shut at dusk, and a bell is rung before that.\n" + (
@@ -89,6 +89,17 @@ def verbs(actions: list[Action]) -> list[tuple[str, ...]]:
 
 
 DOCS = "docs: {files: 'docs/**/*.md', compress: {}, evict: {max_kb: 1}}"
+
+
+def test_the_three_policies_to_copy_of_source_003_are_settings(tmp_path: Path) -> None:
+    page = (ROOT / "docs/upkeep.md").read_text(encoding="utf-8")
+    settings = page.partition("### Three policies to copy")[2].partition("```yaml\n")[2].partition("```")[0]
+    root = fill(tmp_path, {"ctxasm.yaml": settings, "src/a.py": "a = 1", "docs/a.md": "A.", "papers/p.md": "P."})
+    policies = parse_upkeep(load_settings_file(Folder(root))).retention
+    weights = {policy.name: policy.evict and policy.evict.lru for policy in policies}
+    assert weights == {"code": 0.6, "documentation": 0.4, "papers": 0.2}
+    done = inside("tidy", cwd=root)
+    assert (done.code, "nothing to do" in done.out + done.err) == (0, True)
 
 
 def test_without_policies_there_is_no_action(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ ASKED = {
     "seed-rule": ("seed-rule", "--topic", "the login fails"),
     "librarian": ("librarian", "--topic", "why is the import slow", "--open", "desk/importer.py"),
     "memory": ("memory", "--topic", "spring tide", "--open", "src/tides.py"),
+    "memory-code": ("memory", "--strategy", "code", "-b", "300", "--topic", "spring tide", "--open", "src/tides.py"),
     "brain": ("brain",),
     "brain-brief": ("brain", "--strategy", "brief", "-b", "240"),
     "brain-small": ("brain", "-b", "240", "--open", "web/auth.ts"),
