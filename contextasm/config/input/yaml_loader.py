@@ -157,6 +157,8 @@ def _syntax_error(error: YAMLError, text: str | bytes, path: str) -> ContextasmE
         line = data.count(b"\n", 0, position) + 1
         column = position - data.rfind(b"\n", 0, position)
         what = ": a byte or character that YAML does not have"
+    if "nesting depth" in what:  # libyaml's own limit, which it reaches before it gives an event
+        return ContextasmError(f"{path}:{line}", "nested too deeply", f"keep to {DEEPEST} levels")
     return ContextasmError(f"{path}:{line}", f"not valid YAML at column {column}{what}", "correct this line")
 
 

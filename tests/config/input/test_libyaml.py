@@ -81,7 +81,7 @@ def test_pyyaml_without_libyaml_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.pip
-@pytest.mark.parametrize("version", ["6.0", "6.0.1", "6.0.2", "6.0.3"])
+@pytest.mark.parametrize("version", ["6.0", "6.0.1", "6.0.2", "6.0.3", "6.0.4"])
 def test_each_pyyaml_that_is_allowed_gives_its_parser(version: str, tmp_path: Path) -> None:
     """These are all versions since 6; `pip index versions pyyaml` lists newer ones."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--only-binary=:all:", "--target", str(tmp_path)]
