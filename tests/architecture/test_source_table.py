@@ -1,8 +1,12 @@
-"""`docs/sources.md`: each row of the five sources once, with tests that are there."""
+"""`docs/sources.md`: each row of the five sources once, with tests that are there; and the examples of the sources."""
 
 import re
+import shlex
+from pathlib import Path
 
-from tests.command import ROOT
+import pytest
+
+from tests.command import ROOT, fill, inside
 
 PAGE = (ROOT / "docs/sources.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`([\w/.-]+)(::|#)([^`]+)`", PAGE)
@@ -21,3 +25,12 @@ def test_each_named_test_is_there() -> None:
         text = (ROOT / "tests" / file).read_text(encoding="utf-8")
         begin = r"(?:def )" if kind == "::" else r"(?:## |=== case )"
         assert re.search(rf"(?m)^{begin}{re.escape(name)}(?:\(|$)", text), name
+
+
+@pytest.mark.parametrize("source", ["000", "001", "002", "003", "004"])
+def test_the_example_of_each_source_comes_out_word_for_word(source: str, tmp_path: Path) -> None:
+    example = re.split(r"\n## (?:\d{3}: |Every )", PAGE.partition(f"### Example of {source}\n")[2])[0]
+    files = re.findall(r"(?ms)^`(\S+)`\n\n```\w+\n(.*?)^```$", example)
+    (shown,) = re.findall(r"(?ms)^```console\n\$ ctxasm (.*?)\n(.*?)^```$", example)
+    done = inside(*shlex.split(shown[0]), cwd=fill(tmp_path, dict(files)))
+    assert (done.code, done.out) == (0, shown[1])
