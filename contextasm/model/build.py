@@ -5,6 +5,7 @@ Of the services that a build may use, only interfaces and settings are here.
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import date
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -430,6 +431,14 @@ class Context(NamedTuple):
     """Files that were read only because shown memories cite them."""
     newest: tuple[tuple[str, str], ...] = ()
     """Day, YYYY-MM-DD, of the newest `memory` and `log` that is shown; without either if none with a day is."""
+
+    @property
+    def stable_sections(self) -> Sequence[Section]:
+        """The sections at the beginning that a cache of prompts may keep.
+
+        They are the same for another day, and for another topic if the build has one.
+        """
+        return [*takewhile(lambda section: section.stable, self.sections)]
 
     @property
     def truncated(self) -> bool:

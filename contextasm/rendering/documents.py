@@ -163,6 +163,8 @@ class ContextDocument(TypedDict):
     """The tokens that the document might have."""
     tokenizer: str
     """How tokens were counted."""
+    stable_tokens: Count
+    """The tokens of the sections at the beginning that another day, or another topic, does not change."""
     truncated: bool
     """Whether anything that was in question was cut or dropped."""
     masked: Mapping[str, Positive]
@@ -196,6 +198,7 @@ def context_data(context: Context) -> dict[str, Any]:
             **request._asdict(),
             **context._asdict(),
             "content": context.text,
+            "stable_tokens": sum(section.tokens for section in context.stable_sections),
             "truncated": context.truncated,
             "masked": count_masks(context.text),
             "report": context_metrics(context),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 
 from contextasm.model import WRITTEN, Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
@@ -108,7 +107,7 @@ def _messages(context: Context) -> str:
     """
     import json
 
-    stable = [*takewhile(lambda section: section.stable, context.sections)]
+    stable = context.stable_sections
     form = context.request.format
     above = len(context.text) - len(render_document(context.sections, form))
     head = context.text[: above + len(render_document(stable, form))] if stable else ""

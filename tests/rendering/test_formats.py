@@ -2,6 +2,7 @@
 
 import json
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -106,6 +107,20 @@ def test_json_of_openclaw_has_the_form_of_its_schema(tmp_path: Path) -> None:
     fill(tmp_path, {"SOUL.md": "Calm.\n", "memory/2025-03-01.md": "x\n"}, base={})
     result = inside("build", "-q", "-p", "openclaw", "-f", "json", "-w", tmp_path, "--date", "2025-03-14")
     valid(json.loads(result.out), "context-1")
+
+
+@pytest.mark.parametrize("others", [((), ("--date", "2025-03-20")), (("--topic", "the demo"), ("--topic", "Leo"))])
+def test_the_stable_beginning_has_a_figure_and_outlives_topic_and_day(
+    others: tuple[tuple[str, ...], ...],
+) -> None:
+    """Promise l: what a cache of prompts may keep is in JSON and in -v."""
+    values = [json.loads(inside("build", *LUNA, *words, "-f", "json").out) for words in others]
+    blocks = json.loads(inside("build", *LUNA, *others[0], "-f", "messages").out)
+    for value in values:
+        assert value["content"].startswith(blocks[0]["text"])
+        assert 0 < ESTIMATE.count(blocks[0]["text"]) <= value["stable_tokens"]
+        assert value["stable_tokens"] in accumulate(section["tokens"] for section in value["sections"])
+    assert f"stable: {values[0]['stable_tokens']:,} tokens" in inside("build", *LUNA, *others[0], "-v").err
 
 
 def test_json_holds_the_document_and_its_figures() -> None:

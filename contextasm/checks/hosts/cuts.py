@@ -97,7 +97,8 @@ def kept_runs(text: str, cut: Cut, lead: str = "") -> Sequence[Run]:
     whole = lead + text[first:last]
     runs: Sequence[Run] = [(0, len(whole))] if whole else []
     if cut.lines:
-        runs = common_runs(runs, [(0, _line_end(whole, cut.lines))])
+        end = sum(len(line) + 1 for line in whole.split("\n", cut.lines)[: cut.lines])
+        runs = common_runs(runs, [(0, min(end, len(whole)))])
     for unit, measure in MEASURES.items():
         if limit := getattr(cut, unit):
             runs = _kept_ends(whole, runs, limit, cut, measure)
@@ -187,10 +188,6 @@ def _sections(text: str) -> Sequence[tuple[int, int, int, str]]:
         position += len(line) + 1
     ends = [*(start for _, start, _ in starts[1:]), len(text)]
     return [(number, start, end, words) for (number, start, words), end in zip(starts, ends, strict=True)]
-
-
-def _line_end(text: str, lines: int) -> int:
-    return min(sum(len(line) + 1 for line in text.split("\n", lines)[:lines]), len(text))
 
 
 def _kept_ends(text: str, runs: Sequence[Run], limit: int, cut: Cut, measure: Callable[[str], int]) -> Sequence[Run]:

@@ -95,7 +95,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     if not flags.quiet:
         output.show_problems(context.problems)
         _write_summary(job, context, flags)
-    if _has_etag(context, flags.if_none_match) and not files.any_missing:
+    known = (flags.if_none_match or "").removeprefix("W/").strip('"')
+    if known == context.etag and not files.any_missing:
         return 3
     if flags.check:
         code = files.check(format_context(context), force=flags.force)
@@ -166,10 +167,6 @@ def _refuse_empty_index(context: Context, job: PreparedBuild, files: RequestedFi
         raise ContextasmError(f"profile {job.build.profile.name}", "finds no memory, so nothing is written", hint)
 
 
-def _has_etag(context: Context, typed: str | None) -> bool:
-    return typed is not None and typed.removeprefix("W/").strip('"') == context.etag
-
-
 def _write(
     files: RequestedFiles,
     job: PreparedBuild,
@@ -227,6 +224,7 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
         if any(trace.lost for trace in context.rule_traces):
             output.write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         output.write_stderr(f"etag: {context.etag}")
+        output.write_stderr(f"stable: {sum(each.tokens for each in context.stable_sections):,} tokens at the beginning")
     output.write_stderr(receipt(context, job.taken))
 
 

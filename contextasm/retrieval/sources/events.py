@@ -47,10 +47,8 @@ class _Session(NamedTuple):
     document: Document
     events: Sequence[Event]
     """Events up to the day of the request that pass the filter of types, oldest first."""
-    filtered: Sequence[tuple[Event, str]]
-    """Events up to that day that do not pass a filter, each with the option of the filter."""
-    future: Sequence[Event]
-    """Events of later days."""
+    excluded: Sequence[tuple[Event, Reason]]
+    """Events that do not pass a filter, and after them those of later days, each with its reason."""
 
     @property
     def latest(self) -> tuple[str, str]:
@@ -80,17 +78,7 @@ def events(query: SourceQuery) -> RetrievalResult:
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
     fragments += _remaining_fragments(other_sessions, fragments, query)
-    fragments += [
-        _excluded_event(event, Reason.of("filtered", by=option), query)
-        for session in sessions
-        for event, option in session.filtered
-    ]
-    fragments += [
-        _excluded_event(event, Reason.of("future", age=(query.build.request.date - event.time.date()).days), query)
-        for session in sessions
-        for event in session.future
-        if event.time
-    ]
+    fragments += [_excluded_event(event, reason, query) for session in sessions for event, reason in session.excluded]
     documents = tuple(session.document for session in sessions)
     scored, late = _with_similarity(_merge_same_ids(fragments), query)
     return RetrievalResult(tuple(scored), documents, (*problems, *late))
@@ -107,11 +95,13 @@ def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Pro
         name = document.path.rpartition("/")[2].removesuffix(".jsonl")
         of_layer = [event for event in _oldest_first(file_events) if not layer_types or event.type in layer_types]
         past = [event for event in of_layer if event.day <= last_day]
-        options = [_filter_option(event, filters) for event in past]
-        passing = [event for event, option in zip(past, options, strict=True) if not option]
-        filtered = [(event, option) for event, option in zip(past, options, strict=True) if option]
-        future = [event for event in of_layer if event.day > last_day]
-        sessions.append(_Session(name, document, passing, filtered, future))
+        passing = [event for event in past if not _filter_option(event, filters)]
+        excluded = [
+            (event, Reason.of("filtered", by=option)) for event in past if (option := _filter_option(event, filters))
+        ]
+        later = ((event, event.time.date()) for event in of_layer if event.time and event.day > last_day)
+        excluded += [(event, Reason.of("future", age=(query.build.request.date - day).days)) for event, day in later]
+        sessions.append(_Session(name, document, passing, excluded))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
 
 
