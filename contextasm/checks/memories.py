@@ -15,9 +15,8 @@ from contextasm.model import Context, ContextasmError, Document, Memory, grouped
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by, unknown_status
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
-from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.upkeep.memories.named_files import file_faults
-from contextasm.upkeep.memories.states import is_over
+from contextasm.upkeep.memories.states import broken_links, is_over, names_file, one_sided_links
 from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
@@ -59,27 +58,27 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
     """Report superseded memories that are still active, and memories that name an unknown id or a missing file."""
     for folder, memories in _memories_by_folder(inspection).items():
         by_id = {memory.id: memory for memory in memories}
-        superseded = superseded_by(memories)
-        unknown = superseded.keys() - by_id.keys()
-        archived = archived_memory_ids(inspection.workspace, folder) if unknown else frozenset()
-        for old_id, new_id in superseded.items():
+        links = broken_links(memories, folder, inspection.workspace)
+        for place, name in ((place, name) for place, names in links.items() for name in names):
+            memory, field = place
+            verb = "supersedes" if field == "supersedes" else "is superseded by"
+            message, hint = (
+                f"{verb} {name}, and no memory next to it has that id",
+                f"correct the id, or take `{field}` out",
+            )
+            if names_file(place, name):
+                message, hint = f"{verb} {name}, which is not a file of the workspace", path_hint(name, inspection)
+            yield warning_finding(memory.path, memory.line, message, hint)
+        for new, memory in ((new, memory) for new, named in one_sided_links(memories).items() for memory in named):
+            message = f"is superseded by {new.id}, which does not say so, so it is still shown"
+            yield warning_finding(memory.path, memory.line, message, f"write `supersedes={memory.id}` in {new.path}")
+        for old_id, new_id in superseded_by(memories).items():
             old, new = by_id.get(old_id), by_id[new_id]
-            if old_id in archived:
-                continue
-            if old is None:
-                message = f"supersedes {old_id}, and no memory next to it has that id"
-                yield warning_finding(new.path, new.line, message, "correct the id, or take `supersedes` out")
-            elif old_id != new_id and old.status in ACTIVE_STATUSES:
+            if old and old_id != new_id and old.status in ACTIVE_STATUSES:
                 # An id that is made of the text tells the user nothing.
                 name = f"one in {new.path}" if new.id == memory_id(new.path, new.text) else new.id
                 message = f"memory {old_id} is superseded by {name} and still active"
                 yield warning_finding(old.path, old.line, message, "set its `status` to superseded, or delete it")
-        for memory in memories:
-            name = memory.superseded_by
-            is_path = name not in by_id and ("/" in name or name.endswith(".md"))
-            if is_path and not isinstance(inspection.workspace.read(name), Document):
-                message = f"is superseded by {name}, which is not a file of the workspace"
-                yield warning_finding(memory.path, memory.line, message, path_hint(name, inspection))
 
 
 def check_expired(inspection: Inspection) -> Iterator[Finding]:

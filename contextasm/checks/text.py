@@ -53,14 +53,12 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
     placeholder_hint = "shorten it (`ghp_...`), or end the line with `<!-- ctxasm: allow-secret -->`"
     for path, document in inspection.documents.items():
         for secret in document.secrets:
-            shown = f"({secret.kind}: {secret.masked})"
+            message = f"holds {secret.words}"
             if secret.placeholder:
-                message = f"holds a placeholder with the shape of a secret {shown}"
                 yield note_finding(path, secret.line, message, placeholder_hint)
             else:
                 make_finding = warning_finding if secret.doubtful else error_finding
-                what = "what may be a secret" if secret.doubtful else "what looks like a secret"
-                yield make_finding(path, secret.line, f"holds {what} {shown}", hint)
+                yield make_finding(path, secret.line, message, hint)
 
 
 # --- References ------------------------------------------------------------------------------------------------------

@@ -129,6 +129,13 @@ class Secret(NamedTuple):
     doubtful: bool = False
     """Whether it may be an ordinary word or value: it is masked, and `check` only warns."""
 
+    @property
+    def words(self) -> str:
+        """The secret in a message: `what looks like a secret (github-token: ghp_... (40 characters, #1a2b))`."""
+        what = "what may be a secret" if self.doubtful else "what looks like a secret"
+        what = "a placeholder with the shape of a secret" if self.placeholder else what
+        return f"{what} ({self.kind}: {self.masked})"
+
 
 class Cleaning(NamedTuple):
     """Characters that reading leaves in the texts of files."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
@@ -18,7 +17,7 @@ from contextasm.retrieval.reading.audience import SharedWorkspace, private_patte
 from contextasm.retrieval.reading.files import read_files
 from contextasm.text.cleaning.clean import shown_names
 from contextasm.text.cleaning.private_parts import withheld_lines
-from contextasm.text.memories.parser import distinct_memories, memory_id, parse_memories
+from contextasm.text.memories.parser import distinct_memories, id_root, is_given_by_hand, parse_memories
 from contextasm.text.names.places import LOG_FOLDERS, MEMORY_FILES, any_owner_pattern, archived_path
 from contextasm.upkeep.actions import Action, Move
 from contextasm.workspace.editing.memory_file import MemoryFile
@@ -84,7 +83,7 @@ class OwnerMemories:
         self.memories = memories
         self._workspace = workspace
         self._files = {document.path: MemoryFile(document) for document in documents}
-        self._ambiguous = _ambiguous_ids(memories)
+        self._ambiguous = self._ambiguous_ids()
 
     @property
     def paths(self) -> Collection[str]:
@@ -96,14 +95,22 @@ class OwnerMemories:
         return self._files[memory.path]
 
     def can_change(self, memory: Memory) -> bool:
-        """Whether fields of the memory can be set.
+        """Whether fields of the memory can be set, and its text may go to other places.
 
-        They can't in a linked file, whose target belongs to another owner. They can't if several memories share its
-        id either: once one of them has left, another one would be taken for it.
+        Not if several memories share its id: once one of them has left, another one would be taken for it. Nor with a
+        secret, which would get into an archive or another memory.
         """
-        if memory.id.partition("~")[0] in self._ambiguous:
-            return False
+        is_held = id_root(memory.id) in self._ambiguous or self.file(memory).secrets(memory.line)
+        return not is_held and self.can_repair(memory)
+
+    def can_repair(self, memory: Memory) -> bool:
+        """Whether an edit changes what builds read of it; not in a linked file, whose target is of another owner."""
         return self.file(memory).can_change(memory.line) and self._workspace.stamp(memory.path) is not None
+
+    def has_taken_id(self, memory: Memory) -> bool:
+        """Whether builds give the memory another id than a person did, since an earlier memory has that."""
+        stated = self.file(memory).by_line[memory.line]
+        return stated.id != memory.id and is_given_by_hand(stated)
 
     def can_archive(self, memory: Memory) -> bool:
         """Whether the memory can leave its place; a pinned one stays."""
@@ -127,14 +134,12 @@ class OwnerMemories:
         """The action with the edit that sets fields of a memory, as `MemoryFile.set_fields`."""
         return action._replace(edits=(*action.edits, self.file(memory).set_fields(memory.line, fields, bullet)))
 
-
-def _ambiguous_ids(memories: Sequence[Memory]) -> set[str]:
-    """Ids that several memories share, if they were given by hand or other memories name them."""
-    counts = Counter(memory.id.partition("~")[0] for memory in memories)
-    named = {name for memory in memories for name in (*memory.supersedes, memory.superseded_by)}
-    shared = [memory for memory in memories if counts[memory.id] > 1]
-    given = {memory.id for memory in shared if memory.id != memory_id(memory.path, memory.text)}
-    return {name for name, count in counts.items() if count > 1 and (name in given or name in named)}
+    def _ambiguous_ids(self) -> set[str]:
+        """Ids that several memories share, if they were given by hand or other memories name them."""
+        named = {id_root(name) for memory in self.memories for name in (*memory.supersedes, memory.superseded_by)}
+        numbered = [memory for memory in self.memories if id_root(memory.id) != memory.id]
+        shared = [memory for memory in numbered if self.file(memory).by_line[memory.line].id != memory.id]
+        return {root for memory in shared if (root := id_root(memory.id)) in named or self.has_taken_id(memory)}
 
 
 class UpkeepInput:

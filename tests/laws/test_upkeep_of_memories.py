@@ -43,6 +43,7 @@ FIELDS = st.lists(
             *("status=deprecated", "status=superseded", "status=draft", "status=approved", "created=2025-01-01"),
             *("created=2026-03-14", "expires=2026-01-01", "pin=true", "private=true", "key=k", "key=l", "id=i", "id=j"),
             *("supersedes=i", "supersedes=i,j", "importance=0.9", "tags=a,b", 'tags="b c"', "accessed=2026-03-12"),
+            *("supersedes=gone,i", "superseded_by=i", "superseded_by=gone", "tags=Bad_Tag", "key=AKIAQWERTYUIOPASDFGJ"),
         ]
     ),
     max_size=4,
@@ -114,12 +115,36 @@ def changes_of(root: Path) -> list[Action]:
     return [action for action in plan_memories(upkeep) if not action.for_you]
 
 
-@given(st.lists(memory_files(), min_size=1, max_size=2))
-def test_one_plan_leaves_nothing_to_do(files: list[bytes]) -> None:
+@given(st.lists(memory_files(), min_size=1, max_size=2), st.booleans())
+def test_a_few_plans_leave_nothing_to_do(files: list[bytes], has_schema: bool) -> None:
     contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
     contents["agents/a/memories/many.md"] = "".join(f"- {text} {{created=2026-03-01}}\n" for text in FILLERS)
+    contents["ctxasm.yaml"] = "profile: brain\n" if has_schema else "profile: default\n"
     day = date(2026, 3, 14)
     with TemporaryDirectory() as folder:
         root = fill(Path(folder), contents)
-        assert apply_actions(str(root), changes_of(root), day).left_out == ()
+        for _ in range(6):
+            if not (actions := changes_of(root)):
+                return
+            assert apply_actions(str(root), actions, day).left_out == ()
         assert changes_of(root) == []
+
+
+@given(st.lists(memory_files(), min_size=1, max_size=2), st.booleans())
+def test_row_120_redact_leaves_no_secret_in_the_workspace(files: list[bytes], only_redact: bool) -> None:
+    """Row 120: not in archives or other memories either; only `.tidy/` has the bytes for `--undo`."""
+    contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
+    with TemporaryDirectory() as folder:
+        root = fill(Path(folder), contents)
+        redactions = [action.id for action in changes_of(root) if action.verb == "redact"]
+        assert bool(redactions) == any(map(has_secret, files))
+        assert inside("tidy", "-w", root, *DAY, "--apply", "--safe").code == 0
+        redactions = [action.id for action in changes_of(root) if action.verb == "redact"]
+        chosen = redactions if only_redact and redactions else ["--all"]
+        assert inside("tidy", "-w", root, *DAY, "--apply", *chosen).code == 0
+        left = [path for path, (data, _) in tree(root).items() if not path.startswith(".tidy/") and has_secret(data)]
+        assert left == []
+
+
+def has_secret(data: bytes) -> bool:
+    return bool(document(data).secrets)

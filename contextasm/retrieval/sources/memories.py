@@ -58,8 +58,12 @@ from contextasm.text.similarity import identities, text_fingerprint
 if TYPE_CHECKING:
     from contextasm.retrieval.reading.feedback import WorkspaceFeedback
 
-_WORD = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_KEY = rf"{_WORD.pattern}(?:/{_WORD.pattern})*"
+_WORD = "[a-z0-9]+(?:-[a-z0-9]+)*"
+_SCHEMA_FORMS = {
+    "key": (f"{_WORD}(?:/{_WORD})*", "lower-case words with hyphens between slashes, such as root/code-style"),
+    "tag": (_WORD, "a lower-case word with hyphens, such as code-style"),
+}
+"""Pattern and form of the values that come from a schema where fields are limited (digest 5.2)."""
 
 Place = tuple[int, ...]
 """Place of a memory in its layer; empty if rank alone decides."""
@@ -120,18 +124,19 @@ def _memory_problems(memory: Memory, layer: Layer) -> Iterator[Problem]:
             unit = "characters" if name in {"title", "text"} else name
             message = f"{name} has {sizes[name]} {unit}, over the limit of {limit}"
             yield Problem("over-limit", memory.path, memory.line, message)
-    yield from _form_problems(memory)
+    for name, value in (("key", memory.key), *(("tag", tag) for tag in memory.tags)):
+        if value and value != schema_form(name, value):
+            message = f"{name} {value} is not {_SCHEMA_FORMS[name][1]}"
+            yield Problem(f"bad-{name}", memory.path, memory.line, message)
 
 
-def _form_problems(memory: Memory) -> Iterator[Problem]:
-    # Where fields are limited, keys and tags come from a schema: lower case and hyphens (digest 5.2).
-    if memory.key and not re.fullmatch(_KEY, memory.key):
-        message = f"key {memory.key} is not lower-case words with hyphens between slashes, such as root/code-style"
-        yield Problem("bad-key", memory.path, memory.line, message)
-    for tag in memory.tags:
-        if not _WORD.fullmatch(tag):
-            message = f"tag {tag} is not a lower-case word with hyphens, such as code-style"
-            yield Problem("bad-tag", memory.path, memory.line, message)
+def schema_form(name: str, value: str) -> str:
+    """The value of a `key` or a `tag` as a schema has it: `Bad_Tag` is `bad-tag`. Empty if other characters are there.
+
+    A value that has the form stays as it is.
+    """
+    form = re.sub(r"[\s_-]+", "-", value.casefold()).strip("-")
+    return form if re.fullmatch(_SCHEMA_FORMS[name][0], form) else ""
 
 
 def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:

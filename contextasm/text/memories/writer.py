@@ -137,6 +137,9 @@ def _set_braces(braces: str, fields: Mapping[str, str]) -> str:
         return f"{name}={_quoted(fields[name])}"
 
     inner = PAIR.sub(pair, braces[1:-1])
+    if emptied := "|".join(name for name, value in fields.items() if not value):
+        # The last pair stays with an empty value: without the braces, others at the end of the text would be read.
+        inner = re.sub(rf'(?:^|[ \t]+)(?:{emptied})=""(?=[ \t]|$)', "", inner).lstrip() or inner
     new_pairs = (f"{name}={_quoted(value)}" for name, value in new_fields.items())
     return "{" + " ".join([*filter(None, [inner.rstrip()]), *new_pairs]) + "}"
 

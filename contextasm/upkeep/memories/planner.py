@@ -1,14 +1,18 @@
-"""Planner of memories: what is over, said twice, scattered, incomplete or contradictory among the memories of an owner.
+"""Planner of memories: what is over, said twice, scattered, incomplete, contradictory or wrong in an owner's.
 
-A memory is part of one action at most but for conflicts, so that a plan that was carried out leaves nothing to do.
+A memory is part of one action at most but for conflicts. A secret comes first, and a wrong id, link or tag last: what
+a plan leaves of these is in the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from contextasm.model import Memory, grouped
+from contextasm.retrieval.sources.memories import schema_form
 from contextasm.text.memories.parser import ACTIVE_STATUSES
+from contextasm.text.memories.writer import is_value
 from contextasm.text.similarity import text_fingerprint
 from contextasm.upkeep.actions import Action, change_action, memory_place, quoted
 from contextasm.upkeep.input import OwnerMemories, UpkeepInput
@@ -22,7 +26,15 @@ from contextasm.upkeep.memories.merging import (
     reinforce,
 )
 from contextasm.upkeep.memories.named_files import file_faults
-from contextasm.upkeep.memories.states import Supersession, changed_fields, known_fields, plan_closed, plan_retired
+from contextasm.upkeep.memories.states import (
+    Supersession,
+    broken_links,
+    changed_fields,
+    known_fields,
+    one_sided_links,
+    plan_closed,
+    plan_retired,
+)
 
 _SCHEMA_KEY = "root/"
 """Beginning of keys that name a place in a schema, where many memories belong, and no subject (digest 5.2)."""
@@ -38,6 +50,77 @@ def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
 
 
 def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
+    actions = [*_plan_redactions(upkeep, owner), *_plan_contents(upkeep, owner)]
+    taken = {place for action in actions if not action.for_you for place in action.targets}
+    yield from (*actions, *_plan_repairs(upkeep, owner, taken))
+
+
+def _plan_redactions(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
+    """Masks in place of the secrets of each memory, which is part of no other action before that."""
+    for memory in owner.memories:
+        secrets = owner.file(memory).secrets(memory.line)
+        if secrets and upkeep.workspace.stamp(memory.path):
+            more = f" and {len(secrets) - 1:,} more" if secrets[1:] else ""
+            reason = (
+                f"{quoted(memory)} holds {secrets[0].words}{more}: it becomes a mask, as in builds; "
+                "git's history still has it, and .tidy/ for --undo: have it revoked"
+            )
+            action = change_action("redact", [memory], reason, needs_approval=True)
+            yield action._replace(edits=(owner.file(memory).redact(memory.line),))
+
+
+def _plan_repairs(upkeep: UpkeepInput, owner: OwnerMemories, taken: set[str]) -> Iterator[Action]:
+    """An action for each wrong id, link and tag, of memories whose places are not `taken` by another action."""
+    has_schema = any(layer.memories.field_limits for profile in upkeep.profiles for layer in profile.layers)
+    for action in chain(
+        (_renamed(owner, memory) for memory in owner.memories if owner.has_taken_id(memory)),
+        (_unlinked(owner, *link) for link in broken_links(owner.memories, owner.folder, upkeep.workspace).items()),
+        (_linked(owner, *link) for link in one_sided_links(owner.memories).items()),
+        (_retagged(owner, memory) for memory in owner.memories if has_schema),
+    ):
+        if action and taken.isdisjoint(action.targets):
+            taken.update(action.targets)
+            yield action
+
+
+def _repair(owner: OwnerMemories, verb: str, memory: Memory, fields: Mapping[str, str], why: str) -> Action | None:
+    """The action that sets fields of a memory; None if a file can't hold them, or if the memory has a secret."""
+    is_held = owner.file(memory).secrets(memory.line) or not owner.can_repair(memory)
+    if is_held or not all(is_value(value) for value in fields.values() if value):
+        return None
+    action = change_action(verb, [memory], f"{quoted(memory)} {why}", needs_approval=verb != "rename")
+    return owner.set_fields(action, memory, fields)
+
+
+def _renamed(owner: OwnerMemories, memory: Memory) -> Action | None:
+    why = f"has the id of an earlier memory: {memory.id}, as builds call it, is written down"
+    return _repair(owner, "rename", memory, {"id": memory.id}, why)
+
+
+def _unlinked(owner: OwnerMemories, place: tuple[Memory, str], names: Sequence[str]) -> Action | None:
+    memory, field = place
+    rest = [old for old in memory.supersedes if old not in names] if field == "supersedes" else []
+    why = f"has {field}={','.join(names)}, which is not there: it is taken out"
+    return _repair(owner, "link", memory, {field: ",".join(rest)}, why)
+
+
+def _linked(owner: OwnerMemories, new: Memory, old: Sequence[Memory]) -> Action | None:
+    ids = [memory.id for memory in old if "," not in memory.id and owner.can_change(memory)]
+    why = f"gets supersedes={','.join(ids)}: what names it in superseded_by is not shown any more"
+    return _repair(owner, "link", new, {"supersedes": ",".join((*new.supersedes, *ids))}, why) if ids else None
+
+
+def _retagged(owner: OwnerMemories, memory: Memory) -> Action | None:
+    tags = dict.fromkeys(schema_form("tag", tag) for tag in memory.tags)
+    new = memory._replace(key=schema_form("key", memory.key), tags=tuple(tags))
+    fields = changed_fields(memory, new)
+    if not fields or "" in (*tags, *fields.values()):
+        return None
+    values = " and ".join(f"{name}={value}" for name, value in fields.items())
+    return _repair(owner, "retag", memory, fields, f"gets {values}, the form of a profile that limits fields")
+
+
+def _plan_contents(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
     supersession = Supersession(owner.memories)
     active = [
         memory for memory in owner.memories if memory.status in ACTIVE_STATUSES and not supersession.successor(memory)

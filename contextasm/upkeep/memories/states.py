@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
-from contextasm.model import Memory
+from contextasm.model import Document, Memory, Workspace, grouped
 from contextasm.text.memories.parser import ACTIVE_STATUSES, NUMBERS, VALIDITY, superseded_by
 from contextasm.text.memories.writer import field_text, is_value
 from contextasm.text.names.dates import day_of_name
 from contextasm.upkeep.actions import Action, change_action, memory_place, memory_tokens, quoted
+from contextasm.upkeep.archive import archived_memory_ids
 from contextasm.upkeep.input import OwnerMemories
 from contextasm.workspace.editing.remember import differing_words, merge_fields
 
@@ -79,6 +80,40 @@ class Supersession:
                 found[old.id] = old
                 open_links += ((old, older) for older in old.supersedes)
         return found
+
+
+def broken_links(
+    memories: Sequence[Memory], folder: str, workspace: Workspace
+) -> Mapping[tuple[Memory, str], Sequence[str]]:
+    """The ids and files that memories of a folder name and that are not there, by memory and name of the field.
+
+    An id may be in the archive of the folder. What an inactive memory supersedes does not count.
+    """
+    ids = {memory.id for memory in memories}
+    links = [((memory, "superseded_by"), memory.superseded_by) for memory in memories if memory.superseded_by]
+    active = (memory for memory in memories if memory.status in ACTIVE_STATUSES)
+    links += (((memory, "supersedes"), old) for memory in active for old in memory.supersedes)
+    unknown = [link for link in links if link[1] not in ids]
+    known = archived_memory_ids(workspace, folder) if unknown else frozenset()
+    known |= {link[1] for link in unknown if names_file(*link) and isinstance(workspace.read(link[1]), Document)}
+    return grouped(link for link in unknown if link[1] not in known)
+
+
+def names_file(place: tuple[Memory, str], name: str) -> bool:
+    """Whether the name in a field of a memory is that of a file, which may supersede a memory, too."""
+    return place[1] == "superseded_by" and ("/" in name or name.endswith(".md"))
+
+
+def one_sided_links(memories: Sequence[Memory]) -> Mapping[Memory, Sequence[Memory]]:
+    """Memories that are shown although they name one that supersedes them and does not say so, by that memory.
+
+    Not if that one is inactive, superseded itself, or for other readers or days.
+    """
+    hidden = superseded_by(memories)
+    shown = [memory for memory in memories if memory.status in ACTIVE_STATUSES and memory.id not in hidden]
+    last = {memory.id: memory for memory in shown if not memory.superseded_by}
+    links = ((last[memory.superseded_by], memory) for memory in shown if memory.superseded_by in last)
+    return grouped((new, old) for new, old in links if memory_audience(new) == memory_audience(old))
 
 
 def plan_retired(owner: OwnerMemories, supersession: Supersession, planned: set[str]) -> Iterator[Action]:

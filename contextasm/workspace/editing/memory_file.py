@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from contextasm.model import AS_WRITTEN, Document, Memory, NamedTuple
+from contextasm.model import AS_WRITTEN, Document, Memory, NamedTuple, Secret, grouped
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.markdown.blocks import bullet_end, without_block_comments
 from contextasm.text.memories.parser import is_one_memory, parse_memories
@@ -129,6 +129,32 @@ class MemoryFile(EditableFile):
         """The edit that writes another list item, LF lines, in place of one."""
         first, stop = self.written.extent(line)
         return self._edit(first, stop, self._bullet_lines(bullet, stop))
+
+    def secrets(self, line: int) -> Sequence[Secret]:
+        """The secrets in the lines of a memory, without placeholders."""
+        if not self._secrets:
+            return ()
+        files = [file for file in (self, self.written) if line in file.by_line]
+        lines = range(1 if self.is_one_memory else line, 1 + max(file.extent(line)[1] for file in files))
+        return [secret for at in lines for secret in self._secrets.get(at, ())]
+
+    @cached_property
+    def _secrets(self) -> Mapping[int, Sequence[Secret]]:
+        """The secrets by line, without placeholders and those in the managed block, whose lines are blank here."""
+        secrets = (secret for secret in self.document.secrets if self._with_comments[secret.line - 1])
+        return grouped((secret.line, secret) for secret in secrets if not secret.placeholder)
+
+    def redact(self, line: int) -> Edit:
+        """The edit that writes the lines of a memory's secrets as builds read them, with masks: the text is lost."""
+        masked = {secret.line for secret in self.secrets(line)}
+        rest = (gap for gap in self.document.gaps if gap.reason == "secret" and gap.first - 1 in masked)
+        masked |= {number for gap in rest for number in range(gap.first, gap.last + 1)}
+        first, stop = min(masked) - 1, max(masked)
+        lines = [
+            self._with_comments[at] + "\r" * self._lines[at].endswith("\r") if at + 1 in masked else self._lines[at]
+            for at in range(first, stop)
+        ]
+        return self._edit(first, stop, lines)
 
     def remove(self, line: int) -> Edit:
         """The edit that archives a memory that `can_remove`; blank lines and headings around it stay."""

@@ -15,10 +15,11 @@ from contextasm.model import Document, Memory
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.memories.parser import parse_memories
 from contextasm.upkeep.memories import merging as duplicates
-from tests.command import SAMPLE, fill, inside
+from tests.command import SAMPLE, SMALL, fill, inside
 
 DAY = date(2026, 3, 14)
 FILE = "agents/a/memories/m.md"
+LEAKED = "AKIAQWERTYUIOPASDFGH"
 
 
 def day(age: int) -> str:
@@ -117,7 +118,9 @@ def test_secrets_and_hidden_characters_keep_a_memory_from_merging(tmp_path: Path
     line = "- The key of the harbor cache in the machine room is AKIA"
     text = f"{line}QWERTYUIOPASDFGH\n{line}QWERTYUIOPASDFGJ\n- {LONG}\n- {LONG[:30]}\u200b{LONG[30:]}\n"
     workspace(tmp_path, text)
-    assert plan(tmp_path) == []
+    assert verbs(tmp_path) == ["redact", "redact"]
+    apply(tmp_path, "--safe")
+    assert (tmp_path / FILE).read_text() == text
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -178,13 +181,124 @@ def test_conflicts_are_listed_and_never_decided(tmp_path: Path) -> None:
 def test_row_120_one_action_for_each_fault_and_no_change(tmp_path: Path) -> None:
     """Row 120: a workspace with planted faults yields one action each, and a plan changes nothing."""
     files = {
+        "ctxasm.yaml": "profile: brain\n",
         FILE: f"- {LONG}\n- {LONG}.\n- [task] Old {{created={day(40)}}}\n- Out {{status=deprecated}}\n"
         f"- Over {{expires={day(2)}}}\n- Ten {{key=k}}\n- Nine boats {{key=k}}\n",
         f"teams/t/memories/{day(3)}.md": "- No day\n",
+        "teams/u/memories/m.md": f"- It is {LEAKED}\n- Tagged {{tags=Bad_Tag}}\n- One {{id=x}}\n- Another {{id=x}}\n"
+        "- Ropes {supersedes=gone}\n- Before {superseded_by=now}\n- Since then {id=now}\n",
     }
     fill(tmp_path, files)
-    assert sorted(verbs(tmp_path)) == ["archive", "complete", "expire", "fill", "reinforce", "settle"]
+    wrong = ["link", "link", "redact", "rename", "retag"]
+    assert sorted(verbs(tmp_path)) == sorted(["archive", "complete", "expire", "fill", "reinforce", "settle", *wrong])
     assert {path: (tmp_path / path).read_text() for path in files} == files
+    assert LEAKED not in str(plan(tmp_path))
+
+
+REPAIRED = [
+    ('- One {id=x}\n- Two {id=x}\n- Three {id="x~2"}\n', "- One {id=x}\n- Two {id=x~2}\n- Three {id=x~2~2}\n"),
+    ("---\nid: x\n---\n- One\n- Two\n", "---\nid: x\n---\n- One\n- Two {id=x~2}\n"),
+    ("- New {id=n supersedes=gone,far}\n", "- New {id=n}\n"),
+    ("- New {supersedes=gone key=a}\n", "- New {key=a}\n"),
+    ("- New {a=b} {supersedes=gone}\n", '- New {a=b} {supersedes=""}\n'),
+    ("- New {supersedes=gone}\n", '- New {supersedes=""}\n'),
+    ("---\ntype: fact\nsupersedes: [gone]\n---\nNew\n", '---\ntype: fact\nsupersedes: ""\n---\nNew\n'),
+    ("---\nsupersedes: gone\n---\n- New {id=n}\n", '---\nsupersedes: gone\n---\n- New {id=n supersedes=""}\n'),
+    ("- Old {superseded_by=gone importance=0.4}\n", "- Old {importance=0.4}\n"),
+    ("- Old {status=consolidated superseded_by=gone}\n", "- Old {status=consolidated}\n"),
+    (
+        "- Old {superseded_by=n pin=true id=o}\n- New {id=n}\n",
+        "- Old {superseded_by=n pin=true id=o}\n- New {id=n supersedes=o}\n",
+    ),
+    ("- A {tags=Bad_Tag,fine,bad-tag key=Root/Code_Style}\n", "- A {tags=bad-tag,fine key=root/code-style}\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), REPAIRED)
+def test_row_120_wrong_ids_links_and_tags_are_repaired(tmp_path: Path, before: str, after: str) -> None:
+    fill(tmp_path, {"ctxasm.yaml": "profile: brain\n", FILE: before})
+    apply(tmp_path)
+    assert (tmp_path / FILE).read_text() == after
+    assert plan(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- A {tags=C++,Décor key=root//x}\n",  # the form of a schema would be another word
+        "- A {id=a superseded_by=b}\n- B {id=b superseded_by=a}\n",  # adding both links would hide both
+        "- A {id=a supersedes=b}\n- B {id=b superseded_by=a pin=true}\n",
+        "- A {superseded_by=b}\n- B {id=b status=draft}\n",
+        "- A {superseded_by=b}\n- B {id=b private=true}\n",
+        f"- A {{superseded_by={FILE}}}\n",
+        "- Draft {supersedes=gone status=draft}\n",
+    ],
+)
+def test_row_120_what_only_a_person_can_decide_stays(tmp_path: Path, text: str) -> None:
+    fill(tmp_path, {"ctxasm.yaml": "profile: brain\n", FILE: text})
+    assert plan(tmp_path) == []
+
+
+def test_row_120_tags_have_no_form_without_a_profile_that_gives_one(tmp_path: Path) -> None:
+    workspace(tmp_path, "- Tagged {tags=Bad_Tag}\n")
+    assert plan(tmp_path) == []
+
+
+def test_row_120_a_doubled_id_that_builds_call_the_same_is_safe(tmp_path: Path) -> None:
+    """A build shows the same; and what the second one is part of waits for its id."""
+    workspace(
+        tmp_path, f"- One {{id=x}}\n- Two {{id=x status=deprecated}}\n- [task] Three {{id=x created={day(30)}}}\n"
+    )
+    assert verbs(tmp_path) == ["rename", "rename"]
+    apply(tmp_path, "--safe")
+    assert [memory.id for memory in memories(tmp_path)] == ["x", "x~3"]
+    assert verbs(tmp_path) == ["complete"]
+
+
+KEY = (
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "MIIEpAIBAAKCAQEAtPOfQ2sNn0gH1rT5bU8vJw3kQzXlYdRe",
+    "-----END RSA PRIVATE KEY-----",
+)
+REDACTED = [
+    (f"- It is {LEAKED} here\n", "- It is [masked:aws-access-key-id] here\n"),
+    (f"- One\n  {LEAKED}\n- \u200bTwo\n", "- One\n  [masked:aws-access-key-id]\n- \u200bTwo\n"),
+    (f"- One {{key={LEAKED}}}\n", "- One {key=[masked:aws-access-key-id]}\n"),
+    (f"---\ntype: fact\nkey: {LEAKED}\n---\nText\n", "---\ntype: fact\nkey: [masked:aws-access-key-id]\n---\nText\n"),
+    ("- K {}\n  {}\n  {}\n- Two\n".format(*KEY), "- K [masked:private-key]\n\n\n- Two\n"),
+    (f"- Hid {LEAKED[:9]}\u200b{LEAKED[9:]}\n", "- Hid [masked:aws-access-key-id]\n"),
+]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("before", "after"), REDACTED)
+def test_row_120_a_mask_takes_the_place_of_a_secret(tmp_path: Path, before: str, after: str, end: str) -> None:
+    """Row 120: redact; builds show what they showed, only the lines of the secret change, and undo has it again."""
+    fill(tmp_path, {**SMALL, FILE: before.replace("\n", end).encode()})
+    words = ("build", "-w", tmp_path, "-a", "a", "--topic", "it", "--date", str(DAY))
+    shown = inside(*words).out
+    (action,) = plan(tmp_path)
+    assert action["needs_approval"]
+    assert "git's history still has it, and .tidy/ for --undo" in str(action["reason"])
+    apply(tmp_path)
+    assert (tmp_path / FILE).read_bytes().decode() == after.replace("\n", end)
+    assert inside(*words).out == shown
+    assert plan(tmp_path) == []
+    assert inside("tidy", "-w", tmp_path, "--undo").code == 0
+    assert (tmp_path / FILE).read_bytes().decode() == before.replace("\n", end)
+
+
+def test_row_120_nothing_with_a_secret_goes_to_an_archive(tmp_path: Path) -> None:
+    """Row 120: what supersedes it, too, waits for the mask, so that it is not shown again."""
+    text = f"- End with {LEAKED} <!-- ctxasm: allow-secret -->\n- Out {LEAKED} {{status=deprecated}}\n"
+    text += f"- Old {LEAKED} {{id=o}}\n- [task] New {{supersedes=o created={day(30)}}}\n"
+    workspace(tmp_path, text)
+    assert verbs(tmp_path) == ["redact", "redact"]
+    apply(tmp_path)
+    archive = (tmp_path / "agents/a/memories/archive/m.md.txt").read_text()
+    assert archive.count("[masked:aws-access-key-id]") >= 2
+    assert LEAKED not in archive
+    assert [memory.status for memory in memories(tmp_path)] == ["active", "completed"]
 
 
 def test_the_sample_a_year_on(tmp_path: Path) -> None:
