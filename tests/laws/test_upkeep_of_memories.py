@@ -132,7 +132,7 @@ def test_a_few_plans_leave_nothing_to_do(files: list[bytes], has_schema: bool) -
 
 @given(st.lists(memory_files(), min_size=1, max_size=2), st.booleans())
 def test_row_120_redact_leaves_no_secret_in_the_workspace(files: list[bytes], only_redact: bool) -> None:
-    """Row 120: not in archives or other memories either; only `.tidy/` has the bytes for `--undo`."""
+    """Row 120: not in archives or other memories either; and builds read the same memories as before."""
     contents: dict[str, str | bytes] = {f"agents/a/memories/{number}.md": data for number, data in enumerate(files)}
     with TemporaryDirectory() as folder:
         root = fill(Path(folder), contents)
@@ -140,8 +140,12 @@ def test_row_120_redact_leaves_no_secret_in_the_workspace(files: list[bytes], on
         assert bool(redactions) == any(map(has_secret, files))
         assert inside("tidy", "-w", root, *DAY, "--apply", "--safe").code == 0
         redactions = [action.id for action in changes_of(root) if action.verb == "redact"]
+        read = [memories_of(path.name, path.read_bytes()) for path in sorted(root.glob("agents/a/memories/*.md"))]
         chosen = redactions if only_redact and redactions else ["--all"]
         assert inside("tidy", "-w", root, *DAY, "--apply", *chosen).code == 0
+        if chosen == redactions:
+            paths = sorted(root.glob("agents/a/memories/*.md"))
+            assert read == [memories_of(path.name, path.read_bytes()) for path in paths]
         left = [path for path, (data, _) in tree(root).items() if not path.startswith(".tidy/") and has_secret(data)]
         assert left == []
 
