@@ -88,7 +88,8 @@ EXCLUDED_BY_DAY = {
 
 def reason_words(reason: Reason) -> str:
     """The reason of a decision in words."""
-    facts = {"what": "memories"} | dict(reason.facts)
+    unknown = dict.fromkeys(("strategy", "severity", "confidence"), "unknown")  # in records of earlier commits
+    facts = {"what": "memories"} | unknown | dict(reason.facts)
     return (NUMBERS if reason.is_count else REASONS)[reason.code].format(**facts)
 
 
