@@ -14,7 +14,7 @@ with a problem, until the user names the fragment to prefer (digest 003-10 to 00
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 
-from contextasm.model import Context, Decision, Fragment, Layer, NamedTuple, Problem, Profile, Reason, grouped
+from contextasm.model import Context, Decision, Fact, Fragment, Layer, NamedTuple, Problem, Profile, Reason, grouped
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import TextSection, find_similar, fingerprint, identities, stated_text, text_sections
@@ -374,6 +374,9 @@ def _decisions_that_show(copies: Collection[Copy], decisions: Sequence[Decision]
 MINOR = 0.3
 """Severity below which a conflict is minor."""
 
+CONFIDENCE = {"user_choice": 1.0, "precedence": 0.8, "flag": 0.6}
+"""Confidence, 0 to 1, in what each strategy makes of a conflict (source 003 has no number for a person's choice)."""
+
 
 def _resolve_conflicts(
     profile: Profile, pools: Mapping[str, Sequence[Fragment]], prefer: Sequence[str]
@@ -387,9 +390,10 @@ def _resolve_conflicts(
     reasons: dict[tuple[str, str], Reason] = {}
     problems: list[Problem] = []
     for key, claims in _conflicting_claims(profile, pools):
-        winner = _winner(profile, claims, prefer)
+        winner, strategy = _winner(profile, claims, prefer)
+        severity = _severity(profile, claims)
         if winner is None:
-            problems.append(_conflict_problem(key, claims))
+            problems.append(_conflict_problem(key, claims, severity))
             continue
         for claim in claims:
             if claim.is_protected or _name(claim) == _name(winner):
@@ -397,7 +401,9 @@ def _resolve_conflicts(
             if fingerprint(claim.fragment) == fingerprint(winner.fragment):
                 reason = Reason.of("merged", into=winner.fragment.id, path=winner.fragment.location.path, by="key")
             else:
-                reason = Reason.of("overruled", by=winner.fragment.id, key=key)
+                sure = CONFIDENCE[strategy]
+                facts: dict[str, Fact] = {"strategy": strategy, "confidence": sure, "severity": severity}
+                reason = Reason.of("overruled", by=winner.fragment.id, key=key, **facts)
             reasons[claim.layer.id, claim.fragment.id] = reason
     candidates = {
         layer: tuple(
@@ -408,12 +414,14 @@ def _resolve_conflicts(
     return candidates, problems
 
 
-def _winner(profile: Profile, claims: Sequence[_Candidate], prefer: Sequence[str]) -> _Candidate | None:
-    """The preferred claim, else the one of highest precedence; None for a conflict that the user has to settle."""
+def _winner(profile: Profile, claims: Sequence[_Candidate], prefer: Sequence[str]) -> tuple[_Candidate | None, str]:
+    """The preferred claim, else that of highest precedence, else None for the user to settle; and the strategy."""
     preferred = next((claim for claim in claims if {claim.fragment.id, _name(claim)} & {*prefer}), None)
-    if preferred or _severity(profile, claims) >= MINOR:
-        return preferred
-    return min(claims, key=lambda claim: _precedence(profile, claim))
+    if preferred:
+        return preferred, "user_choice"
+    if _severity(profile, claims) >= MINOR:
+        return None, "flag"
+    return min(claims, key=lambda claim: _precedence(profile, claim)), "precedence"
 
 
 def _conflicting_claims(
@@ -448,13 +456,14 @@ def _precedence(profile: Profile, claim: _Candidate) -> tuple[bool, int]:
     return not claim.is_protected, order.index(claim.layer.id) if claim.layer.id in order else len(order)
 
 
-def _conflict_problem(key: str, claims: Sequence[_Candidate]) -> Problem:
+def _conflict_problem(key: str, claims: Sequence[_Candidate], severity: float) -> Problem:
     firsts: dict[str, Fragment] = {}
     for claim in claims:
         firsts.setdefault(_name(claim), claim.fragment)
     first, *others = firsts.values()
     names = list_names([f"{other.id} ({other.location.path}:{other.location.line})" for other in others])
-    message = f"{first.id} and {names} say different things of {key}; settle it, or name one with --prefer"
+    why = f"(severity {severity:g}, strategy flag, confidence {CONFIDENCE['flag']:g})"
+    message = f"{first.id} and {names} say different things of {key} {why}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
 
 

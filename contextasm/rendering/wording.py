@@ -40,7 +40,7 @@ REASONS: Mapping[str, str] = {
     "secret": "holds a secret, and `privacy` is drop",
     "filtered": "{by} leaves it out",
     "below-floor": "its score of {score} is below the least that counts, {least}",
-    "overruled": "{by} says otherwise about {key}, and takes precedence",
+    "overruled": "{by} says otherwise of {key}, and wins by {strategy} (severity {severity}, confidence {confidence})",
     "merged": "the same as {into} in {path} ({by})",
     "same-text": "the same as in {path} from line {line} on ({by})",
     "imports": "it imports {path}, which is shown",
@@ -88,7 +88,8 @@ EXCLUDED_BY_DAY = {
 
 def reason_words(reason: Reason) -> str:
     """The reason of a decision in words."""
-    facts = {"what": "memories"} | dict(reason.facts)
+    unknown = dict.fromkeys(("strategy", "severity", "confidence"), "unknown")  # in records of earlier commits
+    facts = {"what": "memories"} | unknown | dict(reason.facts)
     return (NUMBERS if reason.is_count else REASONS)[reason.code].format(**facts)
 
 

@@ -23,11 +23,13 @@ from contextasm.model import (
     Layer,
     Problem,
     Profile,
+    Reason,
     RetrievalResult,
     in_order,
 )
 from contextasm.pipeline import assemble
-from contextasm.rendering.documents import context_data
+from contextasm.rendering.documents import context_data, decision_data
+from contextasm.rendering.wording import decision_words
 from contextasm.retrieval.deadline import run_until_deadline
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import SAMPLE, SMALL, fill, inside, python
@@ -154,6 +156,27 @@ def test_person_settles_a_conflict_by_naming_what_to_prefer() -> None:
     assert codes(context) == []
     reason = next(each.reason for each in context.decisions if each.fragment == "h")
     assert reason.code == "overruled"
+
+
+@pytest.mark.parametrize(
+    ("severity", "prefer", "strategy", "confidence"),
+    [(0.1, (), "precedence", 0.8), (0.1, ("h",), "user_choice", 1.0), (0.9, ("h",), "user_choice", 1.0)],
+)
+def test_source_003_a_conflict_has_its_strategy_a_confidence_and_a_reason(
+    severity: float, prefer: tuple[str, ...], strategy: str, confidence: float
+) -> None:
+    decision = next(each for each in build(CLAIMS, settling(severity), prefer=prefer).decisions if each.fragment == "l")
+    facts = {"by": "h", "key": "length", "strategy": strategy, "confidence": confidence, "severity": severity}
+    assert decision_data(decision)["reason"] == {"code": "overruled", **facts}
+    words = f"h says otherwise of length, and wins by {strategy} (severity {severity}, confidence {confidence})"
+    assert decision_words(decision) == words
+    older = decision_words(decision._replace(reason=Reason.of("overruled", by="h", key="length")))
+    assert older == "h says otherwise of length, and wins by unknown (severity unknown, confidence unknown)"
+
+
+def test_source_003_a_conflict_that_is_flagged_has_its_confidence_in_its_problem() -> None:
+    (problem,) = build(CLAIMS, settling(0.9)).problems
+    assert "say different things of length (severity 0.9, strategy flag, confidence 0.6); settle it" in problem.message
 
 
 def test_profile_without_conflicts_settles_none() -> None:
