@@ -12,11 +12,17 @@ from contextasm.checks.text import sentences
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory, grouped
-from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, memory_id, superseded_by, unknown_status
+from contextasm.text.memories.parser import (
+    ACTIVE_STATUSES,
+    distinct_memories,
+    is_given_by_hand,
+    superseded_by,
+    unknown_status,
+)
 from contextasm.text.names.glob import matching_paths, wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.upkeep.memories.named_files import file_faults
-from contextasm.upkeep.memories.states import broken_links, is_over, names_file, one_sided_links
+from contextasm.upkeep.memories.states import broken_links, is_file_link, is_over, one_sided_links
 from contextasm.upkeep.retention import is_shortenable_path, may_be_item
 
 MIN_DUPLICATE_LENGTH = 40
@@ -59,26 +65,29 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
     for folder, memories in _memories_by_folder(inspection).items():
         by_id = {memory.id: memory for memory in memories}
         links = broken_links(memories, folder, inspection.workspace)
-        for place, name in ((place, name) for place, names in links.items() for name in names):
-            memory, field = place
-            verb = "supersedes" if field == "supersedes" else "is superseded by"
-            message, hint = (
-                f"{verb} {name}, and no memory next to it has that id",
-                f"correct the id, or take `{field}` out",
-            )
-            if names_file(place, name):
-                message, hint = f"{verb} {name}, which is not a file of the workspace", path_hint(name, inspection)
-            yield warning_finding(memory.path, memory.line, message, hint)
-        for new, memory in ((new, memory) for new, named in one_sided_links(memories).items() for memory in named):
+        for (memory, field), names in links.items():
+            yield from (_broken_link(memory, field, name, inspection) for name in names)
+        for new, named in one_sided_links(memories).items():
             message = f"is superseded by {new.id}, which does not say so, so it is still shown"
-            yield warning_finding(memory.path, memory.line, message, f"write `supersedes={memory.id}` in {new.path}")
+            for old in named:
+                yield warning_finding(old.path, old.line, message, f"write `supersedes={old.id}` in {new.path}")
         for old_id, new_id in superseded_by(memories).items():
-            old, new = by_id.get(old_id), by_id[new_id]
-            if old and old_id != new_id and old.status in ACTIVE_STATUSES:
+            superseded, new = by_id.get(old_id), by_id[new_id]
+            if superseded and old_id != new_id and superseded.status in ACTIVE_STATUSES:
                 # An id that is made of the text tells the user nothing.
-                name = f"one in {new.path}" if new.id == memory_id(new.path, new.text) else new.id
+                name = new.id if is_given_by_hand(new) else f"one in {new.path}"
                 message = f"memory {old_id} is superseded by {name} and still active"
-                yield warning_finding(old.path, old.line, message, "set its `status` to superseded, or delete it")
+                hint = "set its `status` to superseded, or delete it"
+                yield warning_finding(superseded.path, superseded.line, message, hint)
+
+
+def _broken_link(memory: Memory, field: str, name: str, inspection: Inspection) -> Finding:
+    said = f"{'supersedes' if field == 'supersedes' else 'is superseded by'} {name}"
+    if is_file_link(field, name):
+        message, hint = f"{said}, which is not a file of the workspace", path_hint(name, inspection)
+    else:
+        message, hint = f"{said}, and no memory next to it has that id", f"correct the id, or take `{field}` out"
+    return warning_finding(memory.path, memory.line, message, hint)
 
 
 def check_expired(inspection: Inspection) -> Iterator[Finding]:

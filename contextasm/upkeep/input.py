@@ -97,15 +97,19 @@ class OwnerMemories:
     def can_change(self, memory: Memory) -> bool:
         """Whether fields of the memory can be set, and its text may go to other places.
 
-        Not if several memories share its id: once one of them has left, another one would be taken for it. Nor with a
-        secret, which would get into an archive or another memory.
+        Not if several memories share its id: once one of them has left, another one would be taken for it.
         """
-        is_held = id_root(memory.id) in self._ambiguous or self.file(memory).secrets(memory.line)
-        return not is_held and self.can_repair(memory)
+        return id_root(memory.id) not in self._ambiguous and self.can_repair(memory)
 
     def can_repair(self, memory: Memory) -> bool:
-        """Whether an edit changes what builds read of it; not in a linked file, whose target is of another owner."""
-        return self.file(memory).can_change(memory.line) and self._workspace.stamp(memory.path) is not None
+        """Whether fields of the memory can be set, also if other memories share its id.
+
+        Not in a linked file, whose target is of another owner. Nor with a secret: an archive or another memory would
+        get it.
+        """
+        file = self.file(memory)
+        is_held = file.secrets(memory.line) or self._workspace.stamp(memory.path) is None
+        return not is_held and file.can_change(memory.line)
 
     def has_taken_id(self, memory: Memory) -> bool:
         """Whether builds give the memory another id than a person did, since an earlier memory has that."""

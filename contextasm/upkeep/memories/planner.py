@@ -84,9 +84,8 @@ def _plan_repairs(upkeep: UpkeepInput, owner: OwnerMemories, taken: set[str]) ->
 
 
 def _repair(owner: OwnerMemories, verb: str, memory: Memory, fields: Mapping[str, str], why: str) -> Action | None:
-    """The action that sets fields of a memory; None if a file can't hold them, or if the memory has a secret."""
-    is_held = owner.file(memory).secrets(memory.line) or not owner.can_repair(memory)
-    if is_held or not all(is_value(value) for value in fields.values() if value):
+    """The action that sets fields of a memory; None if the memory can't be repaired, or if a file can't hold them."""
+    if not owner.can_repair(memory) or not all(is_value(value) for value in fields.values() if value):
         return None
     action = change_action(verb, [memory], f"{quoted(memory)} {why}", needs_approval=verb != "rename")
     return owner.set_fields(action, memory, fields)

@@ -95,13 +95,14 @@ def broken_links(
     links += (((memory, "supersedes"), old) for memory in active for old in memory.supersedes)
     unknown = [link for link in links if link[1] not in ids]
     known = archived_memory_ids(workspace, folder) if unknown else frozenset()
-    known |= {link[1] for link in unknown if names_file(*link) and isinstance(workspace.read(link[1]), Document)}
+    files = {name for (_, field), name in unknown if is_file_link(field, name)}
+    known |= {name for name in files if isinstance(workspace.read(name), Document)}
     return grouped(link for link in unknown if link[1] not in known)
 
 
-def names_file(place: tuple[Memory, str], name: str) -> bool:
+def is_file_link(field: str, name: str) -> bool:
     """Whether the name in a field of a memory is that of a file, which may supersede a memory, too."""
-    return place[1] == "superseded_by" and ("/" in name or name.endswith(".md"))
+    return field == "superseded_by" and ("/" in name or name.endswith(".md"))
 
 
 def one_sided_links(memories: Sequence[Memory]) -> Mapping[Memory, Sequence[Memory]]:
