@@ -415,12 +415,15 @@ def _reason_of_whole(verdict: Verdict) -> Reason:
 
 
 def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
-    """The layer's limit and use, in tokens, of a `budget`."""
+    """The layer's limit and use, in tokens, of a `budget`, and the number of its entries."""
     layer, counter = result.demand.layer, result.demand.counter
     wanted, used = (counter.tokens(units) for units in (max(result.demand.units, result.used), result.used))
+    reasons = [fragment.verdict.excluded for fragment in result.demand.candidates]
+    considered = sum(int(dict(reason.facts).get("count", 1)) if reason else 1 for reason in reasons)
+    kept = sum(excerpt.form != TITLE for section in result.selected.values() for excerpt in section.excerpts)
     if layer.limits.required:
-        return LayerUsage(layer.id, None, wanted, used)
-    return LayerUsage(layer.id, _room(result, budget), wanted, min(budget, used))
+        return LayerUsage(layer.id, None, wanted, used, considered, kept)
+    return LayerUsage(layer.id, _room(result, budget), wanted, min(budget, used), considered, kept)
 
 
 def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
