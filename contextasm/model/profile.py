@@ -30,6 +30,8 @@ class Query(NamedTuple):
     """Number of candidates: the newest events, the most salient entities besides the named ones; 0 for all."""
     event_types: tuple[str, ...] = ()
     """Types of events that are candidates; empty for all."""
+    intents: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Types of events that count for a topic of each intent, by the name of the intent (`retrieval.reading`)."""
     depth: int = 1
     """Number of steps that relations are followed."""
     max_age_days: int = 0
