@@ -77,10 +77,8 @@ def _assemble(build: Build) -> Context:
         if not checked:
             return _assemble(build._replace(memory_index=None))
         ranked, context = checked
-    problems: list[Problem] = []
-    for result in results.values():
-        problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
-    problems += [*unmatched, *rule_problems, *context.problems]
+    found = ((*each.problems, *chain.from_iterable(map(hidden_problems, each.documents))) for each in results.values())
+    problems = (*chain.from_iterable(found), *unmatched, *rule_problems, *context.problems)
     context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),

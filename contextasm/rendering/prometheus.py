@@ -56,6 +56,11 @@ class BuildTimes(NamedTuple):
     earlier_errors: int = 0
     """Errors of sources in earlier builds of the same process."""
 
+    @property
+    def step_words(self) -> str:
+        """Each step with its milliseconds, such as `retrieve 12.7, rank 0.9`."""
+        return ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in self.steps.items())
+
 
 def exposition(series: Iterable[Series], common: Labels) -> str:
     """The series as the text of a metrics file; each sample has the labels `common`, too.

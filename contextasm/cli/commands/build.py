@@ -62,6 +62,11 @@ class BuildFlags(NamedTuple):
         return bool(self.manifest or self.metrics or self.explain or self.is_recorded or self.touch)
 
     @property
+    def shows_times(self) -> bool:
+        """Whether the time of each step is printed."""
+        return self.verbose and not self.quiet
+
+    @property
     def reports(self) -> Mapping[str, str | None]:
         """The other files of a build, by their kinds; None for one that nobody asked for."""
         return {"manifest": self.manifest, "metrics": self.metrics}
@@ -84,14 +89,12 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     job, files = _fitted(job, files, flags)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
-    if recording:
-        chosen = recording.listen(chosen)
-    is_verbose = flags.verbose and not flags.quiet
-    timer = _start_timer(job) if is_verbose or flags.metrics is not None else None
+    chosen = recording.listen(chosen) if recording else chosen
+    timer = _start_timer(job) if flags.shows_times or flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
     _refuse_empty_index(context, job, files)
     refuse_cited(files.targets, job.workspace.root, context.cited)
-    times = timer.times() if timer else None
+    times = timer and timer.times()
     reports = _reports(job, context, times, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)
@@ -105,9 +108,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         code = files.check(format_context(context), force=flags.force)
     else:
         code = _write(files, job, context, recording, reports, flags)
-    if is_verbose and times:
-        steps = ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in times.steps.items())
-        output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms, of which {steps}")
+    if times and flags.shows_times:
+        output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms, of which {times.step_words}")
     return code
 
 
@@ -208,7 +210,7 @@ def _write(
     if flags.touch:
         output.show_problems(touch_shown(workspace, context))
     elif not (files.targets or recording):
-        note_whole_output(is_timed=flags.verbose and not flags.quiet)
+        note_whole_output(is_timed=flags.shows_times)
     return 0
 
 
