@@ -94,7 +94,7 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
     _refuse_empty_index(context, job, files)
     refuse_cited(files.targets, job.workspace.root, context.cited)
-    times = timer and timer.times()
+    times = timer.times() if timer else None
     reports = _reports(job, context, times, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)
