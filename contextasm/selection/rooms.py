@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from contextasm.model import Fragment, Layer, NamedTuple, Problem, Profile, Reason, least_similarity
+from contextasm.model import Fragment, NamedTuple, Problem, Profile, Reason, least_similarity
 from contextasm.selection.limits import (
     Allowance,
     allowance_of,
@@ -72,6 +72,9 @@ class LayerResult(NamedTuple):
         return not self.selected and self.allowance.by in {"budget", "reserve", "ceiling"}
 
 
+Results = Sequence[LayerResult]
+
+
 def without_shown(candidates: Sequence[Fragment], results: Iterable[LayerResult]) -> list[Fragment]:
     """The candidates, without the fragments of which the results of other layers show all lines: these are excluded."""
     layer_of: dict[tuple[str, int], str] = {}
@@ -92,14 +95,14 @@ def without_shown(candidates: Sequence[Fragment], results: Iterable[LayerResult]
     return kept
 
 
-def charge(result: LayerResult, later: Sequence[Layer]) -> int:
+def charge(result: LayerResult, later: Sequence[Demand]) -> int:
     """Units that a finished layer is charged with before the later layers get theirs.
 
     If a larger budget would let it use more, and a later layer must lose no line, that is its whole allowance. Else the
     later layer would get the unused room now, and lose it at a larger budget (docs/architecture.md, law 7).
     """
     is_bound = result.allowance.by in {"max_tokens", "max_chars"} and not result.demand.layer.limits.within
-    if result.is_whole or is_bound or not any(map(loses_no_line, later)):
+    if result.is_whole or is_bound or not any(loses_no_line(demand.layer) for demand in later):
         return result.used
     return result.allowance.units
 
@@ -205,82 +208,76 @@ def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict
 
 
 def _fill(demands: Sequence[Demand], total: int, charged: int, across: Collection[str]) -> dict[str, LayerResult]:
-    """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones.
-
-    The layers `across` are next to each other, and are filled together.
-    """
+    """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
     results: dict[str, LayerResult] = {}
-    rooms: dict[str, Allowance] = {}
-    followers = {demand.layer.limits.within: demand for demand in demands}
-    for number, given in enumerate(demands):
-        layer, rest, host = given.layer, demands[number + 1 :], given.layer.limits.within
-        later_layers = [other.layer for other in rest]
-        if layer.id in across:
-            if layer.id not in results:
-                group = [each for each in demands if each.layer.id in across]
-                others = [each for each in rest if each.layer.id not in across]
-                filled, units = _fill_across(group, others, total, charged)
-                results |= filled
-                charged += units
-            continue
-        if host in rooms:
-            first = results[host]
-            left = without_shown(given.candidates, [first])
-            demand = given.with_candidates(keep_top_k(left, layer.ranking.top))
-            result = _filled(demand, other_part(demand, rooms[host], first, fixed_limits(demand, total)))
-            charged += _charge_of_pair(first, result, rooms[host], later_layers)
-        elif layer.id in followers:
-            later = held_units(given, rest, total - charged)
-            allowance = allowance_of(given, total, charged, later)
-            held = held_units(given, [each for each in rest if each.layer.limits.within != layer.id], total - charged)
-            rooms[layer.id] = _room_of_pair(given, followers[layer.id], allowance, total - charged - held)
-            result = own_result(given, followers[layer.id], rooms[layer.id], allowance)
-        else:
-            later = held_units(given, rest, total - charged)
-            result = _filled(given, allowance_of(given, total, charged, later))
-            charged += 0 if layer.limits.required else charge(result, later_layers)
-        results[layer.id] = result
+    turns = _turns(demands, across)
+    for number, turn in enumerate(turns):
+        later = [demand for others in turns[number + 1 :] for demand in others]
+        fill = _fill_across if turn[0].layer.id in across else _fill_pair if turn[1:] else _fill_one
+        filled, units = fill(turn, later, total, charged)
+        results |= {result.demand.layer.id: result for result in filled}
+        charged += units
     return results
 
 
-def _fill_across(
-    group: Sequence[Demand], later: Sequence[Demand], total: int, charged: int
-) -> tuple[dict[str, LayerResult], int]:
-    """The results of layers whose fragments are selected together, and the units that they are charged with."""
+def _turns(demands: Sequence[Demand], across: Collection[str]) -> list[list[Demand]]:
+    """The demands that take their room together: one layer, a layer and the one within it, or the layers `across`."""
+    turns: list[list[Demand]] = []
+    for demand in demands:
+        last = turns[-1][-1].layer.id if turns else ""
+        if turns and (demand.layer.limits.within == last or (last in across and demand.layer.id in across)):
+            turns[-1].append(demand)
+        else:
+            turns.append([demand])
+    return turns
+
+
+# Each of these gives the results of a turn, and the units that it is charged with before the `later` layers get theirs.
+
+
+def _fill_one(turn: Sequence[Demand], later: Sequence[Demand], total: int, charged: int) -> tuple[Results, int]:
+    (demand,) = turn
+    allowance = allowance_of(demand, total, charged, held_units(demand, later, total - charged))
+    result = _filled(demand, allowance)
+    return [result], 0 if demand.layer.limits.required else charge(result, later)
+
+
+def _fill_pair(turn: Sequence[Demand], later: Sequence[Demand], total: int, charged: int) -> tuple[Results, int]:
+    """A layer and the one within it: the room of both is that of the first and what is held for the second.
+
+    If the first is cut, the charge is all of that room: what the two use of it may be more or less if the budget is
+    larger.
+    """
+    first, second = turn
+    left = total - charged
+    own = allowance_of(first, total, charged, held_units(first, [second, *later], left))
+    room = min(left - held_units(first, later, left), max(own.units + second.reserve, first.grown))
+    whole = own._replace(units=max(first.pinned_units + second.pinned_units, room))
+    result = own_result(first, second, whole, own)
+    candidates = without_shown(second.candidates, [result])
+    second = second.with_candidates(keep_top_k(candidates, second.layer.ranking.top))
+    other = _filled(second, other_part(second, whole, result, fixed_limits(second, total)))
+    if result.is_whole or not any(loses_no_line(demand.layer) for demand in later):
+        return [result, other], result.used + charge(other, later)
+    return [result, other], max(whole.units, result.used + other.used)
+
+
+def _fill_across(turn: Sequence[Demand], later: Sequence[Demand], total: int, charged: int) -> tuple[Results, int]:
+    """Layers whose fragments are selected together; what is left is offered to them after all layers."""
     from contextasm.selection.across import fits_whole, select_across  # here, as above
 
-    room = total - charged - max(held_units(demand, later, total - charged) for demand in group)
-    selected = select_across(group, room, total)
+    room = total - charged - max(held_units(demand, later, total - charged) for demand in turn)
+    selected = select_across(turn, room, total)
     used = {layer: units_of(sections) for layer, sections in selected.items()}
-    results = {}
-    for demand in group:
+    results = []
+    for demand in turn:
         own = used[demand.layer.id]
-        free = room - sum(used.values()) if own >= demand.units else 0  # else what is left is offered after all layers
+        free = room - sum(used.values()) if own >= demand.units else 0
         limits = [Allowance(own + free, "score"), *fixed_limits(demand, total, growing=True)]
         least = min(limits, key=lambda limit: limit.units)
-        allowance = least._replace(units=max(own, least.units))
-        results[demand.layer.id] = LayerResult(demand, allowance, selected[demand.layer.id])
-    is_whole = fits_whole(group, room, total) or not any(loses_no_line(demand.layer) for demand in later)
+        results.append(LayerResult(demand, least._replace(units=max(own, least.units)), selected[demand.layer.id]))
+    is_whole = fits_whole(turn, room, total) or not any(loses_no_line(demand.layer) for demand in later)
     return results, sum(used.values()) if is_whole else max(room, sum(used.values()))
-
-
-def _room_of_pair(first: Demand, second: Demand, own: Allowance, left: int) -> Allowance:
-    """The room of a layer and the one within it: the allowance of the first and what is held for the second.
-
-    No more than the units that are `left` to the two, but for pins.
-    """
-    room = min(left, max(own.units + second.reserve, first.grown))
-    return own._replace(units=max(first.pinned_units + second.pinned_units, room))
-
-
-def _charge_of_pair(first: LayerResult, second: LayerResult, room: Allowance, later: Sequence[Layer]) -> int:
-    """Units that two layers which share a room are charged with, as `charge` for one.
-
-    If the first is cut, that is all of the room: what the two use of it may be more or less if the budget is larger.
-    """
-    if first.is_whole or not any(map(loses_no_line, later)):
-        return first.used + charge(second, later)
-    return max(room.units, first.used + second.used)
 
 
 def _let_grow(demands: Sequence[Demand], results: Mapping[str, LayerResult], total: int) -> dict[str, LayerResult]:
