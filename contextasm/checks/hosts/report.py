@@ -90,10 +90,9 @@ def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[Lost
     tokens = lost_tokens(sections)
     headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
     under = f" under {list_names([f'`{name}`' for name in headings], _SHOWN_HEADINGS)}" if headings else ""
-    part = f"{lines:,} line{'s' * (lines != 1)}{under}"
+    part = f"{lines:,} line{'s' * (lines != 1)} (about {tokens:,} token{'s' * (tokens != 1)}){under}"
     rest = ", but for single lines in a digest" if digest else ""
-    lost = f"{part}, some {tokens:,} tokens, are never seen{rest}"
-    return f"{reading.host.summary} cuts this file at {file.limit}: {lost}"
+    return f"{reading.host.summary} cuts this file at {file.limit}: the model never sees {part}{rest}"
 
 
 def lost_tokens(sections: Sequence[LostSection]) -> int:
