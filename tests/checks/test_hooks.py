@@ -144,7 +144,7 @@ def test_the_action_writes_annotations_and_a_table_in_the_summary(tmp_path: Path
     result = run(*words, cwd=folder, env=env)
     assert result.code == 1
     assert [line.partition(",")[0] for line in result.out.splitlines()] == [f"::error file={KNOWN}"] * 2
-    assert summary.read_text().startswith("### ctxasm check\n\n2 findings: 2 errors\n\n| severity |")
+    assert summary.read_text().startswith("### ctxasm check\n\n2 findings: 2 errors\n\n| finding |")
     fill(folder, {KNOWN: "Sound.\n"})
     summary.unlink()
     assert run(*words, cwd=folder, env=env).code == 0
