@@ -34,6 +34,7 @@ import typer
 
 from contextasm.cli.command_line import COMMANDS, load_command
 from contextasm.cli.typer_commands import group
+from contextasm.config.hosts.loader import host_names
 from contextasm.config.input.settings import FILE_KEYS
 from contextasm.config.input.yaml_loader import load_yaml
 from tests.command import ROOT, SAMPLE, TIMEOUT, Result, clean, fill, inside
@@ -419,6 +420,11 @@ def sentences(text: str) -> Iterator[str]:
 @pytest.mark.parametrize("page", BRIEF)
 def test_no_sentence_is_long(page: str) -> None:
     assert [each for each in sentences(PAGES[page]) if len(each.split()) > MOST_WORDS] == []
+
+
+@pytest.mark.parametrize(("page", "form"), [("README.md", "{}"), ("docs/how-to/check-host.md", "../hosts/{}.md")])
+def test_every_host_is_named(page: str, form: str) -> None:
+    assert [name for name in host_names() if form.format(name) not in PAGES[page]] == []
 
 
 def test_readme_is_short() -> None:
