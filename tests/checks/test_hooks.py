@@ -70,9 +70,9 @@ def install(folder: Path, script: str) -> None:
 
 
 def plain_hook() -> str:
-    """The git hook that the README shows."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"\*\*A git hook\*\*.*?```sh\n(.*?)```", readme, re.DOTALL)
+    """The git hook that its page shows."""
+    page = (ROOT / "docs/how-to/git-hook.md").read_text(encoding="utf-8")
+    found = re.search(r"\n## A plain hook\n.*?```sh\n(.*?)```", page, re.DOTALL)
     assert found
     return found[1]
 
