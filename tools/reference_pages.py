@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from roff_to_markdown import entries, inline, markdown, plain, sections
+from roff_to_markdown import entries, markdown, sections
 
 from contextasm.cli.command_line import GROUPS
 from contextasm.cli.typer_commands import group
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "contextasm" / "rendering" / "schemas"
-CASES = ROOT / "tests" / "cases" / "checks"
+FINDINGS = ROOT / "docs" / "reference" / "findings"
 
-OF_COMMANDS = {
+COMMAND_PAGES = {
     "RECORDS": "records.md",
     "METRICS": "metrics.md",
     "ENVIRONMENT": "environment.md",
@@ -32,40 +32,45 @@ OF_COMMANDS = {
 }
 """The page of each section of `man/ctxasm.1` that has one."""
 
-OF_SETTINGS = {
-    "WORKSPACE": "workspace.md",
-    "SETTINGS": "ctxasm-yaml.md",
-    "PROFILES": "profiles.md",
-    "RULES": "rules.md",
-    "MEANING": "meaning.md",
-    "SHARED STORE": "shared-store.md",
-    "MEMORIES": "memories.md",
-    "AUDIENCES": "audiences.md",
+SETTING_PAGES = {
+    "WORKSPACE": "settings/workspace.md",
+    "SETTINGS": "settings/ctxasm-yaml.md",
+    "PROFILES": "settings/profiles.md",
+    "RULES": "settings/rules.md",
+    "MEANING": "settings/meaning.md",
+    "SHARED STORE": "settings/shared-store.md",
+    "MEMORIES": "settings/memories.md",
+    "AUDIENCES": "settings/audiences.md",
 }
-"""The page below `settings/` of each section of `man/ctxasm.yaml.5`."""
+"""The page of each section of `man/ctxasm.yaml.5`."""
 
 KEYED = {"SETTINGS", "PROFILES", "RULES"}
-"""Sections whose tags are keys: each key is a heading there, so that a link can lead to it."""
+"""Sections whose tags are keys. Each key is a heading there, so that a link can lead to it."""
 
-MANUALS = {"ctxasm": "commands/index.md", "ctxasm.yaml": "settings/index.md"}
-"""The page that stands for each manual page."""
+TITLES = {"EXIT STATUS": "Exit codes", "SETTINGS": "ctxasm.yaml", "MEANING": "Search by meaning"}
+"""Titles of pages that are not the heading of their section."""
+
+
+def reference_pages() -> dict[str, str]:
+    """The text of each page by its path below `docs/reference/`; also the JSON schemas, as they are."""
+    return dict([*_command_pages(), *_setting_pages(), *_schema_pages(), *_finding_list()])
 
 
 @cache
 def _manual(name: str) -> Mapping[str, Sequence[str]]:
+    """The lines of each section of a manual page."""
     return sections((ROOT / "man" / name).read_text(encoding="utf-8"))
 
 
-def reference_pages() -> dict[str, str]:
-    """The text of each page by its path below `docs/reference/`."""
-    return dict([*_command_pages(), *_setting_pages(), *_schema_pages(), *_finding_pages()])
+def _title(section: str) -> str:
+    return TITLES.get(section, section.capitalize())
 
 
 # --- Commands --------------------------------------------------------------------------------------------------------
 
 
 class _Tables:
-    """A formatter of help, which has the options of a command as tables."""
+    """A formatter of help that writes the options of a command as tables of Markdown."""
 
     current_indent = 0
 
@@ -74,43 +79,41 @@ class _Tables:
 
     @contextmanager
     def section(self, title: str) -> Iterator[None]:
+        """Begin a part of the page."""
         self.text += f"\n## {title}\n\n"
         yield
 
     def write_dl(self, rows: Sequence[tuple[str, str]]) -> None:
-        self.text += _table(("", "meaning"), [(f"`{name}`", _escaped(about)) for name, about in rows])
+        """Write names with their meanings."""
+        self.text += _table(("name", "meaning"), [(f"`{_cell(name)}`", _cell(about)) for name, about in rows])
 
     def write(self, line: str) -> None:
+        """Write an example."""
         self.text += f"    {line}"
 
 
 def _command_pages() -> Iterator[tuple[str, str]]:
-    manual = entries(_manual("ctxasm.1")["COMMANDS"])
+    manual = _manual("ctxasm.1")
+    about = entries(manual["COMMANDS"])
     whole = group()
     for names in GROUPS.values():
         for name, summary in names.items():
-            yield f"commands/{name}.md", _command_page(whole, name, summary, manual[name])
-    for title, path in OF_COMMANDS.items():
-        text = markdown(_manual("ctxasm.1")[title])
-        yield path, _linked(f"# {'Exit codes' if title == 'EXIT STATUS' else title.capitalize()}\n\n{text}", path)
-    lists = "".join(
-        f"\n## {title}\n\n" + _table(("command", ""), [(f"[`{name}`]({name}.md)", _escaped(line)) for name, line in names.items()])
-        for title, names in GROUPS.items()
-    )
-    about = markdown(_manual("ctxasm.1")["DESCRIPTION"])
-    options = markdown([line for line in _manual("ctxasm.1")["OPTIONS"] if line][:8])
-    path = "commands/index.md"
-    yield path, _linked(f"# Commands\n\n{about}\n{lists}\n", path)
+            yield f"commands/{name}.md", _command_page(whole.get_command(None, name), name, summary, about[name])
+    for section, path in COMMAND_PAGES.items():
+        yield path, f"# {_title(section)}\n\n{markdown(manual[section])}"
+    rows = {
+        title: [(f"[`{name}`]({name}.md)", line) for name, line in names.items()] for title, names in GROUPS.items()
+    }
+    lists = [f"## {title}\n\n{_table(('command', 'what it does'), each)}" for title, each in rows.items()]
+    yield "commands/index.md", "\n".join(["# Commands\n", markdown(manual["DESCRIPTION"]), *lists])
 
 
-def _command_page(whole: Any, name: str, summary: str, manual: Sequence[str]) -> str:
-    command = whole.get_command(None, name)
+def _command_page(command: Any, name: str, summary: str, about: Sequence[str]) -> str:
     context = typer.Context(command, info_name=f"ctxasm {name}")
     usage = " ".join(["ctxasm", name, *command.collect_usage_pieces(context)])
     tables = _Tables()
     command.format_options(context, tables)
-    page = f"# ctxasm {name}\n\n{summary}\n\n    {usage}\n\n{markdown(manual)}{tables.text}"
-    return _linked(page, f"commands/{name}.md")
+    return f"# ctxasm {name}\n\n{summary}\n\n    {usage}\n\n{markdown(about)}{tables.text}"
 
 
 # --- Settings --------------------------------------------------------------------------------------------------------
@@ -118,23 +121,15 @@ def _command_page(whole: Any, name: str, summary: str, manual: Sequence[str]) ->
 
 def _setting_pages() -> Iterator[tuple[str, str]]:
     manual = _manual("ctxasm.yaml.5")
-    for title, name in OF_SETTINGS.items():
-        path = f"settings/{name}"
-        text = markdown(manual[title], heading="###" if title in KEYED else "")
-        yield path, _linked(f"# {_title(title, name)}\n\n{text}", path)
-    path = "settings/index.md"
-    rows = [(f"[{_title(title, name)}]({name})", _first_sentence(manual[title])) for title, name in OF_SETTINGS.items()]
+    rows = []
+    for section, path in SETTING_PAGES.items():
+        text = markdown(manual[section], heading="###" if section in KEYED else "")
+        first = re.split(r"(?<=[.:])\s", text)[0].rstrip(":.")
+        rows.append((f"[{_title(section)}]({path.partition('/')[2]})", _cell(first)))
+        yield path, f"# {_title(section)}\n\n{text}"
     about, examples = markdown(manual["DESCRIPTION"]), markdown(manual["EXAMPLES"])
-    yield path, _linked(f"# Files and settings\n\n{about}\n{_table(('page', ''), rows)}\n## Examples\n\n{examples}", path)
-
-
-def _title(section: str, name: str) -> str:
-    return "ctxasm.yaml" if name == "ctxasm-yaml.md" else section.capitalize()
-
-
-def _first_sentence(lines: Sequence[str]) -> str:
-    text = markdown(lines).partition("\n\n")[0]
-    return _escaped(re.split(r"(?<=[.:])\s", text)[0].rstrip(":"))
+    table = _table(("page", "it begins"), rows)
+    yield "settings/index.md", f"# Files and settings\n\n{about}\n{table}\n## Examples\n\n{examples}"
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
@@ -143,77 +138,90 @@ def _first_sentence(lines: Sequence[str]) -> str:
 def _schema_pages() -> Iterator[tuple[str, str]]:
     rows = []
     for file in sorted(SCHEMAS.glob("*.json")):
-        schema = json.loads(file.read_text(encoding="utf-8"))
-        rows.append((f"[`{schema['title']}`]({file.stem}.md)", _escaped(schema["description"])))
-        yield f"json/{file.stem}.md", _schema_page(schema, file.stem)
-        yield f"json/{file.name}", file.read_text(encoding="utf-8")
-    manual = markdown([line for line in _manual("ctxasm.1")["JSON"] if not line.startswith('.\\"')][:8])
-    yield "json/index.md", f"# JSON\n\n{_before_list('ctxasm.1', 'JSON')}\n{_table(('document', ''), rows)}"
+        text = file.read_text(encoding="utf-8")
+        schema = json.loads(text)
+        rows.append((f"[`{schema['title']}`]({file.stem}.md)", _cell(schema["description"])))
+        yield f"json/{file.name}", text
+        yield f"json/{file.stem}.md", _schema_page(schema, file.name)
+    lines = _manual("ctxasm.1")["JSON"]
+    about = markdown(lines[: lines.index(".TP")])
+    yield "json/index.md", f"# JSON\n\n{about}\n{_table(('document', 'content'), rows)}"
 
 
-def _before_list(page: str, section: str) -> str:
-    lines = list(_manual(page)[section])
-    return markdown(lines[: lines.index(".TP")])
+def _schema_page(schema: Mapping[str, Any], file: str) -> str:
+    head = f"# {schema['title']}\n\n{schema['description']}\n\nIts JSON Schema is [{file}]({file}).\n"
+    parts = [f"## {name}\n\n{part.get('description', '')}\n\n{_fields(part)}" for name, part in _parts(schema).items()]
+    return "\n".join([head, _fields(schema), *parts])
 
 
-def _schema_page(schema: Mapping[str, Any], stem: str) -> str:
-    text = f"# {schema['title']}\n\n{schema['description']}\n\nThe JSON Schema: [{stem}.json]({stem}.json).\n\n"
-    text += _fields(schema)
-    for name, part in schema.get("$defs", {}).items():
-        text += f"\n## {name}\n\n{part.get('description', '')}\n\n{_fields(part)}"
-    return text
+def _parts(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return dict(schema.get("$defs", {}))
 
 
 def _fields(schema: Mapping[str, Any]) -> str:
-    required = schema.get("required", [])
+    """A table of the fields of an object, or its forms if it has several."""
+    if "oneOf" in schema:
+        return f"It is {' or '.join(map(_type, schema['oneOf']))}.\n"
     rows = [
-        (f"`{name}`" + ("" if name in required or not required else " (may be missing)"), _type(field), _escaped(field.get("description", "")))
-        for name, field in schema.get("properties", {}).items()
+        (
+            f"`{name}`",
+            _cell(_type(field)),
+            _cell(field.get("description", "")),
+            "" if name in schema["required"] else "no",
+        )
+        for name, field in schema["properties"].items()
     ]
-    forms = [_type(form) for form in schema.get("oneOf", ())]
-    return (_table(("field", "type", "meaning"), rows) if rows else "") + (f"\nOne of {', '.join(forms)}.\n" if forms else "")
+    is_whole = all(row[3] == "" for row in rows)
+    head = ("field", "type", "meaning", "always there")
+    return _table(head[:3] if is_whole else head, [row[:3] if is_whole else row for row in rows])
 
 
 def _type(field: Mapping[str, Any]) -> str:
-    """The type of a field, with a link to the part of the page that describes it."""
-    if "$ref" in field:
-        name = field["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "anyOf" in field:
-        return " or ".join(map(_type, field["anyOf"]))
-    if "const" in field:
-        return f"`{json.dumps(field['const'])}`"
-    if "enum" in field:
-        return " or ".join(f"`{json.dumps(value)}`" for value in field["enum"])
-    kind = field.get("type", "any")
-    if kind == "array":
-        inner = [_type(each) for each in field.get("prefixItems", [field.get("items", {})])]
-        return f"list of {', '.join(inner)}"
-    if kind == "object":
-        return f"object of {_type(field['additionalProperties'])}" if field.get("additionalProperties") else "object"
-    return kind if isinstance(kind, str) else " or ".join(kind)
+    """The type of a field in words, with links to the parts of the page."""
+    match field:
+        case {"$ref": reference}:
+            name = reference.rpartition("/")[2]
+            words = f"[{name}](#{name.lower()})"
+        case {"anyOf": types}:
+            words = " or ".join(map(_type, types))
+        case {"const": value}:
+            words = f"`{json.dumps(value)}`"
+        case {"enum": values}:
+            words = ", ".join(f"`{json.dumps(value)}`" for value in values)
+        case {"type": "array"}:
+            items = field.get("prefixItems", [field.get("items", {})])
+            words = f"list of {', '.join(map(_type, items))}"
+        case {"type": "object", "additionalProperties": dict() as values}:
+            words = f"object of {_type(values)}"
+        case {"type": list() as types}:
+            words = " or ".join(types)
+        case _:
+            words = field.get("type", "any")
+    return words
 
 
 # --- Findings --------------------------------------------------------------------------------------------------------
 
 
-def _finding_pages() -> Iterator[tuple[str, str]]:
-    pages = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/reference/findings").glob("*.md"))}
-    ...
-
-
-# --- Texts -----------------------------------------------------------------------------------------------------------
+def _finding_list() -> Iterator[tuple[str, str]]:
+    """The list of the pages of findings, which are files of their own."""
+    lines = _manual("ctxasm.1")["CHECKS"]
+    rows: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
+    for path in sorted(FINDINGS.glob("*.md")):
+        about = path.read_text(encoding="utf-8").split("\n\n")[1]
+        rows[path.stem.startswith("host-")].append((f"[`{path.stem}`]({path.name})", _cell(about)))
+    head = ("finding", "what is wrong, and how severe it is")
+    about = markdown(lines[: lines.index(".TP")])
+    of_workspaces, of_hosts = _table(head, rows[False]), _table(head, rows[True])
+    text = f"# Findings\n\n{about}\n{of_workspaces}\n## Of a host\n\n`ctxasm check --host` reports these:\n\n{of_hosts}"
+    yield "findings/index.md", text
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _escaped(text: str) -> str:
+def _cell(text: str) -> str:
     """A text for a cell of a table."""
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
-
-
-def _linked(text: str, path: str) -> str:
-    """A page, with links in the places where it names a manual page, a section of one, or a command."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -27,8 +27,10 @@ PRINTED = "\n".join(
 )
 """The findings of the golden cases of the checks, as `check` prints them."""
 
-PRINTED_IN_COMMANDS = "\n".join(path.read_text(encoding="utf-8") for path in (CASES / "commands").glob("*.md"))
-"""The golden cases of commands, which have findings of hosts; some count warnings as errors."""
+OF_HOSTS = "\n".join(
+    path.read_text(encoding="utf-8") for path in (*(CASES / "commands").glob("*.md"), *(CASES / "hosts").glob("*.txt"))
+)
+"""Golden cases that have findings of hosts; some of them count warnings as errors."""
 
 
 def test_every_finding_has_a_page_and_every_page_a_finding() -> None:
@@ -50,4 +52,4 @@ def test_a_page_has_the_severity_the_cause_and_what_to_do(name: str) -> None:
 def test_the_line_that_a_page_shows_is_printed(name: str) -> None:
     shown = re.findall(r"```text\n(.*)\n```", PAGES[name])
     assert shown or name not in CHECKS
-    assert [line for line in shown if not line.endswith(f"[{name}]") or line not in PRINTED + PRINTED_IN_COMMANDS] == []
+    assert [line for line in shown if not line.endswith(f"[{name}]") or line not in PRINTED + OF_HOSTS] == []
