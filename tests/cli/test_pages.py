@@ -45,7 +45,7 @@ PAGES = {
 }
 """The text of each page by its path."""
 
-BRIEF = [page for page in PAGES if page == "README.md" or page.startswith("docs/start/")]
+BRIEF = [page for page in PAGES if page in {"README.md", "docs/index.md"} or page.startswith("docs/start/")]
 """The pages for whoever has a minute."""
 MOST_WORDS = 30
 """Words of a sentence of these pages."""
