@@ -31,7 +31,7 @@ _MENTION = re.compile(
 """A command, a manual page or a section of one in backticks, outside of a link."""
 
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)")
-_LOADED = re.compile(
+LOADED = re.compile(
     r"<(?:script|img|iframe|link rel=\"stylesheet\")[^>]*(?:src|href)=\"((?:https?:)?//[^\"]*)", re.IGNORECASE
 )
 
@@ -122,7 +122,7 @@ def on_post_build(config: Any) -> None:
 
     site = Path(config.site_dir)
     for path in site.rglob("*.html"):
-        if loaded := _LOADED.findall(path.read_text(encoding="utf-8")):
+        if loaded := LOADED.findall(path.read_text(encoding="utf-8")):
             raise PluginError(
                 f"{path.relative_to(site)}: loads {', '.join(loaded)}: a page may load nothing from elsewhere"
             )

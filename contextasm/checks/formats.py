@@ -132,12 +132,9 @@ def _sarif(findings: Sequence[Finding], version: str) -> str:
     rules = [_sarif_rule(first_findings[check_id]) for check_id in ids]
     driver = {"name": "ctxasm", "version": version, "rules": rules}
     results = [_sarif_result(key, finding, ids.index(finding.id)) for key, finding in number_findings(findings)]
-    log = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    }
-    return json.dumps(log, indent=2) + "\n"
+    runs = [{"tool": {"driver": driver}, "results": results}]
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": runs}, indent=2) + "\n"
 
 
 def _sarif_rule(finding: Finding) -> dict[str, object]:
@@ -202,11 +199,9 @@ def _test_case(finding: Finding) -> str:
     name = f"{_place_prefix(finding)}{finding.id}"
     head = _nonempty_xml_attributes(classname=f"ctxasm.{finding.id}", name=name, file=finding.path)
     advice = escape(_NOT_XML.sub("\ufffd", finding.advice)).replace("\r", "&#13;")
-    if finding.severity == "error":
-        attributes = _nonempty_xml_attributes(type=finding.severity, message=finding.message)
-        result = f"<failure{attributes}>{advice}</failure>"
-    else:
-        result = f"<system-out>{advice}</system-out>"
+    failure = _nonempty_xml_attributes(type=finding.severity, message=finding.message)
+    is_error = finding.severity == "error"
+    result = f"<failure{failure}>{advice}</failure>" if is_error else f"<system-out>{advice}</system-out>"
     return f"    <testcase{head}>{result}</testcase>"
 
 

@@ -11,6 +11,9 @@ import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -24,14 +27,16 @@ from tests.command import ROOT
 LAWS = (ROOT / "docs/why/laws.md").read_text(encoding="utf-8")
 
 
+def tool(name: str) -> Any:
+    """A module of tools/."""
+    with patch.object(sys, "path", [str(ROOT / "tools"), *sys.path]):
+        return import_module(name)
+
+
 @pytest.fixture(scope="module")
 def pages() -> Mapping[str, str]:
     """The pages of the reference that are made from the code."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        return dict(import_module("reference_pages").reference_pages())
-    finally:
-        sys.path.remove(str(ROOT / "tools"))
+    return dict(tool("reference_pages").reference_pages())
 
 
 def test_every_command_has_a_page_with_its_flags(pages: Mapping[str, str]) -> None:
@@ -70,6 +75,33 @@ def test_the_pages_say_what_the_manual_says(pages: Mapping[str, str]) -> None:
         if path.endswith(".md"):
             assert re.findall(r"^\.[A-Z]{1,2}\b.*|\\f[BIR]|\\[(-]", text, re.MULTILINE) == [], path
             assert text.count("```") % 2 == 0, path
+
+
+def test_commands_manual_pages_and_files_become_links_but_not_in_code() -> None:
+    text = "# `ctxasm tidy`\n\n`ctxasm tidy --undo`, `man ctxasm.yaml`, [it](../../LICENSE), [that](a.md#b)\n"
+    code = "```sh\nctxasm tidy `ctxasm tidy`\n```\n"
+    page = SimpleNamespace(url="how-to/x/", file=SimpleNamespace(src_uri="how-to/x.md"))
+    assert tool("site_hooks").on_page_markdown(text + code, page).replace(code, "") == (
+        "# `ctxasm tidy`\n\n[`ctxasm tidy --undo`](../reference/commands/tidy.md), "
+        "[`man ctxasm.yaml`](../reference/settings/index.md), "
+        "[it](https://github.com/OWNER/ctxasm/blob/main/LICENSE), [that](a.md#b)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "is_loaded"),
+    [
+        ('<script src="https://a.example/x.js"></script>', True),
+        ('<link rel="stylesheet" href="//a.example/x.css">', True),
+        ('<img alt="x" src="http://a.example/x.png">', True),
+        ('<a href="https://a.example/">x</a>', False),
+        ('<script src="../assets/x.js"></script>', False),
+    ],
+)
+def test_what_a_page_loads_from_elsewhere_is_found(tag: str, is_loaded: bool) -> None:
+    hooks = tool("site_hooks")
+    assert bool(hooks.LOADED.findall(f"<head>{tag}</head>")) == is_loaded
+    assert "default-src 'self'" in hooks.on_post_page(f"<head>{tag}</head>")
 
 
 def test_every_law_is_held_by_tests_that_are_there() -> None:
