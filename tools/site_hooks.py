@@ -30,7 +30,7 @@ _MENTION = re.compile(
 )
 """A command, a manual page or a section of one in backticks, outside of a link."""
 
-_LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)")
+_LINK = re.compile(r"\]\((?![a-z]+:|[#/])([^)\s#]+)")
 LOADED = re.compile(
     r"<(?:script|img|iframe|link rel=\"stylesheet\")[^>]*(?:src|href)=\"((?:https?:)?//[^\"]*)", re.IGNORECASE
 )
