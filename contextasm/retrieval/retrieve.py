@@ -190,6 +190,10 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
             break
     # A source that found nothing may have found nothing because of its problems: they are reported, too.
     result = result._replace(problems=tuple(dict.fromkeys(problems)))
+    if "credibility" in dict(query.layer.ranking.weights) and any(fragment.score for fragment in result.fragments):
+        from contextasm.retrieval.reading.feedback import with_credibility  # here: most layers do not weigh it
+
+        result = with_credibility(query, result)
     if not is_fallback:
         return result
     return result._replace(
