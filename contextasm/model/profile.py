@@ -51,6 +51,11 @@ class Query(NamedTuple):
         # The layer of what rules include has a source that no profile can name.
         return [SOURCE_TRAITS.get(name, SourceTraits()) for name in self.sources]
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether a source of the layer gives scores."""
+        return any(source.score_parts for source in self.traits)
+
 
 class MemoryScope(NamedTuple):
     """Restriction of a layer to some memories."""

@@ -163,9 +163,13 @@ def _weigh_coherence(found: str, profile: Profile) -> Iterator[Action]:
 def _is_flat(layer: Layer) -> bool:
     """Whether a layer orders by a sum of parts in which coherence weighs less than it should."""
     weights = dict(layer.ranking.weights)
-    has_parts = any(source.score_parts for source in layer.query.traits)
     is_sum = sum(weight > 0 for weight in weights.values()) > 1
-    return layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
+    return (
+        layer.ranking.order in ORDERS
+        and layer.query.has_scores
+        and is_sum
+        and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
+    )
 
 
 def _reweighted(layer: Layer) -> str:

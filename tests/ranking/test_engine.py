@@ -320,6 +320,19 @@ def test_least_score_and_detail_of_a_request_as_source_003_asks(tmp_path: Path) 
             built(root, **asked)
 
 
+def test_least_score_says_which_layers_it_does_not_limit(tmp_path: Path) -> None:
+    root = fill(tmp_path, {**GRAPH})
+    words = ("build", "--date", "2025-03-14", "--topic", "harbour tram", "--min-score", "0.01", "-v")
+    shown = inside(*words, "-p", "query", cwd=root).err
+    (line,) = (line for line in shown.splitlines() if line.startswith("min_score: no limit for "))
+    assert "recent" not in line
+    assert "additional, which give no scores" in line
+    assert "no-effect" not in shown
+    none = inside(*words, "-p", "openclaw", "--scope", "memory,tools", cwd=root).err
+    assert "min_score: profile openclaw gives no scores in layers that have it [no-effect]" in none
+    assert "no limit for" not in inside(*words[:-3], "-v", "-p", "query", cwd=root).err
+
+
 def test_request_id_is_in_json_record_and_metrics(tmp_path: Path) -> None:
     root = fill(tmp_path, {**GRAPH})
     words = ("build", "-p", "query", "--date", "2025-03-14", "--request-id", "r-7", "--record", "--metrics", "m.prom")
