@@ -7,7 +7,7 @@ limits and the changes come from the digest (4.1, Feedback; 003-8).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -16,7 +16,7 @@ from contextasm.config.input.settings import resolve_settings
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.rules.rule_files import load_rules
-from contextasm.model import INCOMPLETE, Conflicts, Context, ContextasmError, Layer, Limits, Profile, Rule
+from contextasm.model import INCOMPLETE, Conflicts, Context, ContextasmError, Layer, Profile, Rule
 from contextasm.ranking.order import ORDERS
 from contextasm.records.replay import load_record, record_paths
 from contextasm.retrieval.reading.feedback import read_feedback
@@ -77,7 +77,7 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     """
     first = max(1, upkeep.today.toordinal() - FEEDBACK_DAYS)  # no calendar goes further back
     first_day = date.fromordinal(first).isoformat()
-    judged = [line for line in read_feedback(upkeep.workspace, upkeep.today).lines if line.day >= first_day]
+    judged = [line for line in read_feedback(upkeep.workspace, upkeep.today)[0] if line.day >= first_day]
     contradiction, complete, coherence = contradiction_rate(judged), completeness(judged), mean_coherence(judged)
     is_incoherent = coherence is not None and coherence < MIN_MEAN_COHERENCE
     is_fine = contradiction <= MAX_CONTRADICTION and complete >= MIN_COMPLETENESS and not is_incoherent
@@ -188,7 +188,7 @@ def _reweighted(layer: Layer) -> str:
 def _rebalance(judged: Sequence[Feedback], profile: Profile, root: str, first_day: str) -> Iterator[Action]:
     """A proposal that a layer of which nothing was useful gives room to one that left out something for lack of it.
 
-    The figures come from records of builds with the limits that the layers have now: after a change they begin anew.
+    The figures come from records of builds with the layers as they are now: after a change they begin anew.
     """
     shown, useful, short = Counter[str](), Counter[str](), Counter[str]()
     for line, context in _recorded_contexts(judged, profile, root):
@@ -226,14 +226,10 @@ def _room(layer: Layer) -> tuple[str, float] | None:
 
 
 def _recorded_contexts(judged: Sequence[Feedback], profile: Profile, root: str) -> Iterator[tuple[Feedback, Context]]:
-    """The judged builds of which the workspace has a record, and which had the limits that the layers have now."""
+    """The judged builds of which the workspace has a record, and which had the layers as they are now."""
     paths = {path.stem: path for path in record_paths(Path(root))}
     for line in judged:
         with suppress(KeyError, ContextasmError):  # a record that is gone or damaged tells nothing
             record = load_record(paths[line.record])
-            if _limits(record.making.profile) == _limits(profile):
+            if record.making.profile.layers == profile.layers:
                 yield line, record.context
-
-
-def _limits(profile: Profile) -> Mapping[str, Limits]:
-    return {layer.id: layer.limits for layer in profile.layers}
