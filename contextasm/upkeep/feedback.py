@@ -197,8 +197,9 @@ def _rebalance(judged: Sequence[Feedback], profile: Profile, root: str, first_da
             ids = {each.fragment for each in own if each.kept}
             is_useful = not ids.isdisjoint(line.useful)
             useful[layer.id] += is_useful
-            # A person who only names what is wrong says nothing of the rest.
-            shown[layer.id] += bool(ids and line.useful) or not ids.isdisjoint(line.wrong)
+            # Few people name running text as useful. Who only names what is wrong says nothing of the rest.
+            is_list = not any(source.is_running_text for source in layer.query.traits)
+            shown[layer.id] += bool(ids and line.useful and is_list) or not ids.isdisjoint(line.wrong)
             lacks_room = any(each.outcome in INCOMPLETE for each in own)
             short[layer.id] += lacks_room and (is_useful or bool(line.missing))
     rooms = {layer.id: limit for layer in profile.layers if (limit := _room(layer))}

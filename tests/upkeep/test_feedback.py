@@ -140,6 +140,10 @@ def judge(root: Path, day: int, *words: str) -> None:
     assert inside("feedback", newest.stem, *words, *date_of, "-q", cwd=root).code == 0
 
 
+def log_of(day: int) -> str:
+    return f"agents/a/daily/2025-03-{day:02}.md:1"
+
+
 def rooms(root: Path) -> list[Action]:
     """The proposals on the room of layers."""
     return [action for action in planned_again(root) if action.targets[0].startswith("ctxasm.yaml: layers L")]
@@ -155,9 +159,9 @@ def boats(root: Path) -> Path:
 def test_a_layer_of_which_nothing_was_useful_gives_room_to_one_that_has_too_little(tmp_path: Path) -> None:
     root = boats(tmp_path)
     for day in (8, 9):
-        judge(root, day, "--useful", "h", "--wrong", f"agents/a/daily/2025-03-{day:02}.md:1")
+        judge(root, day, "--useful", "h", "--wrong", log_of(day))
     assert rooms(root) == []  # two builds are too few
-    judge(root, 10, "--useful", "g", "--missing", "the other boats")
+    judge(root, 10, "--useful", "g", "--missing", "the other boats", "--wrong", log_of(10))
     (action,) = rooms(root)
     assert (action.verb, action.targets) == ("propose", ("ctxasm.yaml: layers L3, L5",))
     assert action.for_you
@@ -170,24 +174,32 @@ def test_a_layer_of_which_nothing_was_useful_gives_room_to_one_that_has_too_litt
     assert inside("build", "-q", "--date", "2025-03-14", cwd=root).code == 0
 
 
-@pytest.mark.parametrize(
-    "said_of_last", [("--useful", "g", "agents/a/daily/2025-03-10.md:1"), ("--wrong", "g")], ids=["useful", "silent"]
-)
-def test_a_layer_that_was_useful_once_or_that_nobody_judged_keeps_its_room(
+def test_memories_that_nobody_called_useful_give_room_to_others(tmp_path: Path) -> None:
+    root = fill(boats(tmp_path), {"teams/t/memories/m.md": "- [fact] An old crane {id=crane}\n"}, base={})
+    limits = f"{ROOMS}  - {{id: L4, max_tokens: 80}}\n"
+    fill(root, {"ctxasm.yaml": "profile: own.yaml\nteam: t\n", "own.yaml": limits}, base={})
+    for day in (8, 9, 10):
+        judge(root, day, "--useful", "h")
+    (action,) = rooms(root)
+    assert action.targets == ("ctxasm.yaml: layers L4, L5",)
+    assert "`layers: [{id: L4, max_tokens: 60}, {id: L5, max_tokens: 60}]`" in action.reason
+
+
+@pytest.mark.parametrize("said_of_last", [("--useful", log_of(10), "--useful", "h"), ("--useful", "h")])
+def test_a_layer_that_was_useful_once_or_of_which_nobody_spoke_keeps_its_room(
     tmp_path: Path, said_of_last: tuple[str, ...]
 ) -> None:
     root = boats(tmp_path)
-    for day in (8, 9):
-        judge(root, day, "--useful", "h")
-    first, *more = said_of_last
-    judge(root, 10, *(word for name in more for word in (first, name)))
+    for day in (7, 8, *((9,) if log_of(10) in said_of_last else ())):
+        judge(root, day, "--useful", "h", "--wrong", log_of(day))
+    judge(root, 10, *said_of_last)
     assert rooms(root) == []
 
 
 def test_a_record_that_is_gone_or_damaged_counts_for_nothing(tmp_path: Path) -> None:
     root = boats(tmp_path)
     for day in (8, 9, 10):
-        judge(root, day, "--useful", "h")
+        judge(root, day, "--useful", "h", "--wrong", log_of(day))
     assert len(rooms(root)) == 1
     path = next(iter(root.glob(".ctxasm/records/*.json")))
     path.write_text(
