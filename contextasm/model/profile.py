@@ -53,6 +53,11 @@ class Query(NamedTuple):
         # The layer of what rules include has a source that no profile can name.
         return [SOURCE_TRAITS.get(name, SourceTraits()) for name in self.sources]
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether a source of the layer gives scores."""
+        return any(source.score_parts for source in self.traits)
+
 
 class MemoryScope(NamedTuple):
     """Restriction of a layer to some memories."""
@@ -197,6 +202,10 @@ class Conflicts(NamedTuple):
     """Layers in order of precedence, the highest first."""
 
 
+CONCATENATE = "concatenate"
+"""The `fallback` of a profile that shows fragments in the order of their sources."""
+
+
 class Profile(NamedTuple):
     """An ordered list of layers and the budget they share."""
 
@@ -221,6 +230,8 @@ class Profile(NamedTuple):
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     min_coherence: float = 0
     """Least coherence of a finished context, 0 to 1; a context below it has a problem. 0 for any."""
+    fallback: str = "none"
+    """`CONCATENATE` if a context below the least coherence is assembled again, without scores; else `none`."""
     max_chars: int = 0
     """UTF-16 code units of text that the layers with a `max_chars` may show together, above these; 0 for no more."""
     strategies: tuple[tuple[str, "Profile"], ...] = ()

@@ -229,6 +229,9 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
         output.write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
         entries = [(each.layer, f"{each.considered:,}", f"{each.kept:,}") for each in context.allowances]
         output.write_stderr_lines(format_columns(("layer", "considered", "kept"), entries, (1, 2)))
+        layers = [layer for layer in job.build.profile.layers if layer.ranking.min_score and not layer.query.has_scores]
+        if unlimited := ", ".join(layer.id for layer in layers if not layer.limits.required):
+            output.write_stderr(f"min_score: no limit for {unlimited}, which give no scores")
         if any(trace.lost for trace in context.rule_traces):
             output.write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         output.write_stderr(f"etag: {context.etag}")

@@ -15,7 +15,7 @@ from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.model import Conflicts, ContextasmError, Profile
+from contextasm.model import CONCATENATE, Conflicts, ContextasmError, Profile
 from contextasm.ranking.deduplicate import METHODS
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
@@ -99,6 +99,9 @@ def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any
             what = "fewer than two layers rank by score and drop what does not fit"
             hint = "give two layers `order: best` and `overflow: drop`, or take it out"
             raise ContextasmError(f"{table.where('select')}: select", what, hint)
+    if profile.fallback == CONCATENATE and not profile.min_coherence:
+        where = f"{table.where('fallback')}: fallback"
+        raise ContextasmError(where, "no context is below a `min_coherence` of 0", "add `min_coherence: 0.05`")
     return profile
 
 
@@ -143,6 +146,7 @@ KEYS: Mapping[str, ParseValue] = {
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
+    "fallback": values.one_of(("none", CONCATENATE)),
     "merge": values.some_of(METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
