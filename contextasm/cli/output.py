@@ -109,19 +109,17 @@ def _emit_stderr(text: str) -> None:
     emit(2, as_bytes(f"{text}\n"))
 
 
-def show_problems(
-    problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
-) -> None:
-    """Write the problems as lines, to standard error or where `write` does; of each kind the first `MAX_ALIKE`."""
+def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
+    """Write the problems as lines to standard error; of each kind the first `MAX_ALIKE`."""
     from contextasm.rendering.wording import problem_line
 
     counts: Counter[str] = Counter()
     for problem in problems:
         counts[problem.code] += 1
         if counts[problem.code] <= MAX_ALIKE:
-            write(f"ctxasm: {kind}: {problem_line(problem)}")
+            write_stderr(f"ctxasm: {kind}: {problem_line(problem)}")
     if more := sum(max(count - MAX_ALIKE, 0) for count in counts.values()):
-        write(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
+        write_stderr(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
 
 
 MAX_ALIKE = 20
@@ -134,10 +132,10 @@ def show_common_problems(contexts: Sequence[Context]) -> None:
     show_problems([problem for problem in contexts[-1].problems if problem in in_first])
 
 
-def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:
+def show_taken(words: str) -> None:
     """Write which profile was taken for a folder without settings; nothing for no words."""
     if words:
-        write(f"ctxasm: {words}")
+        write_stderr(f"ctxasm: {words}")
 
 
 def show_lacking(documents: Iterable[Document], verb: str) -> None:
