@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from contextasm.config.build import PreparedBuild
-from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
+from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors, utf8_text
 from contextasm.text.cleaning.clean import clean_text, clean_value, decode_text, without_ci_commands
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes
@@ -27,11 +27,9 @@ def read_stdin(where: str, kind: str) -> str:
             data = sys.stdin.buffer.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
             raise ContextasmError(where, f"standard input {too_large(len(data), MAX_FILE).message}", "pipe in less")
-        return data.decode("utf-8-sig")
+        return utf8_text(data, where, "pipe UTF-8 text in")
     except AttributeError as error:  # closed before the process began
         raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
-    except UnicodeDecodeError as error:
-        raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 
 
 def input_text(file: str) -> str:
