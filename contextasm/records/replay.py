@@ -117,11 +117,6 @@ def load_record(path: Path) -> records.Record:
     return records.parse_record(required_bytes(str(path), "name a record"), str(path))
 
 
-def load_record_id(path: Path) -> str:
-    """The id of the record in a file. Raises `ContextasmError` as `load_record` does."""
-    return records.parse_record_id(required_bytes(str(path), "name a record"), str(path))
-
-
 class Replay(NamedTuple):
     """Result of building a record again."""
 
