@@ -120,7 +120,7 @@ def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
         write_stderr(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
 
 
-MAX_ALIKE = 20
+MAX_ALIKE = 5
 """Number of problems of one kind that are shown: a list of memories can have as many as it has lines."""
 
 
