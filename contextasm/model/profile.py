@@ -276,11 +276,13 @@ class Condition(NamedTuple):
     """A test of one field of the request."""
 
     field: str
+    """The fact that is looked at."""
     op: str
-    """A key of `OPERATORS`."""
+    """The operator, a key of `OPERATORS`."""
     value: str | tuple[str, ...]
-    """Operand; empty for operators that need none."""
+    """The value or values it is compared with; empty for operators that need none."""
     line: int
+    """The line of the file on which it is."""
 
 
 class Target(NamedTuple):
