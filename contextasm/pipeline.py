@@ -50,9 +50,9 @@ def assemble(build: Build) -> Context:
         raise ContextasmError("memory", "there is too little for this build", "leave large files out") from error
 
 
-def _assemble(build: Build) -> Context:
-    profile = with_layers_for_topic(build.profile, build.request.topic)
-    build, results = _retrieve_for_audience(build._replace(profile=profile))
+def _assemble(given: Build) -> Context:
+    profile = with_layers_for_topic(given.profile, given.request.topic)
+    build, results = _retrieve_for_audience(given._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
     if build.request.filters != Filters():
         results = apply_filters(profile, results, build.request.filters)
@@ -72,7 +72,7 @@ def _assemble(build: Build) -> Context:
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
         checked = _with_cites_checked(build, profile, ranked, context)
         if not checked:
-            return _assemble(build._replace(memory_index=None))
+            return _assemble(given._replace(memory_index=None))
         ranked, context = checked
     problems: list[Problem] = []
     for result in results.values():
