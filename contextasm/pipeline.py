@@ -21,8 +21,7 @@ from contextasm.model import (
     RuleTrace,
     Workspace,
 )
-from contextasm.ranking.deduplicate import show_each_once
-from contextasm.ranking.order import apply_filters, drop_secrets, rank
+from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
 from contextasm.rendering.formats import place, render_document, section_format
 from contextasm.retrieval.pool import labelled
 from contextasm.retrieval.retrieve import (
@@ -68,7 +67,7 @@ def _assemble(given: Build) -> Context:
     ranked = {layer.id: _ranked(layer, build, results[layer.id].fragments, documents) for layer in profile.layers}
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
-    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    context = _context_of_each_once(build, profile, ranked)
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
         checked = _with_cites_checked(build, profile, ranked, context)
         if not checked:
@@ -129,8 +128,7 @@ def _with_cites_checked(
             read = map(build.workspace.read, sorted(files))
             return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
         ranked = checked
-        make_context = partial(_context_within_budget, build, profile)
-        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+        context = _context_of_each_once(build, profile, ranked)
 
 
 def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
@@ -185,6 +183,16 @@ def _searched(build: Build) -> Build:
     if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
         return build._replace(memory_index=None)
     return build
+
+
+def _context_of_each_once(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
+    if profile.merge or profile.conflicts:
+        from contextasm.ranking.deduplicate import show_each_once  # here: few profiles merge texts
+
+        make_context = partial(_context_within_budget, build, profile)
+        return show_each_once(profile, ranked, build.request.prefer, make_context)
+    context = _context_within_budget(build, profile, ranked)
+    return context._replace(problems=(*low_quality_problems(profile, ranked), *context.problems))
 
 
 def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]) -> Context:

@@ -195,6 +195,10 @@ class Conflicts(NamedTuple):
     """Layers in order of precedence, the highest first."""
 
 
+MERGE_METHODS = ("content", "dedup", "near")
+"""Methods by which fragments say the same: by text, by declared hint, or by similarity of the texts."""
+
+
 class Profile(NamedTuple):
     """An ordered list of layers and the budget they share."""
 

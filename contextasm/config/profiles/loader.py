@@ -15,8 +15,7 @@ from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.model import Conflicts, ContextasmError, Profile
-from contextasm.ranking.deduplicate import METHODS
+from contextasm.model import MERGE_METHODS, Conflicts, ContextasmError, Profile
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
@@ -84,7 +83,7 @@ def _built_profile(base: Profile, text: str, path: str) -> Profile:
 
 def _text(data: bytes, path: str, where: str) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return data.decode().removeprefix("\ufeff")  # for `utf-8-sig` Python imports a module
     except ValueError as error:
         raise ContextasmError(where, f"{path}: not UTF-8", "name a profile's file that can be read") from error
 
@@ -134,7 +133,7 @@ KEYS: Mapping[str, ParseValue] = {
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
-    "merge": values.some_of(METHODS, "way to be the same"),
+    "merge": values.some_of(MERGE_METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
     "remember": _parse_place(("owner", "month", "date")),
