@@ -244,11 +244,13 @@ def _agent(folder: Path) -> None:
 
 def _prose(random: Random, size: int) -> str:
     """Sentences, some in paragraphs of their own."""
-    text = ""
-    while len(text) < size:
+    parts: list[str] = []
+    length = 0
+    while length < size:
         sentence = " ".join(random.choices(WORDS, k=random.randint(5, 14))).capitalize()
-        text += sentence + random.choice((". ", ". ", ".\n\n"))
-    return text[: size - 1].rstrip() + "\n"
+        parts.append(sentence + random.choice((". ", ". ", ".\n\n")))
+        length += len(parts[-1])
+    return "".join(parts)[: size - 1].rstrip() + "\n"
 
 
 def _write(path: Path, text: str) -> None:

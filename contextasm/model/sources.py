@@ -54,6 +54,7 @@ SCORE_PARTS = (
     "weight",
     "rate",
     "named",
+    "intent",
     "open",
     "changed",
     "content",
@@ -62,13 +63,13 @@ SCORE_PARTS = (
 
 
 def _scores(*parts: str) -> Sequence[str]:
-    # Coherence is not the source's own: ranking computes it for every fragment that has a score.
-    return (*parts, "coherence")
+    # Neither credibility nor coherence is the source's own: every fragment that has a score may have both.
+    return (*parts, "credibility", "coherence")
 
 
 _KEY = ("key", "name")
 _PAGE = ("title", "path")
-_WEIGHED = ("importance", "recency", "confidence", "credibility", "open")
+_WEIGHED = ("importance", "recency", "confidence", "open")
 _MEMORY = ("type", "text", "title", "rest", "confidence", "words", "link", "age", "verified")
 _MEMORIES = SourceTraits(_MEMORY, _KEY, holds_memories=True)
 _LOGS = SourceTraits(group_fields=("date",), is_log=True)
@@ -82,9 +83,12 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "search": _MEMORIES._replace(score_parts=_scores("similarity", *_WEIGHED), answers_topic=True),
     "weighed": _MEMORIES._replace(score_parts=_scores(*_WEIGHED)),
     "events": SourceTraits(
-        ("type", "text"), ("session",), _scores("similarity", "importance", "recency"), type_filter="event_types"
+        ("type", "text"),
+        ("session",),
+        _scores("similarity", "importance", "recency", "intent"),
+        type_filter="event_types",
     ),
-    "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity"), shows_text=True),
+    "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity", "recency"), shows_text=True),
     "entities": SourceTraits(
         ("type", "name", "fields"), score_parts=_scores("named", "salience"), type_filter="entity_types"
     ),

@@ -190,6 +190,10 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
             break
     # A source that found nothing may have found nothing because of its problems: they are reported, too.
     result = result._replace(problems=tuple(dict.fromkeys(problems)))
+    if "credibility" in dict(query.layer.ranking.weights) and any(fragment.score for fragment in result.fragments):
+        from contextasm.retrieval.reading.feedback import with_credibility  # here: most layers do not weigh it
+
+        result = with_credibility(query, result)
     if not is_fallback:
         return result
     return result._replace(
@@ -256,6 +260,7 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
     additional = _layers_of(profile, lambda source: not source.reads_files)
+    limited = [layer for layer in profile.layers if layer.ranking.min_score and not layer.limits.required]
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
@@ -265,6 +270,12 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
         ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
+        (
+            "min_score",
+            limited,
+            any(layer.query.has_scores for layer in limited),
+            "gives no scores in layers that have it",
+        ),
     ):
         if given and not is_used:
             yield _problem(option, f"profile {profile.name} {what}")
@@ -277,6 +288,8 @@ def _uses_open_files(profile: Profile) -> bool:
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
+        if dict(layer.ranking.weights).get("intent") and not layer.query.intents:
+            yield _problem(layer.id, "gives a weight to intent, and no types of events; add `intents:`")
         if layer.ranking.weights == Ranking().weights:
             continue
         if layer.ranking.order == "given" and not layer.ranking.min_score:
@@ -296,6 +309,7 @@ _OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
     "start_from": lambda layer: layer.query.start_from,
     "depth": lambda layer: layer.query.depth,
     "types": lambda layer: layer.query.event_types,
+    "intents": lambda layer: layer.query.intents,
     "tier": lambda layer: layer.memories.tier,
     "tiers": lambda layer: layer.memories.tier_of_key,
     "quota": lambda layer: layer.memories.key_quota,

@@ -15,7 +15,7 @@ from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.model import MERGE_METHODS, Conflicts, ContextasmError, Profile
+from contextasm.model import CONCATENATE, MERGE_METHODS, Conflicts, ContextasmError, Profile
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import file_bytes
@@ -90,7 +90,18 @@ def _text(data: bytes, path: str, where: str) -> str:
 
 def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any]) -> Profile:
     profile = with_layer_changes(base, table.get("layers"), f"{table.where('layers')}: layers", new=True)
-    return profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
+    profile = profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
+    if profile.select == "across":
+        from contextasm.selection.across import layers_across  # here: few profiles select across layers
+
+        if len(layers_across(profile.layers)) < 2:
+            what = "fewer than two layers rank by score and drop what does not fit"
+            hint = "give two layers `order: best` and `overflow: drop`, or take it out"
+            raise ContextasmError(f"{table.where('select')}: select", what, hint)
+    if profile.fallback == CONCATENATE and not profile.min_coherence:
+        where = f"{table.where('fallback')}: fallback"
+        raise ContextasmError(where, "no context is below a `min_coherence` of 0", "add `min_coherence: 0.05`")
+    return profile
 
 
 def _parse_conflicts(value: object, where: str) -> Conflicts | None:
@@ -130,9 +141,11 @@ KEYS: Mapping[str, ParseValue] = {
     "extends": values.parse_text,
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
+    "select": values.one_of(("layers", "across")),
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
+    "fallback": values.one_of(("none", CONCATENATE)),
     "merge": values.some_of(MERGE_METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
@@ -144,7 +157,7 @@ KEYS: Mapping[str, ParseValue] = {
 }
 """The keys of a profile, with the parsers of their values."""
 
-STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "layers")}
+STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "select", "layers")}
 """The keys that a strategy of a profile may change."""
 
 
