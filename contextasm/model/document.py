@@ -35,7 +35,7 @@ def system_errors(where: str, what: str, hint: str) -> Iterator[None]:
 def utf8_text(data: bytes, where: str, hint: str) -> str:
     """The text of bytes in UTF-8, without a byte order mark. Raises `ContextasmError` for other bytes."""
     try:
-        return data.decode("utf-8-sig")
+        return data.decode().removeprefix("\ufeff")  # for `utf-8-sig` Python imports a module
     except UnicodeDecodeError as error:
         raise ContextasmError(where, f"byte {error.start} is not UTF-8", hint) from error
 

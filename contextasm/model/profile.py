@@ -202,6 +202,9 @@ class Conflicts(NamedTuple):
     """Layers in order of precedence, the highest first."""
 
 
+MERGE_METHODS = ("content", "dedup", "near")
+"""Methods by which fragments say the same: by text, by declared hint, or by similarity of the texts."""
+
 CONCATENATE = "concatenate"
 """The `fallback` of a profile that shows fragments in the order of their sources."""
 

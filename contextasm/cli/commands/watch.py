@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.build_files import metrics_text
-from contextasm.cli.command_line import Command
+from contextasm.cli.command_line import Command, collect_garbage
 from contextasm.cli.host_cap import within_limits
 from contextasm.cli.host_view import without_known
 from contextasm.cli.options import LockedOption, QuietOption
@@ -50,6 +50,7 @@ def watch(
 
     The files are written only if their content changes. After an error they stay as they are, and the watch goes on.
     """
+    collect_garbage()
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into, metrics, poll), taken, locked=locked)
     if json:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection
 from datetime import date
 from functools import cache
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from contextasm.model import SCORE_PARTS, ContextasmError
 from contextasm.text.cleaning.clean import shown_name
@@ -20,6 +20,7 @@ from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.workspace.reading import required_bytes
 
+T = TypeVar("T")
 ParseValue = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
 
@@ -126,10 +127,10 @@ def parse_weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
     return weights
 
 
-def by_name(parse: ParseValue) -> ParseValue:
+def by_name(parse: Callable[[object, str], T]) -> Callable[[object, str], tuple[tuple[str, T], ...]]:
     """A parser of values by name, such as `{root/decisions*: 3}`, each of which `parse` takes."""
 
-    def parse_pairs(value: object, where: str) -> tuple[tuple[str, object], ...]:
+    def parse_pairs(value: object, where: str) -> tuple[tuple[str, T], ...]:
         if not isinstance(value, dict):
             raise ContextasmError(where, f"{value} is not a mapping", "write {NAME: VALUE, ...}")
         return tuple((name, parse(item, f"{where}: {name}")) for name, item in value.items())
@@ -141,11 +142,10 @@ def parse_intents(value: object, where: str) -> tuple[tuple[str, tuple[str, ...]
     """Types of events by intent, such as `{fix: [error, shell_exec]}`."""
     from contextasm.retrieval.reading.query_signals import INTENTS  # here: few layers name intents
 
-    names = [name for name, _ in INTENTS]
-    return tuple(
-        (require_known(name, names, where, "intent"), parse_texts(types, f"{where}: {name}"))
-        for name, types in _pairs(value, where)
-    )
+    intents = by_name(parse_texts)(value, where)
+    for name, _ in intents:
+        require_known(name, [intent for intent, _ in INTENTS], where, "intent")
+    return intents
 
 
 def parse_word(value: object, where: str) -> str:

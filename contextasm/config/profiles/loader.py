@@ -15,8 +15,7 @@ from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping, parse_mapping
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.model import CONCATENATE, Conflicts, ContextasmError, Profile, utf8_text
-from contextasm.ranking.deduplicate import METHODS
+from contextasm.model import CONCATENATE, MERGE_METHODS, Conflicts, ContextasmError, Profile, utf8_text
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
 from contextasm.workspace.reading import required_bytes
@@ -137,7 +136,7 @@ KEYS: Mapping[str, ParseValue] = {
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
     "fallback": values.one_of(("none", CONCATENATE)),
-    "merge": values.some_of(METHODS, "way to be the same"),
+    "merge": values.some_of(MERGE_METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
     "remember": _parse_place(("owner", "month", "date")),
