@@ -23,6 +23,10 @@ generate:
     {{bin}}/python tools/man_options.py
     {{bin}}/python tools/json_schemas.py
 
+# Make the pictures of docs/pictures again; needs Debian's chromium.
+pictures:
+    {{bin}}/python tools/pictures.py
+
 # Run the random tests with 2,000 examples each, which takes an hour.
 laws *words:
     {{bin}}/pytest -m hypothesis --hypothesis-profile=full {{words}}

@@ -55,7 +55,7 @@ def flags(command: str) -> list[str]:
     return [name for each in parameters if each.param_type_name == "option" for name in each.opts]
 
 
-@pytest.mark.parametrize("tool", ["man_options.py", "json_schemas.py"])
+@pytest.mark.parametrize("tool", ["man_options.py", "json_schemas.py", "pictures.py"])
 def test_what_is_generated_is_current(tool: str) -> None:
     words = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
