@@ -52,8 +52,12 @@ def lines_of_text(text: str) -> str:
 
 
 def element(tag: str, content: str, **attributes: str) -> str:
-    """An element of HTML content; attributes are any text, `class_` is `class`, and empty ones are left out."""
-    named = "".join(f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value)
+    """An element of HTML content; attributes are any text, and empty ones are left out.
+
+    `class_` is `class`, and `aria_label` is `aria-label`.
+    """
+    given = ((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value)
+    named = "".join(f' {name}="{words(value)}"' for name, value in given)
     return f"<{tag}{named}>{content}</{tag}>"
 
 
@@ -66,7 +70,8 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], te
     head = "".join(map(partial(_cell, "th", scope="col"), map(words, header), styles))
     body = "".join(f"<tr>{_cells(row, styles)}</tr>\n" for row in rows)
     inner = f"<caption>{words(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>"
-    return f'<div class="scrolls"><table>{inner}</table></div>'
+    # A wide table scrolls by itself, also by the keyboard.
+    return element("div", f"<table>{inner}</table>", class_="scrolls", tabindex="0", role="group", aria_label=caption)
 
 
 def _cells(row: Sequence[str], styles: Sequence[str]) -> str:
