@@ -35,6 +35,10 @@ laws *words:
 bench *words:
     {{bin}}/python benchmarks/run.py {{words}}
 
+# Put the owner of the repository in the place of OWNER, in each address of each file.
+owner name:
+    git grep -lzE 'OWNER(/ctxasm|\.github\.io/ctxasm)' | xargs -0r sed -i -E 's#OWNER(/ctxasm|\.github\.io/ctxasm)#{{name}}\1#g'
+
 # Run the real hosts, installed from npm and PyPI, against their data; with --write, note the versions that agree.
 hosts *words:
     {{bin}}/pytest -n 0 -m hosts tests/hosts {{words}}
