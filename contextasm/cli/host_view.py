@@ -38,7 +38,9 @@ class HostFlags(NamedTuple):
     host: Annotated[
         Text,
         Flag(
-            f"Apply the loading rules of this host: {_NAMES}. With check or --html, all names all in use here.", "NAME"
+            f"Apply the loading rules of this host: {_NAMES}. With check or --html, all names all in use here.",
+            "NAME",
+            completed=(*shipped_hosts(), "all"),
         ),
     ] = None
     host_file: Annotated[

@@ -46,7 +46,9 @@ class ExplainFlags(NamedTuple):
     """The flags that only `explain` has, as typed."""
 
     line: Annotated[Text, Flag("Show only whether this line is included, and why.", "FILE:LINE")] = None
-    fragment: Annotated[Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id")] = None
+    fragment: Annotated[
+        Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id", completed="memory")
+    ] = None
     html: Annotated[
         Text, Flag("Write a page to this file: layers, fragments and files, or the files of --host.", "FILE")
     ] = None
