@@ -6,10 +6,9 @@ The script calls `ctxasm` at each TAB with the variable `_CTXASM_COMPLETE`, whic
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.output import write_stderr, write_stdout
@@ -17,7 +16,7 @@ from contextasm.config.input.options import Flag
 from contextasm.model import ContextasmError
 
 if TYPE_CHECKING:
-    from contextasm.config.input.options import Options
+    from contextasm.config.input.options import Options, ProcessEnvironment
     from contextasm.text.names.places import OwnerKind
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -133,6 +132,7 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
     """
     from contextasm.config.input.options import Options
     from contextasm.config.profiles.loader import shipped
+    from contextasm.config.resolve import process_environment
     from contextasm.model import AUDIENCES
     from contextasm.rendering.formats import FORMATS
     from contextasm.selection.tokens import TOKENIZERS
@@ -145,57 +145,46 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
         named["workspace"] = os.path.expanduser(named["workspace"])
     first, comma, _ = incomplete.rpartition(",")
     try:
-        return [f"{first}{comma}{value}" for value in _VALUES[kind](Options(**named, offline=True))]
+        found = _VALUES[kind](kind, Options(**named, offline=True), process_environment())
     except Exception:  # noqa: BLE001
         return ()
+    return [f"{first}{comma}{value}" for value in found]
 
 
-def _owners(kind: OwnerKind, options: Options) -> Sequence[str]:
+def _files(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
     from contextasm.config.owners import owner_names
-    from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_workspace
-
-    return owner_names(open_workspace(options, process_environment()), kind)
-
-
-def _records(options: Options) -> Sequence[str]:
-    from contextasm.config.resolve import process_environment
     from contextasm.config.workspace_folder import open_workspace
     from contextasm.records.replay import record_paths
 
-    return [path.stem for path in record_paths(Path(open_workspace(options, process_environment()).root))]
+    folder = open_workspace(options, process)
+    if kind == "record":
+        return [path.stem for path in record_paths(Path(folder.root))]
+    return owner_names(folder, cast("OwnerKind", kind))
 
 
-def _memories(options: Options) -> Sequence[str]:
+def _memories(_kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
     from contextasm.cli.owner import known_ids
-    from contextasm.config.resolve import process_environment
     from contextasm.memories.owner import find_owner
 
-    process = process_environment()
     return sorted(known_ids(find_owner(options, process, needed=False), process).names())
 
 
-def _actions(options: Options) -> Sequence[str]:
-    from contextasm.config.resolve import process_environment
+def _actions(_kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
     from contextasm.upkeep.plan import make_plan, prepare_upkeep
 
-    return [action.id for action in make_plan(prepare_upkeep(options, process_environment()))]
+    return [action.id for action in make_plan(prepare_upkeep(options, process))]
 
 
-def _profile_names(field: Literal["layer", "strategy"], options: Options) -> Sequence[str]:
-    from contextasm.config.resolve import process_environment
+def _parts_of_profile(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
     from contextasm.memories.owner import find_owner
 
-    profile = find_owner(options, process_environment(), needed=False).profile
-    return [layer.id for layer in profile.layers] if field == "layer" else [name for name, _ in profile.strategies]
+    profile = find_owner(options, process, needed=False).profile
+    return [layer.id for layer in profile.layers] if kind == "layer" else dict(profile.strategies)
 
 
-_VALUES: Mapping[str, Callable[[Options], Sequence[str]]] = {
-    "agent": partial(_owners, "agent"),
-    "team": partial(_owners, "team"),
-    "record": _records,
+_VALUES: Mapping[str, Callable[[str, Options, ProcessEnvironment], Iterable[str]]] = {
+    **dict.fromkeys(("agent", "team", "record"), _files),
     "memory": _memories,
     "action": _actions,
-    "layer": partial(_profile_names, "layer"),
-    "strategy": partial(_profile_names, "strategy"),
+    **dict.fromkeys(("layer", "strategy"), _parts_of_profile),
 }
