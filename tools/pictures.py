@@ -254,7 +254,8 @@ def _limits(layer: Layer, within: str) -> tuple[str, str]:
         return "always whole", "exceeds the budget if it must"
     tokens = f"at most {limits.max_tokens:,} tokens" if limits.max_tokens else "what is left"
     tokens = f"shares the room of {within}" if within else tokens
-    chosen = f"the best {layer.ranking.top}" if layer.ranking.top else ""
+    top, fewer = layer.ranking.top, layer.ranking.fallback_top
+    chosen = f"the best {fewer}, or {top} with a topic" if fewer else f"the best {top}" if top else ""
     chosen = f"the last {layer.query.max_age_days} days" if layer.query.max_age_days else chosen
     chosen = "with a topic: lines that match" if within else chosen
     held = f"{limits.reserve:,} tokens are held for it" if limits.reserve else ""
