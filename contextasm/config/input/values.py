@@ -137,6 +137,16 @@ def by_name(parse: ParseValue) -> ParseValue:
     return parse_pairs
 
 
+def parse_intents(value: object, where: str) -> object:
+    """Types of events by intent, such as `{fix: [error, shell_exec]}`."""
+    from contextasm.retrieval.reading.query_signals import INTENTS  # here: few layers name intents
+
+    names = [name for name, _ in INTENTS]
+    for name in value if isinstance(value, dict) else ():
+        require_known(name, names, where, "intent")
+    return by_name(parse_texts)(value, where)
+
+
 def parse_word(value: object, where: str) -> str:
     """A word; a number counts as one."""
     return parse_text(str(value) if isinstance(value, int) and not isinstance(value, bool) else value, where)
