@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
+    CHAT_FORMATS,
     PERSONAL,
     Build,
     Context,
@@ -31,6 +32,7 @@ from contextasm.retrieval.retrieve import (
     with_cleaning,
     with_fallback_tops,
     with_layers_for_topic,
+    with_message_steps,
 )
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
@@ -52,6 +54,8 @@ def assemble(build: Build) -> Context:
 
 def _assemble(build: Build) -> Context:
     profile = with_layers_for_topic(build.profile, build.request.topic)
+    if build.request.format in CHAT_FORMATS:
+        profile = with_message_steps(profile)
     build, results = _retrieve_for_audience(build._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
     if build.request.filters != Filters():

@@ -34,6 +34,9 @@ class SourceTraits(NamedTuple):
     """Whether it finds only what matches the topic, and nothing without one."""
     gives_topic: bool = False
     """Whether its current goal is the topic of a request without one."""
+    message_steps: Sequence[str] = ()
+    """Steps of `overflow` for fragments that are messages or tools of a request to a model's API; empty for a source
+    that has none of these."""
     type_filter: str = ""
     """The field of `Filters` with the types that its fragments must have; empty for none."""
 
@@ -82,7 +85,11 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "search": _MEMORIES._replace(score_parts=_scores("similarity", *_WEIGHED), answers_topic=True),
     "weighed": _MEMORIES._replace(score_parts=_scores(*_WEIGHED)),
     "events": SourceTraits(
-        ("type", "text"), ("session",), _scores("similarity", "importance", "recency"), type_filter="event_types"
+        ("type", "text"),
+        ("session",),
+        _scores("similarity", "importance", "recency"),
+        message_steps=("drop", "detail", "summarize", "truncate"),
+        type_filter="event_types",
     ),
     "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity"), shows_text=True),
     "entities": SourceTraits(
@@ -95,7 +102,7 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "files": SourceTraits(
         group_fields=_PAGE, score_parts=_scores("open", "changed", "named", "content"), shows_text=True
     ),
-    "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity")),
+    "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity"), message_steps=("drop",)),
     "root-goal": SourceTraits(),
     "ancestor-goals": SourceTraits(),
     "sibling-results": SourceTraits(),

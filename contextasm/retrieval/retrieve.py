@@ -130,6 +130,20 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
+def with_message_steps(profile: Profile) -> Profile:
+    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named."""
+    return profile._replace(layers=tuple(map(_with_message_steps, profile.layers)))
+
+
+def _with_message_steps(layer: Layer) -> Layer:
+    allowed = {step for source in layer.query.traits for step in source.message_steps}
+    if not allowed:
+        return layer
+    steps = tuple(step for step in layer.overflow.steps if step in allowed) or ("drop",)
+    detail = layer.overflow.detail if "detail" in allowed else "atomic"
+    return layer._replace(overflow=layer.overflow._replace(steps=steps, detail=detail))
+
+
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
     """The profile with `fallback_top` as the `top` of the layers whose fragments are a fallback."""
     fell_back = {

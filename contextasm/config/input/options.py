@@ -65,7 +65,10 @@ class Options(NamedTuple):
     additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
-    format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
+    format: Annotated[
+        Text,
+        Flag("markdown (default), xml, json, messages, chat-openai or chat-anthropic.", "NAME", "-f", completed=True),
+    ] = None
     privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
     audience: Annotated[
         Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, time
 
 from contextasm.model import (
+    CHAT_FORMATS,
     Document,
     Filters,
     Fragment,
@@ -19,6 +20,7 @@ from contextasm.model import (
     Reason,
     RetrievalResult,
     SourceQuery,
+    Verdict,
 )
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import matches
@@ -30,8 +32,8 @@ from contextasm.retrieval.reading.files import (
     receipt,
 )
 from contextasm.retrieval.reading.query_signals import half_life
-from contextasm.text.data.events import Event, event_text, parse_events
-from contextasm.text.names.templates import fill_item
+from contextasm.text.data.events import MESSAGE_TYPES, Event, event_message, event_text, parse_events
+from contextasm.text.names.templates import fill_item, one_line
 
 OTHERS = 5
 """Number of other sessions that show their highlights, the latest first."""
@@ -49,6 +51,8 @@ class _Session(NamedTuple):
     """Events up to the day of the request that pass the filter of types, oldest first."""
     excluded: Sequence[tuple[Event, Reason]]
     """Events that do not pass a filter, and after them those of later days, each with its reason."""
+    last_message: str
+    """Time of the newest turn or result of a tool up to that day, whatever the layer's types; empty for none."""
 
     @property
     def latest(self) -> tuple[str, str]:
@@ -73,7 +77,10 @@ def events(query: SourceQuery) -> RetrievalResult:
         problems.append(Problem("no-session", where, 0, message))
     if not named and sessions:
         current = sessions[0]
-    fragments = _session_fragments(current, query) if current else []
+    # Turns and results are in different layers, whose current sessions may differ: messages are those of one session.
+    is_chat = query.build.request.format in CHAT_FORMATS and not query.layer.query.start_from
+    conversation = current if named else max(sessions, key=lambda each: (each.last_message, each.id), default=None)
+    fragments = _session_fragments(current, query, as_messages=is_chat and conversation is current) if current else []
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
@@ -101,7 +108,9 @@ def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Pro
         ]
         later = ((event, event.time.date()) for event in of_layer if event.time and event.day > last_day)
         excluded += [(event, Reason.of("future", age=(query.build.request.date - day).days)) for event, day in later]
-        sessions.append(_Session(name, document, passing, excluded))
+        times = (event.time.isoformat() for event in file_events if event.time and event.type in MESSAGE_TYPES)
+        last_message = max((time for time in times if time[:10] <= last_day), default="")
+        sessions.append(_Session(name, document, passing, excluded, last_message))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
 
 
@@ -123,10 +132,12 @@ def _oldest_first(file_events: Sequence[Event]) -> list[Event]:
     return [file_events[number] for number in order]
 
 
-def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
+def _session_fragments(session: _Session, query: SourceQuery, *, as_messages: bool) -> list[Fragment]:
     newest_first = list(reversed(session.events))
     count = query.layer.query.max_candidates or len(newest_first)
     candidates = [_event_fragment(event, session.id, (0, event.line), query) for event in newest_first[:count]]
+    if as_messages:
+        candidates = [*map(_as_message, candidates, newest_first)]
     reason = Reason.of("not-in-pool", pool=count)
     return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
 
@@ -205,6 +216,21 @@ def _event_fragment(event: Event, session: str, place: tuple[int, int], query: S
         score=_event_score(event, query),
         labels=_labels(event),
     )
+
+
+def _as_message(fragment: Fragment, event: Event) -> Fragment:
+    """The fragment as a message, if its event is one: under a heading of its own, since others are the system's text.
+
+    Who says it is the line of a group, paid for in place of the API's own marks: each message has one.
+    """
+    message = event_message(event)
+    if message is None:
+        return fragment
+    speaker = f"result of {message.tool} {message.arguments}" if message.tool else message.role
+    heading = f"{fragment.display.heading}: messages"
+    display = fragment.display._replace(heading=heading, group=f"{event.line} {one_line(speaker)}:")
+    verdict = Verdict(excluded=None if message.text else Reason("blank"))
+    return fragment._replace(text=message.text, display=display, message=message, verdict=verdict)
 
 
 def _event_score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], ...]:
