@@ -188,6 +188,17 @@ def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], 
     return names
 
 
+def _session_of_history(options: Options) -> str:
+    """The events of `--history`; empty for none."""
+    if options.history is None:
+        return ""
+    from contextasm.text.data.history import HISTORY, session_of_history  # here: most builds get no conversation
+
+    if options.session:
+        raise ContextasmError(HISTORY, "is the session, and --session names another one", "leave one of them out")
+    return session_of_history(options.history)
+
+
 def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
     """The files that git calls changed, if a layer of the profile reads them."""
     if not uses_placeholder(profile, "changed"):
@@ -216,6 +227,7 @@ def _resolve_request(
         "date": day,
         "budget": values.parse_tokens(settings["budget"].value, "budget"),
         "session": values.parse_name(options.session or "", "--session"),
+        "history": _session_of_history(options),
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
         "filters": filters._replace(since=since, exclude=exclude),

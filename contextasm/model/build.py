@@ -272,6 +272,8 @@ class Request(NamedTuple):
     format: str
     session: str = ""
     """Id of the session that is continued; empty for the session with the newest event."""
+    history: str = ""
+    """Events of the current session that are not in a file, one JSON object a line; empty for none."""
     open: tuple[str, ...] = ()
     """Paths of open files."""
     changed: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ only, and good for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -80,10 +80,12 @@ def _turns(context: Context) -> list[tuple[str, list[Part]]]:
     tools = {tool["name"] for tool in _tools(context)}
     shown = {(each.path, each.lines): each.message for each in context.decisions if each.message}
     parts: list[Part] = []
-    for number, place in enumerate(sorted(shown), 1):
+    calls = count(1)
+    for place in sorted(shown):
         message = shown[place]
         if message.role == "result" and message.tool in tools:
-            parts += [(speaker, f"call_{number}", message) for speaker in ("assistant", "user")]
+            call = f"call_{next(calls)}"
+            parts += [("assistant", call, message), ("user", call, message)]
         elif message.role == "result":
             parts.append(("user", "", message._replace(text=f"Result of {message.tool}:\n{message.text}")))
         elif message.role != "tool":

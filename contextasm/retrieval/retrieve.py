@@ -273,6 +273,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
+        ("--history", request.history, events, "reads no sessions"),
         ("--event-type", request.filters.event_types, events, "reads no events"),
         (f"--task {request.filters.task}", request.filters.task, events, "reads no events"),
         ("--entity-type", request.filters.entity_types, entities, "reads no entities"),

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming as OpenaiRequest
 from pydantic import TypeAdapter
 
+import contextasm
 from contextasm.config.profiles.loader import load_profile
-from contextasm.model import Context, Profile
+from contextasm.model import Context, Limits, Profile, Ranking
 from contextasm.rendering.formats import MARKER, format_context
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.data.history import session_of_history
 from tests.command import fill, inside
 from tests.workspaces import agent, build
 
@@ -190,13 +192,13 @@ TOOL = {"tools/t.json": json.dumps({"name": "code grep", "inputSchema": {"proper
 
 def test_turns_results_and_tools_for_openai() -> None:
     request = request_of(build(agent() | TALK | TOOL, LIBRARIAN, format="chat-openai"))
-    call = {"id": "call_2", "type": "function", "function": {"name": "code_grep", "arguments": '{"word":"tide"}'}}
+    call = {"id": "call_1", "type": "function", "function": {"name": "code_grep", "arguments": '{"word":"tide"}'}}
     assert request == {
         "messages": [
             {"role": "system", "content": "## Identity\nYou are Luna.\n\n## Instructions\nBe kind.\n"},
             {"role": "user", "content": "## Where\n\nis the tide?"},
             {"role": "assistant", "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "call_2", "content": "a.md:3"},
+            {"role": "tool", "tool_call_id": "call_1", "content": "a.md:3"},
             {"role": "assistant", "content": "In a.md."},
         ],
         "tools": [
@@ -219,9 +221,9 @@ def test_turns_results_and_tools_for_anthropic() -> None:
         {"role": "user", "content": [{"type": "text", "text": "## Where\n\nis the tide?"}]},
         {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "call_2", "name": "code_grep", "input": {"word": "tide"}}],
+            "content": [{"type": "tool_use", "id": "call_1", "name": "code_grep", "input": {"word": "tide"}}],
         },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_2", "content": "a.md:3"}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "a.md:3"}]},
         {"role": "assistant", "content": [{"type": "text", "text": "In a.md."}]},
     ]
     assert [*request["tools"][0]] == ["name", "input_schema"]
@@ -271,3 +273,52 @@ def test_secrets_are_masked_in_messages_arguments_and_tools(tmp_path: Path) -> N
         assert out.count("[masked:") == 4
         assert token not in out
         assert "\u202e" not in out
+
+
+UNLIMITED = LIBRARIAN._replace(
+    merge=(),
+    layers=tuple(
+        layer._replace(query=layer.query._replace(max_candidates=0), ranking=Ranking(), limits=Limits())
+        for layer in LIBRARIAN.layers
+        if layer.id in {"turns", "tools", "results"}
+    ),
+)
+"""Only what a request has besides the system's text, and all of it."""
+
+
+@pytest.mark.parametrize("form", REQUESTS)
+@given(files=conversations())
+def test_messages_read_as_a_history_are_written_as_the_same_messages(form: str, files: Mapping[str, str]) -> None:
+    tools = {"tools/t.json": files["tools/t.json"]}
+    written = request_of(build(files, UNLIMITED, budget=10**6, format=form))["messages"]
+    said = [message for message in written if message["role"] != "system"]
+    history = session_of_history(json.dumps(written))
+    context = build(tools, UNLIMITED, budget=10**6, format=form, history=history)
+    assert request_of(context)["messages"] == said
+
+
+def test_history_is_the_current_session(tmp_path: Path) -> None:
+    fill(tmp_path, {**TALK, "ctxasm.yaml": "profile: librarian\ndate: 2025-03-14\n"})
+    lines = '{"role": "user", "content": "Piped."}\n{"type": "turn", "role": "assistant", "text": "Yes."}\n'
+    piped = inside("build", "-q", "--history", "-", "-f", "chat-openai", cwd=tmp_path, stdin=lines)
+    request = json.loads(piped.out)
+    assert [message["content"] for message in request["messages"][1:]] == ["Piped.", "Yes."]
+    assert "assistant: In a.md." in request["messages"][0]["content"]
+    given_in_python = [{"role": "user", "content": "Piped."}, {"role": "assistant", "content": "Yes."}]
+    context = contextasm.build(workspace=tmp_path, history=given_in_python, format="chat-openai")
+    assert contextasm.render(context) == piped.out
+    empty = inside("build", "-q", "--history", "-", "-f", "chat-openai", cwd=tmp_path, stdin="[]")
+    assert [message["role"] for message in json.loads(empty.out)["messages"]] == ["system"]
+
+
+def test_record_of_a_history_is_replayed_and_holds_no_secret(tmp_path: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+    fill(tmp_path, {"ctxasm.yaml": "profile: librarian\ndate: 2025-03-14\n"})
+    history = json.dumps([turn("user", f"My key is {token}.")])
+    out = inside("build", "-q", "--history", "-", "--record", cwd=tmp_path, stdin=history).out
+    assert "user: My key is [masked:" in out
+    (record,) = (tmp_path / ".ctxasm/records").iterdir()
+    assert token not in record.read_text()
+    assert inside("replay", record, cwd=tmp_path).out == out
+    dropped = inside("build", "-q", "--history", "-", "--privacy", "drop", cwd=tmp_path, stdin=history).out
+    assert "My key" not in dropped

@@ -51,6 +51,7 @@ class Options(NamedTuple):
     strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME")] = None
     scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...")] = None
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
+    history: Annotated[Text, Flag("The conversation so far, as JSON; - reads standard input.", "FILE")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
     since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
@@ -96,7 +97,19 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("privacy", "additional", "deadline", "show_expired", "request_id"),
     ),
     "Selection": (
-        *("scope", "session", "task", "open", "since", "min_score", "event_types", "entity_types", "exclude", "prefer"),
+        *(
+            "scope",
+            "session",
+            "history",
+            "task",
+            "open",
+            "since",
+            "min_score",
+            "event_types",
+            "entity_types",
+            "exclude",
+            "prefer",
+        ),
         "variables",
     ),
 }
@@ -142,6 +155,7 @@ UNUSED_IN_SEARCH = (
         "detail",
         "min_score",
         "request_id",
+        "history",
     ),
 )
 """Options of a build that mean nothing to a search."""

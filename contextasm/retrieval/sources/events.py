@@ -11,6 +11,7 @@ from datetime import datetime, time
 
 from contextasm.model import (
     CHAT_FORMATS,
+    Cleaning,
     Document,
     Filters,
     Fragment,
@@ -32,7 +33,9 @@ from contextasm.retrieval.reading.files import (
     receipt,
 )
 from contextasm.retrieval.reading.query_signals import half_life
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.data.events import MESSAGE_TYPES, Event, event_message, event_text, parse_events
+from contextasm.text.data.history import HISTORY
 from contextasm.text.names.templates import fill_item, one_line
 
 OTHERS = 5
@@ -69,37 +72,43 @@ def events(query: SourceQuery) -> RetrievalResult:
     topic.
     """
     sessions, problems = _latest_sessions_first(query)
-    named = query.build.request.session
-    current = next((session for session in sessions if session.id == named), None)
+    named, history = query.build.request.session, query.build.request.history
+    named_sessions = (each for each in sessions if (each.document.path == HISTORY if history else each.id == named))
+    current = next(named_sessions, None)
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
         message = f"no session is called {named}; the others show their highlights"
         problems.append(Problem("no-session", where, 0, message))
-    if not named and sessions:
+    if not (named or current) and sessions:
         current = sessions[0]
     # Turns and results are in different layers, whose current sessions may differ: messages are those of one session.
     is_chat = query.build.request.format in CHAT_FORMATS and not query.layer.query.start_from
-    conversation = current if named else max(sessions, key=lambda each: (each.last_message, each.id), default=None)
-    fragments = _session_fragments(current, query, as_messages=is_chat and conversation is current) if current else []
+    latest = max(sessions, key=lambda each: (each.last_message, each.id), default=None)
+    is_spoken = is_chat and (named or history or latest is current)
+    fragments = _session_fragments(current, query, as_messages=bool(is_spoken)) if current else []
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
     fragments += _remaining_fragments(other_sessions, fragments, query)
     fragments += [_excluded_event(event, reason, query) for session in sessions for event, reason in session.excluded]
-    documents = tuple(session.document for session in sessions)
+    documents = tuple(session.document for session in sessions if session.document.path != HISTORY)
     scored, late = _with_similarity(_merge_same_ids(fragments), query)
     return RetrievalResult(tuple(scored), documents, (*problems, *late))
 
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
+    if query.build.request.history:
+        cleaning = Cleaning(secrets="keep" if query.build.request.privacy == "off" else "mask")
+        document = decode_document(HISTORY, query.build.request.history.encode(), cleaning)
+        documents += [document] if isinstance(document, Document) else []
     layer_types, filters = query.layer.query.event_types, query.build.request.filters
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []
     for document in documents:
         file_events, file_problems = parse_events(document)
         problems += file_problems
-        name = document.path.rpartition("/")[2].removesuffix(".jsonl")
+        name = document.path.rpartition("/")[2].removesuffix(".jsonl").removeprefix("--")
         of_layer = [event for event in _oldest_first(file_events) if not layer_types or event.type in layer_types]
         past = [event for event in of_layer if event.day <= last_day]
         passing = [event for event in past if not _filter_option(event, filters)]
