@@ -11,7 +11,6 @@ from datetime import datetime, time
 
 from contextasm.model import (
     CHAT_FORMATS,
-    Cleaning,
     Document,
     Filters,
     Fragment,
@@ -33,9 +32,8 @@ from contextasm.retrieval.reading.files import (
     receipt,
 )
 from contextasm.retrieval.reading.query_signals import half_life
-from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.data.events import MESSAGE_TYPES, Event, event_message, event_text, parse_events
-from contextasm.text.data.history import HISTORY
+from contextasm.text.data.history import HISTORY, history_document
 from contextasm.text.names.templates import fill_item, one_line
 
 OTHERS = 5
@@ -69,9 +67,34 @@ def events(query: SourceQuery) -> RetrievalResult:
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     Events of days after the request's are excluded. A layer that weighs `similarity` has its events compared with the
-    topic.
+    topic. One that starts from others has the events that those found and did not look at.
     """
     sessions, problems = _latest_sessions_first(query)
+    documents = tuple(session.document for session in sessions if session.document.path != HISTORY)
+    if query.layer.query.start_from:
+        fragments, problems = _fragments_beyond(sessions, query), []
+    else:
+        fragments = _fragments_of_all(sessions, query, problems)
+    scored, late = _with_similarity(_merge_same_ids(fragments), query)
+    return RetrievalResult(tuple(scored), documents, (*problems, *late))
+
+
+def _fragments_beyond(sessions: Sequence[_Session], query: SourceQuery) -> list[Fragment]:
+    """The events that the layers which this one starts from left out for their `max_candidates`, newest first."""
+    found = (fragment for result in query.found.values() for fragment in result.fragments)
+    beyond = {
+        (each.location.path, each.location.line)
+        for each in found
+        if each.verdict.excluded and each.verdict.excluded.code == "not-in-pool"
+    }
+    fragments = []
+    for session in sessions:
+        own = [event for event in session.events if (event.path, event.line) in beyond]
+        fragments += _session_fragments(session._replace(events=own), query, as_messages=False)
+    return fragments
+
+
+def _fragments_of_all(sessions: Sequence[_Session], query: SourceQuery, problems: list[Problem]) -> list[Fragment]:
     named, history = query.build.request.session, query.build.request.history
     named_sessions = (each for each in sessions if (each.document.path == HISTORY if history else each.id == named))
     current = next(named_sessions, None)
@@ -82,26 +105,21 @@ def events(query: SourceQuery) -> RetrievalResult:
     if not (named or current) and sessions:
         current = sessions[0]
     # Turns and results are in different layers, whose current sessions may differ: messages are those of one session.
-    is_chat = query.build.request.format in CHAT_FORMATS and not query.layer.query.start_from
     latest = max(sessions, key=lambda each: (each.last_message, each.id), default=None)
-    is_spoken = is_chat and (named or history or latest is current)
-    fragments = _session_fragments(current, query, as_messages=bool(is_spoken)) if current else []
+    is_spoken = bool(named or history or latest is current) and query.build.request.format in CHAT_FORMATS
+    fragments = _session_fragments(current, query, as_messages=is_spoken) if current else []
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
     fragments += _remaining_fragments(other_sessions, fragments, query)
     fragments += [_excluded_event(event, reason, query) for session in sessions for event, reason in session.excluded]
-    documents = tuple(session.document for session in sessions if session.document.path != HISTORY)
-    scored, late = _with_similarity(_merge_same_ids(fragments), query)
-    return RetrievalResult(tuple(scored), documents, (*problems, *late))
+    return fragments
 
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
     if query.build.request.history:
-        cleaning = Cleaning(secrets="keep" if query.build.request.privacy == "off" else "mask")
-        document = decode_document(HISTORY, query.build.request.history.encode(), cleaning)
-        documents += [document] if isinstance(document, Document) else []
+        documents.append(history_document(query.build.request))
     layer_types, filters = query.layer.query.event_types, query.build.request.filters
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []

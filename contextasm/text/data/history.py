@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from contextasm.model import ContextasmError
+from contextasm.model import Cleaning, ContextasmError, Document, Request
+from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.data.events import compact_json
 from contextasm.text.json_reader import load_json
 
@@ -39,6 +40,14 @@ def session_of_history(text: str) -> str:
         is_message = "role" in entry and entry.get("type", "message") == "message"
         events += _events_of_message(entry, calls) if is_message else [entry]
     return "".join(f"{compact_json(event)}\n" for event in events) or "\n"
+
+
+def history_document(request: Request) -> Document:
+    """The session of a request's `history` as a file, clean as the request asks for it."""
+    cleaning = Cleaning(secrets="keep" if request.privacy == "off" else "mask")
+    document = decode_document(HISTORY, request.history.encode(), cleaning)
+    assert isinstance(document, Document)  # its bytes are UTF-8
+    return document
 
 
 def _listed(text: str) -> list[object]:
