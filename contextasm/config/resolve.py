@@ -45,7 +45,7 @@ from contextasm.model import (
     system_errors,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning.clean import clean_value, parse_data
+from contextasm.text.cleaning.clean import clean_value, parse_data, shown_names
 from contextasm.text.names.matching import mentions, nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
@@ -208,6 +208,17 @@ def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
     return changed_files(reader.workspace.root, reader.process.environment)
 
 
+def _tracked_files(profile: Profile, workspace: Folder, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The files that git tracks, as they may be shown, if a layer of the profile shows the project's structure."""
+    showing = (layer for layer in profile.layers if any(source.lists_project for source in layer.query.traits))
+    depth = max((layer.query.depth for layer in showing), default=0)
+    if not depth:
+        return ()
+    from contextasm.workspace.git.commands import tracked_files  # here: few profiles show it
+
+    return tuple(shown_names(tracked_files(workspace, environment, depth)))
+
+
 def _resolve_request(
     options: Options, settings: Mapping[str, Setting], profile: Profile, recording: Workspace, reader: ProfileReader
 ) -> Request:
@@ -230,6 +241,7 @@ def _resolve_request(
         "history": _session_of_history(options),
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
+        "tracked": _tracked_files(profile, workspace, reader.process.environment),
         "filters": filters._replace(since=since, exclude=exclude),
     }
     request = Request(**{name: typed[name] for name in Request._fields if typed.get(name) is not None} | computed)

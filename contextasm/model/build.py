@@ -278,6 +278,8 @@ class Request(NamedTuple):
     """Paths of open files."""
     changed: tuple[str, ...] = ()
     """Paths of files that git reports as changed; empty if no layer needs them."""
+    tracked: tuple[str, ...] = ()
+    """Paths of files that git tracks, cut to the folders that a layer shows; empty if no layer needs them."""
     additional: str = ""
     """Text that is shown unchanged."""
     filters: Filters = Filters()

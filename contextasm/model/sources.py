@@ -19,7 +19,9 @@ class SourceTraits(NamedTuple):
     score_parts: Sequence[str] = ()
     """Parts of its scores that a layer's `weights` may weigh; empty for a source without scores."""
     reads_files: bool = True
-    """Whether it reads files; a source that does not shows the text that a request adds."""
+    """Whether it reads files; a source that does not shows what the request has."""
+    lists_project: bool = False
+    """Whether it shows the names of the project's files, which git is asked for before the build."""
     uses_open: bool = False
     """Whether the open files of a request decide what is found, whatever the layer's paths."""
     shows_text: bool = False
@@ -102,6 +104,7 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "files": SourceTraits(
         group_fields=_PAGE, score_parts=_scores("open", "changed", "named", "content"), shows_text=True
     ),
+    "tree": SourceTraits(("folder", "names"), reads_files=False, lists_project=True),
     "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity"), message_steps=("drop",)),
     "root-goal": SourceTraits(),
     "ancestor-goals": SourceTraits(),

@@ -63,6 +63,7 @@ SOURCES: Mapping[str, Source] = {
     "manifests": partial(_imported, "manifests", "manifests"),
     "threads": threads,
     "files": partial(_imported, "files", "files"),
+    "tree": partial(_imported, "files", "tree"),
     "tools": partial(_imported, "tools", "tools"),
     "root-goal": partial(_imported, "tasks", "root_goal"),
     "ancestor-goals": partial(_imported, "tasks", "ancestor_goals"),
@@ -269,7 +270,7 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
-    additional = _layers_of(profile, lambda source: not source.reads_files)
+    additional = _layers_of(profile, lambda source: not (source.reads_files or source.lists_project))
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
