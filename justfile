@@ -23,6 +23,10 @@ generate:
     {{bin}}/python tools/man_options.py
     {{bin}}/python tools/json_schemas.py
 
+# Build the site into site/, and fail on a broken link; needs `pip install -e '.[docs]'`.
+docs *words:
+    NO_MKDOCS_2_WARNING=1 {{bin}}/mkdocs build --strict {{words}}
+
 # Run the random tests with 2,000 examples each, which takes an hour.
 laws *words:
     {{bin}}/pytest -m hypothesis --hypothesis-profile=full {{words}}

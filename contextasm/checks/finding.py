@@ -19,6 +19,9 @@ from contextasm.text.json_reader import load_json
 
 Severity = Literal["error", "warning", "note"]
 
+SITE = "https://OWNER.github.io/ctxasm/"
+"""Where the documentation is: the one place of the package that names the owner of the repository."""
+
 
 class Finding(NamedTuple):
     """Defect that a check reports."""
@@ -39,6 +42,11 @@ class Finding(NamedTuple):
     def fingerprint(self) -> str:
         """Digest of check, path and message: it stays the same when the finding moves within its file."""
         return sha256(f"{self.id}\0{self.path}\0{self.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    @property
+    def page(self) -> str:
+        """Address of the page with the cause of such findings, and what to do."""
+        return f"{SITE}reference/findings/{self.id}/"
 
     @property
     def cleaned(self) -> Finding:

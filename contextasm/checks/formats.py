@@ -60,6 +60,8 @@ class FindingData(TypedDict):
     """The fault, and advice."""
     fingerprint: Annotated[str, ("pattern", "^[0-9a-f]{32}$")]
     """The same as long as id, path and message are."""
+    page: str
+    """The address of the page with the cause of such findings, and what to do."""
 
 
 class SeverityCounts(TypedDict):
@@ -86,7 +88,7 @@ class FindingsDocument(TypedDict):
 
 
 def _json(findings: Sequence[Finding], version: str) -> str:
-    rows = [{"finding": finding, "fingerprint": finding.fingerprint} for finding in sort_findings(findings)]
+    rows = [{"finding": each, "fingerprint": each.fingerprint, "page": each.page} for each in sort_findings(findings)]
     report = {"version": version, "findings": rows, "counts": severity_counts(findings)}
     return json.dumps(to_json(FindingsDocument, report), indent=2) + "\n"
 
@@ -130,12 +132,9 @@ def _sarif(findings: Sequence[Finding], version: str) -> str:
     rules = [_sarif_rule(first_findings[check_id]) for check_id in ids]
     driver = {"name": "ctxasm", "version": version, "rules": rules}
     results = [_sarif_result(key, finding, ids.index(finding.id)) for key, finding in number_findings(findings)]
-    log = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    }
-    return json.dumps(log, indent=2) + "\n"
+    runs = [{"tool": {"driver": driver}, "results": results}]
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": runs}, indent=2) + "\n"
 
 
 def _sarif_rule(finding: Finding) -> dict[str, object]:
@@ -146,6 +145,7 @@ def _sarif_rule(finding: Finding) -> dict[str, object]:
         "shortDescription": title,
         "fullDescription": title,
         "help": {"text": finding.hint or finding.message},
+        "helpUri": finding.page,
         "defaultConfiguration": {"level": finding.severity},
     }
 
@@ -199,11 +199,9 @@ def _test_case(finding: Finding) -> str:
     name = f"{_place_prefix(finding)}{finding.id}"
     head = _nonempty_xml_attributes(classname=f"ctxasm.{finding.id}", name=name, file=finding.path)
     advice = escape(_NOT_XML.sub("\ufffd", finding.advice)).replace("\r", "&#13;")
-    if finding.severity == "error":
-        attributes = _nonempty_xml_attributes(type=finding.severity, message=finding.message)
-        result = f"<failure{attributes}>{advice}</failure>"
-    else:
-        result = f"<system-out>{advice}</system-out>"
+    failure = _nonempty_xml_attributes(type=finding.severity, message=finding.message)
+    is_error = finding.severity == "error"
+    result = f"<failure{failure}>{advice}</failure>" if is_error else f"<system-out>{advice}</system-out>"
     return f"    <testcase{head}>{result}</testcase>"
 
 
@@ -220,13 +218,13 @@ def _nonempty_xml_attributes(**values: str) -> str:
 def _markdown(findings: Sequence[Finding], _version: str) -> str:
     # For a page, such as the summary of a step in GitHub Actions.
     rows = [_table_row(finding) for finding in sort_findings(findings)]
-    header = ["| severity | where | what, and what to do |", "|---|---|---|"] if rows else []
+    header = ["| finding | where | what, and what to do |", "|---|---|---|"] if rows else []
     return "".join(line + "\n" for line in ("### ctxasm check", "", summary_line(findings), "", *header, *rows))
 
 
 def _table_row(finding: Finding) -> str:
     place = _code_span(_place_prefix(finding).removesuffix(": "))
-    return f"| {finding.severity} | {place} | {_escape_markdown(finding.advice)} |"
+    return f"| {finding.severity}: [{finding.id}]({finding.page}) | {place} | {_escape_markdown(finding.advice)} |"
 
 
 def _escape_markdown(text: str) -> str:

@@ -124,7 +124,7 @@ def show_problems(
         write(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
 
 
-MAX_ALIKE = 20
+MAX_ALIKE = 5
 """Number of problems of one kind that are shown: a list of memories can have as many as it has lines."""
 
 

@@ -70,9 +70,9 @@ def install(folder: Path, script: str) -> None:
 
 
 def plain_hook() -> str:
-    """The git hook that the README shows."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"\*\*A git hook\*\*.*?```sh\n(.*?)```", readme, re.DOTALL)
+    """The git hook that its page shows."""
+    page = (ROOT / "docs/how-to/git-hook.md").read_text(encoding="utf-8")
+    found = re.search(r"\n## A plain hook\n.*?```sh\n(.*?)```", page, re.DOTALL)
     assert found
     return found[1]
 
@@ -144,7 +144,7 @@ def test_the_action_writes_annotations_and_a_table_in_the_summary(tmp_path: Path
     result = run(*words, cwd=folder, env=env)
     assert result.code == 1
     assert [line.partition(",")[0] for line in result.out.splitlines()] == [f"::error file={KNOWN}"] * 2
-    assert summary.read_text().startswith("### ctxasm check\n\n2 findings: 2 errors\n\n| severity |")
+    assert summary.read_text().startswith("### ctxasm check\n\n2 findings: 2 errors\n\n| finding |")
     fill(folder, {KNOWN: "Sound.\n"})
     summary.unlink()
     assert run(*words, cwd=folder, env=env).code == 0

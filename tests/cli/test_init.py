@@ -53,7 +53,7 @@ def test_a_folder_of_another_program_gets_its_profile_and_no_agent(
     assert run(["init"]) == 0
     out, err = capfd.readouterr()
     assert out == "made ctxasm.yaml\n"
-    assert (err.count("\n"), f"profile {profile}, for {sign} is here" in err) == (1, True)
+    assert (err.count("\n"), f"profile {profile}, because {sign} is here" in err) == (1, True)
     assert {path.name for path in folder.iterdir()} == {sign, "ctxasm.yaml"}
     assert run(["build", "-q"]) == 0
     assert capfd.readouterr().out == before

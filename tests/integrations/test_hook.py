@@ -8,8 +8,6 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from jsonschema import validate
 from contextasm.config.hosts.loader import host_names, load_host
 from contextasm.integrations.hook_parts import cut_text, split_text
 from contextasm.selection.tokens import LENGTHS
-from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, clean, ctxasm, fill, inside, shell
+from tests.command import LUNA, ROOT, SAMPLE, SMALL_TEXT, Result, ctxasm, fill, inside, shell
 
 HOOKED = host_names(with_hook=True)
 RULES = {name: rule for name in HOOKED if (rule := load_host(name, "test").hook)}
@@ -810,34 +808,11 @@ def test_split_ends_parts_before_blocks() -> None:
     assert cut_text("a" * 50, 10, count) == ""
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## With your agent\n")[2].partition("\n## ")[0]
-LINES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_line_of_the_readme_works(line: str, tmp_path: Path) -> None:
-    root = shutil.copytree(SAMPLE, tmp_path / "workspace")
-    (root / "MEMORY.md").write_text("- One\n")
-    done = shell(f'ctxasm() {{ "{sys.executable}" -m contextasm "$@"; }}\n{line}\n', cwd=root)
-    assert done.code == 0, done.err
-    assert done.out
-    if line.startswith("echo"):
-        assert context(json.loads(done.out))
-
-
-def test_python_of_the_readme_works(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    shutil.copytree(SAMPLE, tmp_path / "sample_workspace")
-    words = [sys.executable, "-c", block]
-    done = subprocess.run(words, cwd=tmp_path, env=clean(), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("## Identity\n")
-
-
 def test_help_lists_the_hosts_that_have_hooks() -> None:
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
     assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit claude-code, codex and gemini)." in words
 
 
-def test_readme_shows_lines_to_paste() -> None:
-    assert [name for name in HOOKED if not any(f"--print-config {name}" in line for line in LINES)] == []
+def test_page_shows_lines_to_paste() -> None:
+    page = (ROOT / "docs/how-to/hooks.md").read_text(encoding="utf-8")
+    assert [name for name in HOOKED if f"--print-config {name} " not in page] == []

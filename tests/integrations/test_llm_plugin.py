@@ -53,18 +53,19 @@ def test_fragment_is_the_document(argument: str, words: tuple[str, ...]) -> None
     assert told["prompt"].endswith("Go on.")
 
 
-README = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("$ llm ")]
+PAGE = (ROOT / "docs/how-to/llm.md").read_text(encoding="utf-8")
+LINES = [line for line in PAGE.splitlines() if line.startswith("llm -")]
 
 
-@pytest.mark.parametrize("line", README)
-def test_line_of_the_readme_works(line: str) -> None:
-    _, _, *words = shlex.split(line)
+@pytest.mark.parametrize("line", LINES)
+def test_line_of_the_page_works(line: str) -> None:
+    _, *words = shlex.split(line)
     told = json.loads(run(*words, "-m", "echo", "--no-log", "-n"))
     assert "## Identity" in told["prompt"] + (told.get("system") or "")
 
 
-def test_readme_shows_a_fragment_and_a_template() -> None:
-    assert sorted(line.split()[2] for line in README) == ["-f", "-t"]
+def test_page_shows_a_fragment_and_a_template() -> None:
+    assert sorted(line.split()[1] for line in LINES) == ["-f", "-t"]
 
 
 def test_template_is_the_system_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from unittest.mock import Mock
 
 import regex
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from contextasm.model import OUTCOME, Build, Document, Profile, TokenCounter
 from contextasm.pipeline import assemble
@@ -15,7 +16,19 @@ from contextasm.rendering.wording import receipt
 from contextasm.retrieval.retrieve import retrieve, with_layers_for_topic
 from contextasm.selection.tokens import ESTIMATE
 from tests.laws.lines import TEXT_LAYERS, is_beginning, lines_of, unmarked
-from tests.workspaces import Content, Files, budgets, build, counters, profiles, request, topics, workspaces
+from tests.workspaces import (
+    Content,
+    Files,
+    agent,
+    budgets,
+    build,
+    counters,
+    limited,
+    profiles,
+    request,
+    topics,
+    workspaces,
+)
 
 
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
@@ -124,3 +137,26 @@ def test_no_room_that_is_told_is_larger_than_the_budget(
     rooms = [fact for each in context.decisions for name, fact in each.reason.facts if name == "allowance"]
     assert all(int(room) <= budget for room in rooms)
     assert all(each.limit is None or each.limit <= budget for each in context.allowances)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=2, max_size=8),
+    most=st.integers(1, 200),
+    budget=st.integers(20, 400),
+    removed=st.integers(1, 3),
+)
+def test_what_ranks_later_changes_no_decision_on_what_ranks_earlier(
+    sizes: list[int], most: int, budget: int, removed: int
+) -> None:
+    profile = limited(L5={"max_tokens": most, "overflow": ("drop",)})
+    profile = profile._replace(layers=tuple(each for each in profile.layers if each.id in {"L1", "L5"}))
+    lines = [f"- {'abcdefgh'[number] * 3} {'word ' * size}" for number, size in enumerate(sizes)]
+    contexts = [
+        build({**agent(), "agents/luna/memories/m.md": "\n".join(own)}, profile, budget=budget)
+        for own in (lines, lines[removed:])  # of one day, the first memory of a file ranks last
+    ]
+    decided = [{each.fragment: (each.outcome, each.tokens_after) for each in own.decisions} for own in contexts]
+    is_cut = [any(each.outcome == "dropped" for each in own.decisions) for own in contexts]
+    assume(is_cut[0] == is_cut[1])  # else the marker takes room in one of them only
+    assert decided[1].items() <= decided[0].items()
+    assert len(decided[0]) == len(decided[1]) + min(removed, len(lines))

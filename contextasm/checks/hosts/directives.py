@@ -15,6 +15,7 @@ from contextasm.checks.hosts.files import HostReading
 from contextasm.checks.text import quoted, sentences
 from contextasm.model import grouped
 from contextasm.text.markdown.front_matter import front_matter
+from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import find_similar, fold_text, negations, words_and_names
 
 MANY, REPEATED, CONTRADICTION = "host-directives", "host-repeated", "host-contradiction"
@@ -56,7 +57,7 @@ def directive_findings(reading: HostReading) -> Iterator[Finding]:
     """Directives that say the opposite of others, the ones that two files repeat, and too many of all."""
     directives = [*reading_directives(reading)]
     yield from _contradictions(directives)
-    yield from _repeats(directives)
+    yield from _repeats(directives, reading)
     if len(directives) > MOST_DIRECTIVES:
         most = ", ".join(f"{path} ({count})" for path, count in Counter(each[0] for each in directives).most_common(3))
         message = f"{reading.host.summary} starts with {len(directives)} directives, and models follow fewer well"
@@ -81,8 +82,9 @@ def _contradictions(directives: Sequence[Directive]) -> Iterator[Finding]:
             yield Finding(CONTRADICTION, "warning", path, line, message, hint)
 
 
-def _repeats(directives: Sequence[Directive]) -> Iterator[Finding]:
-    """One finding for each two files of which one repeats directives of the other."""
+def _repeats(directives: Sequence[Directive], reading: HostReading) -> Iterator[Finding]:
+    """One finding for each two files of which one repeats directives of the other, or is the same text."""
+    text_of = {file.path: file.text for file in reading.files}
     texts, folded = [each[2] for each in directives], [fold_text(each[2]) for each in directives]
     pairs: list[tuple[tuple[str, str], Directive]] = []
     for at, (path, line, words, section) in enumerate(directives):
@@ -90,7 +92,11 @@ def _repeats(directives: Sequence[Directive]) -> Iterator[Finding]:
         if similar and (first := directives[similar[0]][0]) != path:
             pairs.append(((path, first), (path, line, words, section)))
     for (path, first), same in grouped(pairs).items():
+        if text_of[path] == text_of[first]:
+            message = f"is the same text as {first}, and {reading.host.summary} loads both"
+            yield Finding(REPEATED, "note", path, 0, message, "keep one of them, unless other programs need both")
+            continue
         count = f"{len(same)} directives" if len(same) > 1 else "a directive"
-        lines = f" (lines {', '.join(str(each[1]) for each in same)})" if len(same) > 1 else ""
+        lines = f" (lines {list_names([str(each[1]) for each in same], 10)})" if len(same) > 1 else ""
         message = f"repeats {count} of {first}{lines}: {quoted(same[0][2])}"
         yield Finding(REPEATED, "note", path, same[0][1], message, "keep each in one file only")

@@ -47,11 +47,18 @@ def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
 
 
 def check_hosts(readings: Sequence[HostReading], today: date) -> list[Finding]:
-    """The findings of several hosts, without notes on files that one of the others loads, also on demand."""
+    """The findings of hosts. With several, a file that none of them loads is one note, and no note if one loads it."""
+    if len(readings) == 1:
+        return check_host(readings[0], today)
     loaded = {file.path for reading in readings for file in reading.files}
     loaded |= {file.path for reading in readings for file in reading.unread if file.is_on_demand}
-    found = dict.fromkeys(finding for reading in readings for finding in check_host(reading, today))
-    return [each for each in found if not (each.id == UNREAD and each.severity == "note" and each.path in loaded)]
+    found: dict[Finding, None] = {}
+    for finding in (finding for reading in readings for finding in check_host(reading, today)):
+        if finding.id != UNREAD or finding.severity != "note":
+            found[finding] = None
+        elif finding.path not in loaded:
+            found[finding._replace(message="no host that is in use here loads this file")] = None
+    return [*found]
 
 
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
@@ -90,10 +97,9 @@ def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[Lost
     tokens = lost_tokens(sections)
     headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
     under = f" under {list_names([f'`{name}`' for name in headings], _SHOWN_HEADINGS)}" if headings else ""
-    part = f"{lines:,} line{'s' * (lines != 1)}{under}"
+    part = f"{lines:,} line{'s' * (lines != 1)} (about {tokens:,} token{'s' * (tokens != 1)}){under}"
     rest = ", but for single lines in a digest" if digest else ""
-    lost = f"{part}, some {tokens:,} tokens, are never seen{rest}"
-    return f"{reading.host.summary} cuts this file at {file.limit}: {lost}"
+    return f"{reading.host.summary} cuts this file at {file.limit}: the model never sees {part}{rest}"
 
 
 def lost_tokens(sections: Sequence[LostSection]) -> int:

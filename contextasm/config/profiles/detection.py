@@ -51,7 +51,7 @@ def detection_words(kinds: Sequence[tuple[str, str]]) -> str:
     """The profile that is used, its reason, and the other kinds, for a receipt."""
     (profile, sign), *others = kinds
     named = ", ".join(f"-p {other} ({its_sign})" for other, its_sign in others)
-    return f"profile {profile}, for {sign} is here" + (f"; also found: {named}" if others else "")
+    return f"profile {profile}, because {sign} is here" + (f"; also found: {named}" if others else "")
 
 
 def _signs(kind: YamlMapping) -> Sequence[str]:

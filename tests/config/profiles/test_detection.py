@@ -248,7 +248,7 @@ def test_what_a_folder_is(tmp_path: Path, names: tuple[bool, ...]) -> None:
     elif is_native:
         assert (result.code, "agent: none named" in result.err) == (2, True)
     elif soul or rules:
-        assert f"profile {'openclaw' if soul else 'repo'}, for " in result.err
+        assert f"profile {'openclaw' if soul else 'repo'}, because " in result.err
         assert "Of agents/a" not in result.out
     else:
         assert "no workspace here or above" in result.err
