@@ -18,7 +18,7 @@ HISTORY = "--history"
 
 _HINT = "give a list of messages with `role`, or events with `type`, as JSON"
 
-Calls = dict[object, tuple[object, object]]
+Calls = dict[str, tuple[object, object]]
 """Name of the tool and arguments of each call, by its id."""
 
 
@@ -58,16 +58,16 @@ def _listed(text: str) -> list[object]:
 
 def _events_of_message(message: Mapping[str, object], calls: Calls) -> Iterator[Mapping[str, object]]:
     """The results of tools and the texts of a message, each as an event. Calls are noted."""
-    role, content = message["role"], message.get("content")
+    role, content = str(message["role"]), message.get("content")
     for call in _mappings(message.get("tool_calls")):
         for function in _mappings([call.get("function")]):
-            calls[call.get("id")] = function.get("name"), _arguments(function.get("arguments"))
+            calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments"))
     if role == "tool":
         yield _result(message.get("tool_call_id"), content, calls)
         return
     for block in _mappings(content) if isinstance(content, list) else [{"text": content}]:
         if block.get("type") == "tool_use":
-            calls[block.get("id")] = block.get("name"), block.get("input")
+            calls[str(block.get("id"))] = block.get("name"), block.get("input")
         elif block.get("type") == "tool_result":
             yield _result(block.get("tool_use_id"), block.get("content"), calls)
         elif isinstance(block.get("text"), str) and role not in {"system", "developer"}:
@@ -75,7 +75,7 @@ def _events_of_message(message: Mapping[str, object], calls: Calls) -> Iterator[
 
 
 def _result(call: object, content: object, calls: Calls) -> Mapping[str, object]:
-    name, arguments = calls.get(call, (None, None))
+    name, arguments = calls.get(str(call), (None, None))
     if isinstance(content, list):
         content = "\n\n".join(text for block in _mappings(content) if isinstance(text := block.get("text"), str))
     return {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
