@@ -59,6 +59,7 @@ SCORE_PARTS = (
     "weight",
     "rate",
     "named",
+    "intent",
     "open",
     "changed",
     "content",
@@ -89,7 +90,7 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "events": SourceTraits(
         ("type", "text"),
         ("session",),
-        _scores("similarity", "importance", "recency"),
+        _scores("similarity", "importance", "recency", "intent"),
         message_steps=("drop", "detail", "summarize", "truncate"),
         type_filter="event_types",
     ),

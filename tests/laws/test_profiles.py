@@ -41,6 +41,10 @@ SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if na
 VARIANTS = {
     **SHIPPED,
     **{f"{name}, {each}": own for name, profile in SHIPPED.items() for each, own in profile.strategies},
+    **{
+        f"{name}, across": load_profile(name, "tests", Path())._replace(select="across")
+        for name in ("default", "librarian", "memory", "query")
+    },
 }
 
 EVENTS = (

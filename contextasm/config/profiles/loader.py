@@ -91,7 +91,15 @@ def _text(data: bytes, path: str, where: str) -> str:
 
 def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any]) -> Profile:
     profile = with_layer_changes(base, table.get("layers"), f"{table.where('layers')}: layers", new=True)
-    return profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
+    profile = profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
+    if profile.select == "across":
+        from contextasm.selection.across import layers_across  # here: few profiles select across layers
+
+        if len(layers_across(profile.layers)) < 2:
+            what = "fewer than two layers rank by score and drop what does not fit"
+            hint = "give two layers `order: best` and `overflow: drop`, or take it out"
+            raise ContextasmError(f"{table.where('select')}: select", what, hint)
+    return profile
 
 
 def _parse_conflicts(value: object, where: str) -> Conflicts | None:
@@ -131,6 +139,7 @@ KEYS: Mapping[str, ParseValue] = {
     "extends": values.parse_text,
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
+    "select": values.one_of(("layers", "across")),
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
@@ -145,7 +154,7 @@ KEYS: Mapping[str, ParseValue] = {
 }
 """The keys of a profile, with the parsers of their values."""
 
-STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "layers")}
+STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "select", "layers")}
 """The keys that a strategy of a profile may change."""
 
 

@@ -31,7 +31,7 @@ from contextasm.retrieval.reading.files import (
     read_documents,
     receipt,
 )
-from contextasm.retrieval.reading.query_signals import half_life
+from contextasm.retrieval.reading.query_signals import half_life, intent
 from contextasm.text.data.events import MESSAGE_TYPES, Event, event_message, event_text, parse_events
 from contextasm.text.data.history import HISTORY, history_document
 from contextasm.text.names.templates import fill_item, one_line
@@ -67,7 +67,8 @@ def events(query: SourceQuery) -> RetrievalResult:
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     Events of days after the request's are excluded. A layer that weighs `similarity` has its events compared with the
-    topic. One that starts from others has the events that those found and did not look at.
+    topic. The part `intent` is 1 for events of the types that its `intents` name for the intent of the topic, else 0.
+    One that starts from others has the events that those found and did not look at.
     """
     sessions, problems = _latest_sessions_first(query)
     documents = tuple(session.document for session in sessions if session.document.path != HISTORY)
@@ -75,7 +76,7 @@ def events(query: SourceQuery) -> RetrievalResult:
         fragments, problems = _fragments_beyond(sessions, query), []
     else:
         fragments = _fragments_of_all(sessions, query, problems)
-    scored, late = _with_similarity(_merge_same_ids(fragments), query)
+    scored, late = _with_similarity(_with_intent(_merge_same_ids(fragments), query), query)
     return RetrievalResult(tuple(scored), documents, (*problems, *late))
 
 
@@ -167,6 +168,16 @@ def _session_fragments(session: _Session, query: SourceQuery, *, as_messages: bo
         candidates = [*map(_as_message, candidates, newest_first)]
     reason = Reason.of("not-in-pool", pool=count)
     return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
+
+
+def _with_intent(fragments: Sequence[Fragment], query: SourceQuery) -> Sequence[Fragment]:
+    """The fragments with a score that says if their types count for the intent of the topic, where a layer asks."""
+    intents, topic = dict(query.layer.query.intents), query.build.request.topic
+    if not (intents and topic.strip()):
+        return fragments
+    types = intents.get(intent(topic), ())
+    scores = [(*each.score, ("intent", float(each.labels.kind in types))) for each in fragments]
+    return [each._replace(score=score) if each.score else each for each, score in zip(fragments, scores, strict=True)]
 
 
 def _with_similarity(
