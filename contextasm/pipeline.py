@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
+    CHAT_FORMATS,
     CONCATENATE,
     PERSONAL,
     Build,
@@ -34,6 +35,7 @@ from contextasm.retrieval.retrieve import (
     with_cleaning,
     with_fallback_tops,
     with_layers_for_topic,
+    with_message_steps,
 )
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
@@ -80,6 +82,8 @@ def _without_ranking(build: Build, context: Context) -> Build:
 
 def _assemble_once(asked: Build) -> Context:
     profile = with_layers_for_topic(asked.profile, asked.request.topic)
+    if asked.request.format in CHAT_FORMATS:
+        profile = with_message_steps(profile)
     asked.watch_step("retrieve")
     build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)

@@ -15,7 +15,7 @@ from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from contextasm.config.input.options import Flag, Options
-from contextasm.model import NamedTuple
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.workspace.reads import note_other_input
 
 
@@ -113,7 +113,7 @@ class Command:
             if isinstance(hint, type):
                 fields: Any = hint
                 row = fields(**{field: values.pop(field) for field in fields._fields if field in values})
-                rows[name] = _with_read_topic(row) if isinstance(row, Options) else row
+                rows[name] = _with_read_texts(row) if isinstance(row, Options) else row
         return self.function(**rows, **values)
 
 
@@ -139,14 +139,22 @@ def flag_names(field: str, flag: Flag | None = None) -> Sequence[str]:
     return names if any(name.startswith("--") for name in names) else [f"--{field.replace('_', '-')}", *names]
 
 
-def _with_read_topic(options: Options) -> Options:
-    """The options, with a topic that is read from standard input if they say so."""
-    if options.topic != "-":
+def _with_read_texts(options: Options) -> Options:
+    """The options, with a topic and a history that are read from standard input, or from a file, if they say so."""
+    if options.topic != "-" and options.history is None:
         return options
-    from contextasm.cli.output import read_stdin
+    from contextasm.cli.output import input_text, read_stdin
 
     note_other_input()
-    return options._replace(topic=read_stdin("--topic -", "topic").strip())
+    if options.topic == options.history == "-":
+        raise ContextasmError("--history -", "--topic reads standard input already", "name a file for one of them")
+    if options.history is not None:
+        is_piped = options.history == "-"
+        text = read_stdin("--history -", "conversation") if is_piped else input_text(options.history)
+        options = options._replace(history=text)
+    if options.topic == "-":
+        options = options._replace(topic=read_stdin("--topic -", "topic").strip())
+    return options
 
 
 # --- The table -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,9 @@ class SourceTraits(NamedTuple):
     score_parts: Sequence[str] = ()
     """Parts of its scores that a layer's `weights` may weigh; empty for a source without scores."""
     reads_files: bool = True
-    """Whether it reads files; a source that does not shows the text that a request adds."""
+    """Whether it reads files; a source that does not shows what the request has."""
+    lists_project: bool = False
+    """Whether it shows the names of the project's files, which git is asked for before the build."""
     uses_open: bool = False
     """Whether the open files of a request decide what is found, whatever the layer's paths."""
     shows_text: bool = False
@@ -34,6 +36,9 @@ class SourceTraits(NamedTuple):
     """Whether it finds only what matches the topic, and nothing without one."""
     gives_topic: bool = False
     """Whether its current goal is the topic of a request without one."""
+    message_steps: Sequence[str] = ()
+    """Steps of `overflow` for fragments that are messages or tools of a request to a model's API; empty for a source
+    that has none of these."""
     type_filter: str = ""
     """The field of `Filters` with the types that its fragments must have; empty for none."""
 
@@ -86,6 +91,7 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
         ("type", "text"),
         ("session",),
         _scores("similarity", "importance", "recency", "intent"),
+        message_steps=("drop", "detail", "summarize", "truncate"),
         type_filter="event_types",
     ),
     "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity", "recency"), shows_text=True),
@@ -99,7 +105,8 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "files": SourceTraits(
         group_fields=_PAGE, score_parts=_scores("open", "changed", "named", "content"), shows_text=True
     ),
-    "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity")),
+    "tree": SourceTraits(("folder", "names"), reads_files=False, lists_project=True),
+    "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity"), message_steps=("drop",)),
     "root-goal": SourceTraits(),
     "ancestor-goals": SourceTraits(),
     "sibling-results": SourceTraits(),

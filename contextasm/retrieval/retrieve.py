@@ -63,6 +63,7 @@ SOURCES: Mapping[str, Source] = {
     "manifests": partial(_imported, "manifests", "manifests"),
     "threads": threads,
     "files": partial(_imported, "files", "files"),
+    "tree": partial(_imported, "files", "tree"),
     "tools": partial(_imported, "tools", "tools"),
     "root-goal": partial(_imported, "tasks", "root_goal"),
     "ancestor-goals": partial(_imported, "tasks", "ancestor_goals"),
@@ -128,6 +129,20 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
         if not layer.limits.within
     )
     return profile._replace(layers=tuple(layers))
+
+
+def with_message_steps(profile: Profile) -> Profile:
+    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named."""
+    return profile._replace(layers=tuple(map(_with_message_steps, profile.layers)))
+
+
+def _with_message_steps(layer: Layer) -> Layer:
+    allowed = {step for source in layer.query.traits for step in source.message_steps}
+    if not allowed:
+        return layer
+    steps = tuple(step for step in layer.overflow.steps if step in allowed) or ("drop",)
+    detail = layer.overflow.detail if "detail" in allowed else "atomic"
+    return layer._replace(overflow=layer.overflow._replace(steps=steps, detail=detail))
 
 
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
@@ -259,11 +274,12 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
-    additional = _layers_of(profile, lambda source: not source.reads_files)
+    additional = _layers_of(profile, lambda source: not (source.reads_files or source.lists_project))
     limited = [layer for layer in profile.layers if layer.ranking.min_score and not layer.limits.required]
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
+        ("--history", request.history, events, "reads no sessions"),
         ("--event-type", request.filters.event_types, events, "reads no events"),
         (f"--task {request.filters.task}", request.filters.task, events, "reads no events"),
         ("--entity-type", request.filters.entity_types, entities, "reads no entities"),

@@ -79,6 +79,9 @@ def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None, 
         reason = reason._replace(code="named-below-top")
     before = None if fragment.verdict.excluded and not excerpt else counter.units(whole_text(fragment))
     after = 0 if excerpt is None else before if is_whole and before else counter.units(shown_text(excerpt))
+    message = fragment.message if excerpt else None
+    if excerpt and message:
+        message = message._replace(text=shown_text(excerpt, result.demand.marker), heading=fragment.display.heading)
     return Decision(
         fragment=fragment.id,
         layer=result.demand.layer.id,
@@ -90,6 +93,7 @@ def _decision(result: LayerResult, fragment: Fragment, excerpt: Excerpt | None, 
         kept=kept,
         score=fragment.score,
         boosted_by=fragment.verdict.boosted_by,
+        message=message,
     )
 
 

@@ -197,9 +197,9 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
 }
 ALWAYS_USED = {
     *("topic", "entities", "budget", "date", "tz", "since", "deadline", "min_score", "audience", "offline"),
-    *("show_expired", "request_id"),
+    *("show_expired", "request_id", "history"),
 }
-"""Flags whose value is a text, a number, a day, an audience or none: they name nothing of the workspace."""
+"""Flags whose value is a text, a number, a day, an audience or none, or name nothing of the workspace."""
 
 
 def test_every_flag_that_names_something_is_in_the_law() -> None:

@@ -53,6 +53,7 @@ class Options(NamedTuple):
     )
     scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...", completed="layer")] = None
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
+    history: Annotated[Text, Flag("The conversation so far, as JSON; - reads standard input.", "FILE")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
     since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
@@ -67,7 +68,15 @@ class Options(NamedTuple):
     additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
-    format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed="format")] = None
+    format: Annotated[
+        Text,
+        Flag(
+            "markdown (default), xml, json, messages, chat-openai or chat-anthropic.",
+            "NAME",
+            "-f",
+            completed="format",
+        ),
+    ] = None
     privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
     audience: Annotated[
         Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed="audience")

@@ -5,12 +5,13 @@ A line that can't be read is a problem with its number, and the other lines are 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from contextasm.model import Cleaning, ContextasmError, Document, Hidden, NamedTuple, Problem
+from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Message, NamedTuple, Problem
 from contextasm.text.cleaning.clean import clean_value, removal_problems
 from contextasm.text.data.rows import is_count, is_share
 from contextasm.text.json_reader import load_json
@@ -144,12 +145,12 @@ def _first_filled(event: Event, *keys: str) -> str:
         if isinstance(value, str) and value.strip():
             return value
         if isinstance(value, int | float | dict | list) and value not in ({}, []):
-            return _compact_json(value)
-    return event.content_text if event.content_value is None else _compact_json(event.content_value)
+            return compact_json(value)
+    return event.content_text if event.content_value is None else compact_json(event.content_value)
 
 
-def _compact_json(value: object) -> str:
-    # Without blanks, as JavaScript's `JSON.stringify` writes it (digest 2.1).
+def compact_json(value: object) -> str:
+    """The value as JSON without blanks, as JavaScript's `JSON.stringify` writes it (digest 2.1)."""
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -173,18 +174,28 @@ def _error(event: Event, _outcome: str) -> tuple[str, str]:
 
 
 def _turn(event: Event, _outcome: str) -> tuple[str, str]:
-    role = event.content.get("role")
-    return f"{role if isinstance(role, str) else 'turn'}: {_first_filled(event, 'text', 'content', 'message')}", ""
+    return f"{_first_text(event, 'role') or 'turn'}: {_first_filled(event, *_TURN_KEYS)}", ""
+
+
+_TURN_KEYS = ("text", "content", "message")
+"""The keys that may hold the text of a turn."""
 
 
 def _tool_result(event: Event, outcome: str) -> tuple[str, str]:
-    name = next((value for key in ("tool", "name") if isinstance(value := event.content.get(key), str)), "")
-    return f"Result of {name or 'a tool'}{outcome}:", _first_filled(event, "output", "result", "text", "content")
+    return f"Result of {_first_text(event, 'tool', 'name') or 'a tool'}{outcome}:", _first_filled(event, *_RESULT_KEYS)
+
+
+_RESULT_KEYS = ("output", "result", "text", "content")
+"""The keys that may hold what a tool gave back."""
+
+
+def _first_text(event: Event, *keys: str) -> str:
+    return next((value for key in keys if isinstance(value := event.content.get(key), str)), "")
 
 
 def _type_and_json(event: Event, _outcome: str) -> tuple[str, str]:
     content = event.content_text or (dict(event.content) if event.content_value is None else event.content_value)
-    return f"{event.type}: {_compact_json(content)}", ""
+    return f"{event.type}: {compact_json(content)}", ""
 
 
 FORMS = {
@@ -196,6 +207,35 @@ FORMS = {
     "tool_result": _tool_result,
 }
 """Types of events that have a form of their own: the first line of the text, and the text below it."""
+
+
+MESSAGE_TYPES = ("turn", "tool_result")
+"""Types of events that may be messages."""
+
+
+def event_message(event: Event) -> Message | None:
+    """A turn or the result of a tool as a message, without blank ends; None for any other event.
+
+    A turn is the user's or the assistant's; the outcome of a tool stands above what it gave back.
+    """
+    role = _first_text(event, "role").casefold()
+    if event.type == "turn":
+        return Message(role, _first_filled(event, *_TURN_KEYS).strip()) if role in {"user", "assistant"} else None
+    if event.type not in MESSAGE_TYPES:
+        return None
+    arguments = next((value for key in ("arguments", "input") if (value := event.content.get(key))), {})
+    outcome = f"[{event.outcome}]\n" if event.outcome else ""
+    return Message(
+        "result",
+        f"{outcome}{_first_filled(event, *_RESULT_KEYS)}".strip(),
+        tool=api_name(_first_text(event, "tool", "name") or "a tool"),
+        arguments=compact_json(arguments if isinstance(arguments, dict) else {"value": arguments}),
+    )
+
+
+def api_name(name: str) -> str:
+    """The name of a tool as models' APIs take it: 64 letters, digits, `_` and `-` at most, `_` for all else."""
+    return re.sub("[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
 FEEDBACK_TYPE = "feedback"
