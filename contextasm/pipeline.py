@@ -75,12 +75,13 @@ def _without_ranking(build: Build, context: Context) -> Build:
     same.
     """
     layers = tuple(layer._replace(ranking=Ranking()) for layer in build.profile.layers)
-    profile, late = build.profile._replace(layers=layers), timed_out_layers(context.problems)
+    profile, late = build.profile._replace(layers=layers, select="layers"), timed_out_layers(context.problems)
     return build._replace(profile=profile, memory_index=None, run_sources=in_order, timed_out=late)
 
 
 def _assemble_once(asked: Build) -> Context:
     profile = with_layers_for_topic(asked.profile, asked.request.topic)
+    asked.watch_step("retrieve")
     build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
     if build.request.filters != Filters():
@@ -91,22 +92,22 @@ def _assemble_once(asked: Build) -> Context:
     if build.rules:
         from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
 
+        build.watch_step("rules")
         workspace = with_cleaning(build).workspace
         profile, results, traces, rule_problems = apply_rules(build.rules, profile, results, workspace)
     documents = {document.path: document for result in results.values() for document in result.documents}
+    build.watch_step("rank")
     ranked = {layer.id: _ranked(layer, build, results[layer.id].fragments, documents) for layer in profile.layers}
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
-    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    context = _context_without_copies(build, profile, ranked)
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
         checked = _with_cites_checked(build, profile, ranked, context)
         if not checked:
             return _assemble_once(asked._replace(memory_index=None))
         ranked, context = checked
-    problems: list[Problem] = []
-    for result in results.values():
-        problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
-    problems += [*unmatched, *rule_problems, *context.problems]
+    found = ((*each.problems, *chain.from_iterable(map(hidden_problems, each.documents))) for each in results.values())
+    problems = (*chain.from_iterable(found), *unmatched, *rule_problems, *context.problems)
     context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
@@ -156,8 +157,7 @@ def _with_cites_checked(
             read = map(build.workspace.read, sorted(files))
             return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
         ranked = checked
-        make_context = partial(_context_within_budget, build, profile)
-        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+        context = _context_without_copies(build, profile, ranked)
 
 
 def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
@@ -215,6 +215,12 @@ def _searched(build: Build) -> Build:
     return build
 
 
+def _context_without_copies(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
+    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    build.watch_step("report")
+    return context
+
+
 def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]) -> Context:
     """The context whose document holds the budget, with the problems of selection.
 
@@ -225,11 +231,14 @@ def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[s
     required = {layer.id for layer in profile.layers if layer.limits.required}
     spare = 0
     while True:
+        build.watch_step("select")
         sections, decisions, allowances, problems = select(
             profile, candidates, request.budget, spare, counter, *forms, build.summarizer
         )
+        build.watch_step("render")
         text = render_document(sections, request.format, profile.head)
         tokens = counter.tokens(counter.units(text))
+        build.watch_step("rank")  # copies are compared again with what is shown
         # If only required sections are left, a smaller budget takes nothing away.
         if tokens <= request.budget or required.issuperset(section.layer for section in sections):
             etag = sha256(text.encode()).hexdigest()

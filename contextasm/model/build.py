@@ -329,6 +329,8 @@ class Build(NamedTuple):
     run_sources: RunSources = in_order
     watch_source: WatchSource = lambda _layer, task: task
     """Sees each task before it runs, such as to measure it."""
+    watch_step: Callable[[str], None] = lambda _step: None
+    """Is told the name of each step of the pipeline when it begins, such as to measure it; a step may begin again."""
     timed_out: frozenset[str] = frozenset()
     """Ids of layers that are not searched but reported as late, as they were in the build that is replayed."""
     problems: tuple[Problem, ...] = ()
@@ -397,7 +399,7 @@ class Section(NamedTuple):
 
 
 class LayerUsage(NamedTuple):
-    """Limit, demand and use of a layer, in tokens."""
+    """Limit, demand and use of a layer, in tokens and in entries."""
 
     layer: str
     """Id of the layer."""
@@ -407,6 +409,10 @@ class LayerUsage(NamedTuple):
     """Tokens of all candidate fragments, whole."""
     used: int
     """Tokens that it takes."""
+    considered: int = 0
+    """Number of entries that were found for it, the excluded ones and those that are only counted included."""
+    kept: int = 0
+    """Number of these of which some text is shown, and not only the title."""
 
 
 class Context(NamedTuple):

@@ -30,6 +30,8 @@ class Query(NamedTuple):
     """Number of candidates: the newest events, the most salient entities besides the named ones; 0 for all."""
     event_types: tuple[str, ...] = ()
     """Types of events that are candidates; empty for all."""
+    intents: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Types of events that count for a topic of each intent, by the name of the intent (`retrieval.reading`)."""
     depth: int = 1
     """Number of steps that relations are followed."""
     max_age_days: int = 0
@@ -222,6 +224,8 @@ class Profile(NamedTuple):
     """Methods that find fragments that say the same, in the order of use; empty to show all."""
     conflicts: Conflicts | None = None
     """Treatment of fragments of one key that say different things; None if that is not a conflict."""
+    select: str = "layers"
+    """`across` if the scores of fragments decide between the layers that rank by score, else `layers`."""
     fill: float = 0
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     min_coherence: float = 0

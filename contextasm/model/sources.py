@@ -54,6 +54,7 @@ SCORE_PARTS = (
     "weight",
     "rate",
     "named",
+    "intent",
     "open",
     "changed",
     "content",
@@ -82,7 +83,10 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "search": _MEMORIES._replace(score_parts=_scores("similarity", *_WEIGHED), answers_topic=True),
     "weighed": _MEMORIES._replace(score_parts=_scores(*_WEIGHED)),
     "events": SourceTraits(
-        ("type", "text"), ("session",), _scores("similarity", "importance", "recency"), type_filter="event_types"
+        ("type", "text"),
+        ("session",),
+        _scores("similarity", "importance", "recency", "intent"),
+        type_filter="event_types",
     ),
     "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity", "recency"), shows_text=True),
     "entities": SourceTraits(

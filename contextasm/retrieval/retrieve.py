@@ -288,6 +288,8 @@ def _uses_open_files(profile: Profile) -> bool:
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
+        if dict(layer.ranking.weights).get("intent") and not layer.query.intents:
+            yield _problem(layer.id, "gives a weight to intent, and no types of events; add `intents:`")
         if layer.ranking.weights == Ranking().weights:
             continue
         if layer.ranking.order == "given" and not layer.ranking.min_score:
@@ -307,6 +309,7 @@ _OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
     "start_from": lambda layer: layer.query.start_from,
     "depth": lambda layer: layer.query.depth,
     "types": lambda layer: layer.query.event_types,
+    "intents": lambda layer: layer.query.intents,
     "tier": lambda layer: layer.memories.tier,
     "tiers": lambda layer: layer.memories.tier_of_key,
     "quota": lambda layer: layer.memories.key_quota,

@@ -90,6 +90,9 @@ def test_decision_agrees_with_what_is_shown(
             assert isinstance(read, Document)
             assert read.line <= first <= last <= read.line + read.text.count("\n")
     assert {each.reason.code for each in context.decisions} <= {*OUTCOME}
+    for usage in context.allowances:
+        own = [each for each in context.decisions if each.layer == usage.layer]
+        assert (usage.considered, usage.kept) == (len(own), sum(bool(each.kept) for each in own))
 
 
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)

@@ -42,6 +42,10 @@ VARIANTS = {
     **SHIPPED,
     **{f"{name}, {each}": own for name, profile in SHIPPED.items() for each, own in profile.strategies},
     "memory, assembled again": SHIPPED["memory"]._replace(min_coherence=0.9, fallback=CONCATENATE),
+    **{
+        f"{name}, across": load_profile(name, "tests", Path())._replace(select="across")
+        for name in ("default", "librarian", "memory", "query")
+    },
 }
 
 EVENTS = (

@@ -137,11 +137,16 @@ def weighing(order: str, **weights: float) -> Profile:
 def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
     (problem,) = told(context(weighing("best", recency=0.5, salience=0.5)))
     assert problem.startswith(
-        "recent: gives a weight to salience, and source events has only coherence, credibility, importance, recency"
+        "recent: gives a weight to salience, and source events has only coherence, credibility, importance, intent,"
     )
     (problem,) = told(context(weighing("given", recency=1.0)))
     assert problem == "recent: has weights that decide nothing; set `order: best`"
     assert told(context(weighing("best", recency=0.5, importance=0.5))) == []
+    profile = weighing("best", recency=0.5, intent=0.5)
+    assert told(context(profile)) == []
+    layers = [each._replace(query=each.query._replace(intents=())) for each in profile.layers]
+    (problem,) = told(context(profile._replace(layers=tuple(layers))))
+    assert problem == "recent: gives a weight to intent, and no types of events; add `intents:`"
 
 
 @given(

@@ -136,6 +136,17 @@ def parse_words(value: object, where: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, parse_text(str(word), f"{where}: {name}")) for name, word in _pairs(value, where))
 
 
+def parse_intents(value: object, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Types of events by intent, such as `{fix: [error, shell_exec]}`."""
+    from contextasm.retrieval.reading.query_signals import INTENTS  # here: few layers name intents
+
+    names = [name for name, _ in INTENTS]
+    return tuple(
+        (require_known(name, names, where, "intent"), parse_texts(types, f"{where}: {name}"))
+        for name, types in _pairs(value, where)
+    )
+
+
 def parse_word(value: object, where: str) -> str:
     """A word; a number counts as one."""
     return parse_text(str(value) if isinstance(value, int) and not isinstance(value, bool) else value, where)

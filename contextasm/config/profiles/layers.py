@@ -50,6 +50,7 @@ LAYER_KEYS: Mapping[str, tuple[str, str, ParseValue]] = {
     "depth": ("query", "depth", values.parse_count),
     "max_candidates": ("query", "max_candidates", values.parse_count),
     "types": ("query", "event_types", values.parse_texts),
+    "intents": ("query", "intents", values.parse_intents),
     "min_score": ("ranking", "min_score", values.parse_fraction),
     "top": ("ranking", "top", values.parse_count),
     "fallback_top": ("ranking", "fallback_top", values.parse_count),

@@ -95,6 +95,13 @@ def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any
     if profile.fallback == CONCATENATE and not profile.min_coherence:
         where = f"{table.where('fallback')}: fallback"
         raise ContextasmError(where, "no context is below a `min_coherence` of 0", "add `min_coherence: 0.05`")
+    if profile.select == "across":
+        from contextasm.selection.across import layers_across  # here: few profiles select across layers
+
+        if len(layers_across(profile.layers)) < 2:
+            what = "fewer than two layers rank by score and drop what does not fit"
+            hint = "give two layers `order: best` and `overflow: drop`, or take it out"
+            raise ContextasmError(f"{table.where('select')}: select", what, hint)
     return profile
 
 
@@ -135,6 +142,7 @@ KEYS: Mapping[str, ParseValue] = {
     "extends": values.parse_text,
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
+    "select": values.one_of(("layers", "across")),
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
@@ -150,7 +158,7 @@ KEYS: Mapping[str, ParseValue] = {
 }
 """The keys of a profile, with the parsers of their values."""
 
-STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "layers")}
+STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "select", "layers")}
 """The keys that a strategy of a profile may change."""
 
 

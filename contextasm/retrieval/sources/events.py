@@ -29,7 +29,7 @@ from contextasm.retrieval.reading.files import (
     read_documents,
     receipt,
 )
-from contextasm.retrieval.reading.query_signals import half_life
+from contextasm.retrieval.reading.query_signals import half_life, intent
 from contextasm.text.data.events import Event, event_text, parse_events
 from contextasm.text.names.templates import fill_item
 
@@ -62,7 +62,7 @@ def events(query: SourceQuery) -> RetrievalResult:
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     Events of days after the request's are excluded. A layer that weighs `similarity` has its events compared with the
-    topic.
+    topic. The part `intent` is 1 for events of the types that its `intents` name for the intent of the topic, else 0.
     """
     sessions, problems = _latest_sessions_first(query)
     named = query.build.request.session
@@ -80,7 +80,7 @@ def events(query: SourceQuery) -> RetrievalResult:
     fragments += _remaining_fragments(other_sessions, fragments, query)
     fragments += [_excluded_event(event, reason, query) for session in sessions for event, reason in session.excluded]
     documents = tuple(session.document for session in sessions)
-    scored, late = _with_similarity(_merge_same_ids(fragments), query)
+    scored, late = _with_similarity(_with_intent(_merge_same_ids(fragments), query), query)
     return RetrievalResult(tuple(scored), documents, (*problems, *late))
 
 
@@ -129,6 +129,16 @@ def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
     candidates = [_event_fragment(event, session.id, (0, event.line), query) for event in newest_first[:count]]
     reason = Reason.of("not-in-pool", pool=count)
     return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
+
+
+def _with_intent(fragments: Sequence[Fragment], query: SourceQuery) -> Sequence[Fragment]:
+    """The fragments with a score that says if their types count for the intent of the topic, where a layer asks."""
+    intents, topic = dict(query.layer.query.intents), query.build.request.topic
+    if not (intents and topic.strip()):
+        return fragments
+    types = intents.get(intent(topic), ())
+    scores = [(*each.score, ("intent", float(each.labels.kind in types))) for each in fragments]
+    return [each._replace(score=score) if each.score else each for each, score in zip(fragments, scores, strict=True)]
 
 
 def _with_similarity(
