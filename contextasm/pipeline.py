@@ -25,8 +25,7 @@ from contextasm.model import (
     in_order,
     timed_out_layers,
 )
-from contextasm.ranking.deduplicate import show_each_once
-from contextasm.ranking.order import apply_filters, drop_secrets, rank
+from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
 from contextasm.rendering.formats import place, render_document, section_format
 from contextasm.retrieval.pool import labelled
 from contextasm.retrieval.retrieve import (
@@ -216,7 +215,14 @@ def _searched(build: Build) -> Build:
 
 
 def _context_without_copies(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
-    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    if profile.merge or profile.conflicts:
+        from contextasm.ranking.deduplicate import show_each_once  # here: few profiles merge texts
+
+        make_context = partial(_context_within_budget, build, profile)
+        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+    else:
+        context = _context_within_budget(build, profile, ranked)
+        context = context._replace(problems=(*low_quality_problems(profile, ranked), *context.problems))
     build.watch_step("report")
     return context
 

@@ -15,7 +15,6 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command, run_command
-from contextasm.config.input.options import GROUPS as OPTION_GROUPS
 from contextasm.config.input.values import load_table, require_known, suggestion
 from contextasm.model import ContextasmError
 
@@ -31,10 +30,7 @@ FEW_OPTIONS = 12
 """Options that need no groups in help."""
 
 _HELP = __file__.replace("typer_commands.py", "help.json")
-"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command.
-
-The groups of flags of a request are in `config/input/options.py`.
-"""
+"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command."""
 
 
 def _examples(command: str | None) -> Sequence[str]:
@@ -69,7 +65,7 @@ class _Command(TyperCommand):
         """Write the arguments, the options under their headings, and the examples."""
         parameters = self.get_params(context)
         options = [each for each in parameters if each.param_type_name == "option"]
-        groups = {**OPTION_GROUPS, **load_table(_HELP)["groups"]} if len(options) > FEW_OPTIONS else {}
+        groups = load_table(_HELP)["groups"] if len(options) > FEW_OPTIONS else {}
         titles = {name: title for title, names in groups.items() for name in names}
         parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
         for each in parameters:

@@ -33,6 +33,8 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
     first of these borders that leaves less than half of the part empty. A letter of several characters is cut only
     if it is larger than `limit`, which is at least 4: one character may take as much. An empty text has no parts.
     """
+    if text and measure(text) <= limit:  # as most do
+        return [text]
     parts = _Parts(limit, measure)
     parts.add(_blocks(text), (_lines,))
     return parts.texts

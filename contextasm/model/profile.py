@@ -202,6 +202,9 @@ class Conflicts(NamedTuple):
     """Layers in order of precedence, the highest first."""
 
 
+MERGE_METHODS = ("content", "dedup", "near")
+"""Methods by which fragments say the same: by text, by declared hint, or by similarity of the texts."""
+
 CONCATENATE = "concatenate"
 """The `fallback` of a profile that shows fragments in the order of their sources."""
 
@@ -276,11 +279,13 @@ class Condition(NamedTuple):
     """A test of one field of the request."""
 
     field: str
+    """The fact that is looked at."""
     op: str
-    """A key of `OPERATORS`."""
+    """The operator, a key of `OPERATORS`."""
     value: str | tuple[str, ...]
-    """Operand; empty for operators that need none."""
+    """The value or values it is compared with; empty for operators that need none."""
     line: int
+    """The line of the file on which it is."""
 
 
 class Target(NamedTuple):

@@ -41,11 +41,11 @@ SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if na
 VARIANTS = {
     **SHIPPED,
     **{f"{name}, {each}": own for name, profile in SHIPPED.items() for each, own in profile.strategies},
-    "memory, assembled again": SHIPPED["memory"]._replace(min_coherence=0.9, fallback=CONCATENATE),
     **{
         f"{name}, across": load_profile(name, "tests", Path())._replace(select="across")
         for name in ("default", "librarian", "memory", "query")
     },
+    "memory, assembled again": SHIPPED["memory"]._replace(min_coherence=0.9, fallback=CONCATENATE),
 }
 
 EVENTS = (

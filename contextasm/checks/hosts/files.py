@@ -30,7 +30,7 @@ from contextasm.text.markdown.imports import (
 )
 from contextasm.text.markdown.literals import indent_of, literals
 from contextasm.workspace.folder import Folder, repository_top
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import real_path
 
 NO_FILE = "import"
@@ -457,9 +457,7 @@ def _outside_rule(host: Host, path: str) -> LoadRule:
 
 
 def _read_outside(host: Host, path: str) -> FoundFile:
-    data = file_bytes(os.path.expanduser(path))
-    if not isinstance(data, bytes):
-        raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
+    data = required_bytes(os.path.expanduser(path), "name a file that can be read", f"--host-file: {path}")
     return path, decode_as_host(data, host)
 
 

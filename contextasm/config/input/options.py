@@ -3,7 +3,7 @@
 `Options` is the one table of these flags: `cli` makes the command line's parameters from it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from contextasm.config.input import values
@@ -74,32 +74,6 @@ class Options(NamedTuple):
     workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
 
 
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Who": ("agent", "team", "workspace", "audience", "offline"),
-    "Text and limits": (
-        *(
-            "topic",
-            "entities",
-            "profile",
-            "strategy",
-            "budget",
-            "layers",
-            "detail",
-            "tokenizer",
-            "date",
-            "tz",
-            "format",
-        ),
-        *("privacy", "additional", "deadline", "show_expired", "request_id"),
-    ),
-    "Selection": (
-        *("scope", "session", "task", "open", "since", "min_score", "event_types", "entity_types", "exclude", "prefer"),
-        "variables",
-    ),
-}
-"""The headings of these flags in the help of commands that have many."""
-
-
 class ProcessEnvironment(NamedTuple):
     """Environment variables, current folder and clock of this process."""
 
@@ -126,19 +100,8 @@ def is_lock_required(environment: Mapping[str, str]) -> bool:
     return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}
 
 
-UNUSED_IN_SEARCH = (
-    *("topic", "budget", "tokenizer", "layers", "session", "open", "since", "event_types", "entity_types", "exclude"),
-    *(
-        "prefer",
-        "deadline",
-        "additional",
-        "variables",
-        "format",
-        "entities",
-        "task",
-        "detail",
-        "min_score",
-        "request_id",
-    ),
+USED_IN_SEARCH = (
+    *("agent", "team", "profile", "date", "tz", "strategy", "scope"),
+    *("show_expired", "privacy", "audience", "offline", "workspace"),
 )
-"""Options of a build that mean nothing to a search."""
+"""Options of a build that mean something to a search, too."""

@@ -53,7 +53,6 @@ from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.places import known_paths
 from contextasm.text.names.templates import fill_item
-from contextasm.text.similarity import identities, text_fingerprint
 
 _WORD = "[a-z0-9]+(?:-[a-z0-9]+)*"
 _SCHEMA_FORMS = {
@@ -138,6 +137,8 @@ def schema_form(name: str, value: str) -> str:
 
 def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:
     """The memories that a quota may take, without the ones that say the same as a surer one."""
+    from contextasm.text.similarity import identities, text_fingerprint  # here: few layers have a quota
+
     patterns = [pattern for pattern, _ in layer.memories.key_quota]
     candidates = [
         memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
