@@ -179,6 +179,11 @@ ROWS = (
     *(Row(f"sample workspace, {name}", tuple(words), 0, sample, program=name) for name, *words in PEERS),
     Row("sample workspace, in one process, changed", (), 0.6, sample, program="in_process.py"),
     Row("sample workspace, in one process, unchanged", ("--unchanged",), 0.06, sample, program="in_process.py"),
+    *(
+        [Row("page of 10,000 fragments, in a browser", (), 0, program="open_page.py")]
+        if shutil.which("chromium")
+        else []
+    ),
     Row("150 builds of one MCP server", ("--builds", "150"), 115, sample, program="mcp_builds.py"),
     Row(CAT, ("-c", "cat {workspace}/notes/*"), 0, small_documents, 1000, 6, program="sh"),
     Row("1,000 files of 2 KB, first build", BUILD, 9, small_documents, 1000, 6, against=CAT, is_first=True),

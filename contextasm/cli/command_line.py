@@ -25,7 +25,7 @@ class Argument(NamedTuple):
     metavar: str
     help: str
     completed: str | Sequence[str] = ()
-    """The values that a shell completes; as a text, the field of `Options`, or `record`, whose values they are."""
+    """As that of `Flag`."""
 
 
 class Parameter(NamedTuple):
@@ -193,7 +193,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "tokenizers": "List the tokenizers.",
         "count": "Print the number of tokens of a text.",
         "fit": "Cut a text to a number of tokens.",
-        "completion": "Print a completion script for bash, zsh or fish.",
+        "completion": "Print or install a completion script for bash, zsh or fish.",
     },
 }
 """Every command under its heading in `--help`, the most used first, with its line there.

@@ -236,19 +236,19 @@ def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
             help=about.help,
             min=about.least,
             max=about.most,
-            autocompletion=_completer(parameter.name if about.completed else ()),
+            autocompletion=_completer(about.completed),
         )
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
 
 
-def _completer(completed: str | Sequence[str]) -> Callable[[typer.Context], Sequence[str]] | None:
-    """A callback of typer that lists values; the workspace of those of a field is the one typed on the same line."""
+def _completer(completed: str | Sequence[str]) -> Callable[[typer.Context, str], Sequence[str]] | None:
+    """A callback of typer that lists values; those of a workspace are of the one that is typed on the same line."""
 
-    def complete(context: typer.Context) -> Sequence[str]:
+    def complete(context: typer.Context, incomplete: str) -> Sequence[str]:
         from contextasm.cli.commands.completion import known_values
 
         if isinstance(completed, str):
-            return known_values(completed, context.params.get("workspace"))
+            return known_values(completed, context.params, incomplete)
         return completed
 
     return complete if completed else None

@@ -3,7 +3,7 @@
 `Options` is the one table of these flags: `cli` makes the command line's parameters from it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from contextasm.config.input import values
@@ -22,8 +22,8 @@ class Flag(NamedTuple):
     """The least number that it takes; None for no limit."""
     most: int | None = None
     """The greatest one."""
-    completed: bool = False
-    """Whether a shell completes its values (`cli/commands/completion.py`)."""
+    completed: str | Sequence[str] = ()
+    """The values that a shell completes; as a text, their kind (`known_values` of `cli/commands/completion.py`)."""
 
 
 Text = str | None
@@ -36,28 +36,30 @@ Texts = tuple[str, ...]
 class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 
-    agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed=True)] = None
-    team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed=True)] = None
+    agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed="agent")] = None
+    team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed="team")] = None
     topic: Annotated[Text, Flag("The topic of the conversation; - reads standard input.", "TEXT")] = None
     entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
-    profile: Annotated[Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed=True)] = (
-        None
-    )
+    profile: Annotated[
+        Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed="profile")
+    ] = None
     budget: Annotated[Text, Flag("Tokens of the document, such as 8k (default: by profile).", "N", "-b")] = None
-    tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed=True)] = None
+    tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed="tokenizer")] = None
     date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
     tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
     layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer")] = ()
-    strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME")] = None
-    scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...")] = None
+    strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME", completed="strategy")] = (
+        None
+    )
+    scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...", completed="layer")] = None
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
     since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
     entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
     task: Annotated[Text, Flag("Only events of this task.", "ID")] = None
-    exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB")] = ()
-    prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID")] = ()
+    exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB", completed="memory")] = ()
+    prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
     show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
     detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
     min_score: Annotated[Text, Flag("Leave out what scores less, from 0 to 1.", "N")] = None
@@ -65,10 +67,10 @@ class Options(NamedTuple):
     additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
-    format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
+    format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed="format")] = None
     privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
     audience: Annotated[
-        Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed=True)
+        Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed="audience")
     ] = None
     offline: Annotated[bool, Flag("Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
