@@ -76,7 +76,7 @@ def _without_ranking(build: Build, context: Context) -> Build:
     same.
     """
     layers = tuple(layer._replace(ranking=Ranking()) for layer in build.profile.layers)
-    profile, late = build.profile._replace(layers=layers), timed_out_layers(context.problems)
+    profile, late = build.profile._replace(layers=layers, select="layers"), timed_out_layers(context.problems)
     return build._replace(profile=profile, memory_index=None, run_sources=in_order, timed_out=late)
 
 
