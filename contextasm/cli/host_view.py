@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.checks.hosts.cuts import LoadedFile
 from contextasm.checks.hosts.directives import reading_directives
 from contextasm.checks.hosts.files import HostReading, is_in_use, read_host_files
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.report import list_words, lost_tokens
 from contextasm.checks.hosts.skills import Skill
 from contextasm.cli.options import refuse_given, typed_flags

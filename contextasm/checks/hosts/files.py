@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
-from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
+from contextasm.checks.hosts.cuts import FoundFile, LoadedFile, cut_files, within_total
 from contextasm.checks.hosts.skills import Skill, list_skills
 from contextasm.checks.skills import SKILL_FILE, skill_findings
 from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files

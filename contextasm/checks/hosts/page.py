@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from contextasm.checks.hosts.cuts import LoadedFile
 from contextasm.checks.hosts.files import HostReading, UnreadFile
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.rendering import page as html
 from contextasm.rendering.context_page import LOST, SHOWN, LineState, ListedFile, folded_files
