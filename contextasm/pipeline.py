@@ -6,7 +6,6 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
-    CHAT_FORMATS,
     CONCATENATE,
     PERSONAL,
     Build,
@@ -82,7 +81,7 @@ def _without_ranking(build: Build, context: Context) -> Build:
 
 def _assemble_once(asked: Build) -> Context:
     profile = with_layers_for_topic(asked.profile, asked.request.topic)
-    if asked.request.format in CHAT_FORMATS:
+    if asked.request.is_chat:
         profile = with_message_steps(profile)
     asked.watch_step("retrieve")
     build, results = _retrieve_for_audience(asked._replace(profile=profile))

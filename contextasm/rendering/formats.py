@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from contextasm.model import (
-    CHAT_FORMATS,
     WRITTEN,
     Context,
     Fragment,
@@ -135,24 +134,9 @@ def _json_text(value: object) -> str:
 
 
 def _chat(context: Context) -> str:
-    from contextasm.rendering.chat import REQUESTS
+    from contextasm.rendering.chat import REQUESTS, system_sections
 
-    return _json_text(REQUESTS[context.request.format](context, _blocks(context, _system_sections(context))))
-
-
-def _system_sections(context: Context) -> list[Section]:
-    """The sections that are no messages; of ones that are, the marker below the last message, if some are left out."""
-    in_order = sorted(context.decisions, key=lambda decision: decision.lines)
-    last_of = {(each.layer, each.message.heading): each.message.text for each in in_order if each.message}
-    sections = []
-    for section in context.sections:
-        last = last_of.get((section.layer, section.heading))
-        marker = section.text.rpartition("\n")[2]
-        if last is None:
-            sections.append(section)
-        elif section.truncated and marker.startswith(MARKER) and not last.rpartition("\n")[2].startswith(MARKER):
-            sections.append(section._replace(text=marker))
-    return sections
+    return _json_text(REQUESTS[context.request.format](context, _blocks(context, system_sections(context))))
 
 
 FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
@@ -160,7 +144,8 @@ FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
     "xml": ((_xml, _escape_xml), lambda context: context.text),
     "json": ((_markdown, str), _json),
     "messages": ((_markdown, str), _messages),
-    **dict.fromkeys(CHAT_FORMATS, ((_markdown, str), _chat)),
+    "chat-openai": ((_markdown, str), _chat),
+    "chat-anthropic": ((_markdown, str), _chat),
 }
 """Functions that write a section and a context, by format. The budget is held on the text, also if JSON is written."""
 
