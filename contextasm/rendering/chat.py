@@ -12,8 +12,7 @@ from itertools import count, groupby
 from operator import itemgetter
 from typing import Any
 
-from contextasm.model import Context, Message, Section
-from contextasm.rendering.formats import MARKER
+from contextasm.model import Context, Message
 from contextasm.text.json_reader import load_json
 
 Blocks = Sequence[Mapping[str, Any]]
@@ -24,21 +23,6 @@ Part = tuple[str, str, Message]
 
 SILENCE = "..."
 """Text of a user's message before the first one for Anthropic if that is the assistant's, which the API refuses."""
-
-
-def system_sections(context: Context) -> list[Section]:
-    """The sections that are no messages; of ones that are, the marker below the last message, if some are left out."""
-    in_order = sorted(context.decisions, key=lambda decision: decision.lines)
-    last_of = {(each.layer, each.message.heading): each.message.text for each in in_order if each.message}
-    sections = []
-    for section in context.sections:
-        last = last_of.get((section.layer, section.heading))
-        marker = section.text.rpartition("\n")[2]
-        if last is None:
-            sections.append(section)
-        elif section.truncated and marker.startswith(MARKER) and not last.rpartition("\n")[2].startswith(MARKER):
-            sections.append(section._replace(text=marker))
-    return sections
 
 
 def _openai(context: Context, system: Blocks) -> Mapping[str, Any]:

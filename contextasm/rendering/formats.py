@@ -134,9 +134,24 @@ def _json_text(value: object) -> str:
 
 
 def _chat(context: Context) -> str:
-    from contextasm.rendering.chat import REQUESTS, system_sections
+    from contextasm.rendering.chat import REQUESTS
 
-    return _json_text(REQUESTS[context.request.format](context, _blocks(context, system_sections(context))))
+    return _json_text(REQUESTS[context.request.format](context, _blocks(context, _system_sections(context))))
+
+
+def _system_sections(context: Context) -> list[Section]:
+    """The sections that are no messages; of ones that are, the marker below the last message, if some are left out."""
+    in_order = sorted(context.decisions, key=lambda decision: decision.lines)
+    last_of = {(each.layer, each.message.heading): each.message.text for each in in_order if each.message}
+    sections = []
+    for section in context.sections:
+        last = last_of.get((section.layer, section.heading))
+        marker = section.text.rpartition("\n")[2]
+        if last is None:
+            sections.append(section)
+        elif section.truncated and marker.startswith(MARKER) and not last.rpartition("\n")[2].startswith(MARKER):
+            sections.append(section._replace(text=marker))
+    return sections
 
 
 FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
