@@ -6,7 +6,6 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
-    CHAT_FORMATS,
     PERSONAL,
     Build,
     Context,
@@ -53,9 +52,7 @@ def assemble(build: Build) -> Context:
 
 
 def _assemble(build: Build) -> Context:
-    profile = with_layers_for_topic(build.profile, build.request.topic)
-    if build.request.format in CHAT_FORMATS:
-        profile = with_message_steps(profile)
+    profile = with_message_steps(with_layers_for_topic(build.profile, build.request.topic), build.request.format)
     build.watch_step("retrieve")
     build, results = _retrieve_for_audience(build._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
