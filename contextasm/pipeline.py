@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
+    CONCATENATE,
     PERSONAL,
     Build,
     Context,
@@ -16,13 +17,15 @@ from contextasm.model import (
     Layer,
     Problem,
     Profile,
+    Ranking,
     Reason,
     RetrievalResult,
     RuleTrace,
     Workspace,
+    in_order,
+    timed_out_layers,
 )
-from contextasm.ranking.deduplicate import show_each_once
-from contextasm.ranking.order import apply_filters, drop_secrets, rank
+from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
 from contextasm.rendering.formats import place, render_document, section_format
 from contextasm.retrieval.pool import labelled
 from contextasm.retrieval.retrieve import (
@@ -52,9 +55,34 @@ def assemble(build: Build) -> Context:
 
 
 def _assemble(build: Build) -> Context:
-    profile = with_message_steps(with_layers_for_topic(build.profile, build.request.topic), build.request.format)
-    build.watch_step("retrieve")
-    build, results = _retrieve_for_audience(build._replace(profile=profile))
+    context, least = _assemble_once(build), build.profile.min_coherence
+    coherence = _low_coherence(context, least)
+    if coherence is None:
+        return context
+    figures = f"{coherence:g}, below {least:g}: the fragments share few words, or contradict"
+    problem = Problem("low-coherence", "coherence", 0, f"is {figures}")
+    if build.profile.fallback == CONCATENATE:
+        context = _assemble_once(_without_ranking(build, context))
+        what = f"was {figures}; so they come in the order of their sources, and no score decides"
+        problem = problem._replace(message=what)
+    return context._replace(problems=(*context.problems, problem))
+
+
+def _without_ranking(build: Build, context: Context) -> Build:
+    """The build with layers that neither order nor choose by scores, to be assembled in the place of `context`.
+
+    Layers that were late stay late. The others were in time, so no deadline is set for them again: a replay does the
+    same.
+    """
+    layers = tuple(layer._replace(ranking=Ranking()) for layer in build.profile.layers)
+    profile, late = build.profile._replace(layers=layers, select="layers"), timed_out_layers(context.problems)
+    return build._replace(profile=profile, memory_index=None, run_sources=in_order, timed_out=late)
+
+
+def _assemble_once(asked: Build) -> Context:
+    profile = with_message_steps(with_layers_for_topic(asked.profile, asked.request.topic), asked.request.format)
+    asked.watch_step("retrieve")
+    build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
     if build.request.filters != Filters():
         results = apply_filters(profile, results, build.request.filters)
@@ -76,7 +104,7 @@ def _assemble(build: Build) -> Context:
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
         checked = _with_cites_checked(build, profile, ranked, context)
         if not checked:
-            return _assemble(build._replace(memory_index=None))
+            return _assemble_once(asked._replace(memory_index=None))
         ranked, context = checked
     found = ((*each.problems, *chain.from_iterable(map(hidden_problems, each.documents))) for each in results.values())
     problems = (*chain.from_iterable(found), *unmatched, *rule_problems, *context.problems)
@@ -88,9 +116,7 @@ def _assemble(build: Build) -> Context:
     )
     if profile.min_coherence or build.request.format == "json":
         context = _with_shown_documents(context, build.workspace)
-    if not profile.min_coherence:
-        return context
-    return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+    return context
 
 
 def _ranked(
@@ -160,13 +186,14 @@ def _with_shown_documents(context: Context, workspace: Workspace) -> Context:
     return context._replace(documents=tuple(documents[path] for path in sorted(documents)))
 
 
-def _coherence_problems(context: Context, least: float) -> Iterator[Problem]:
+def _low_coherence(context: Context, least: float) -> float | None:
+    """The coherence of a context if it is below the least one; None if it is not, or if it can't be told."""
+    if not least:
+        return None
     from contextasm.rendering.metrics import context_metrics  # here: most profiles set no least coherence
 
     coherence = context_metrics(context)["coherence"]
-    if coherence is not None and coherence < least:
-        message = f"is {coherence:g}, below {least:g}: the fragments share few words, or contradict"
-        yield Problem("low-coherence", "coherence", 0, message)
+    return coherence if coherence is not None and coherence < least else None
 
 
 def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalResult]]:
@@ -189,7 +216,14 @@ def _searched(build: Build) -> Build:
 
 
 def _context_without_copies(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
-    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    if profile.merge or profile.conflicts:
+        from contextasm.ranking.deduplicate import show_each_once  # here: few profiles merge texts
+
+        make_context = partial(_context_within_budget, build, profile)
+        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+    else:
+        context = _context_within_budget(build, profile, ranked)
+        context = context._replace(problems=(*low_quality_problems(profile, ranked), *context.problems))
     build.watch_step("report")
     return context
 

@@ -53,6 +53,11 @@ class Query(NamedTuple):
         # The layer of what rules include has a source that no profile can name.
         return [SOURCE_TRAITS.get(name, SourceTraits()) for name in self.sources]
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether a source of the layer gives scores."""
+        return any(source.score_parts for source in self.traits)
+
 
 class MemoryScope(NamedTuple):
     """Restriction of a layer to some memories."""
@@ -197,6 +202,13 @@ class Conflicts(NamedTuple):
     """Layers in order of precedence, the highest first."""
 
 
+MERGE_METHODS = ("content", "dedup", "near")
+"""Methods by which fragments say the same: by text, by declared hint, or by similarity of the texts."""
+
+CONCATENATE = "concatenate"
+"""The `fallback` of a profile that shows fragments in the order of their sources."""
+
+
 class Profile(NamedTuple):
     """An ordered list of layers and the budget they share."""
 
@@ -221,6 +233,8 @@ class Profile(NamedTuple):
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     min_coherence: float = 0
     """Least coherence of a finished context, 0 to 1; a context below it has a problem. 0 for any."""
+    fallback: str = "none"
+    """`CONCATENATE` if a context below the least coherence is assembled again, without scores; else `none`."""
     max_chars: int = 0
     """UTF-16 code units of text that the layers with a `max_chars` may show together, above these; 0 for no more."""
     strategies: tuple[tuple[str, "Profile"], ...] = ()
@@ -265,11 +279,13 @@ class Condition(NamedTuple):
     """A test of one field of the request."""
 
     field: str
+    """The fact that is looked at."""
     op: str
-    """A key of `OPERATORS`."""
+    """The operator, a key of `OPERATORS`."""
     value: str | tuple[str, ...]
-    """Operand; empty for operators that need none."""
+    """The value or values it is compared with; empty for operators that need none."""
     line: int
+    """The line of the file on which it is."""
 
 
 class Target(NamedTuple):

@@ -68,13 +68,13 @@ SCORE_PARTS = (
 
 
 def _scores(*parts: str) -> Sequence[str]:
-    # Coherence is not the source's own: ranking computes it for every fragment that has a score.
-    return (*parts, "coherence")
+    # Neither credibility nor coherence is the source's own: every fragment that has a score may have both.
+    return (*parts, "credibility", "coherence")
 
 
 _KEY = ("key", "name")
 _PAGE = ("title", "path")
-_WEIGHED = ("importance", "recency", "confidence", "credibility", "open")
+_WEIGHED = ("importance", "recency", "confidence", "open")
 _MEMORY = ("type", "text", "title", "rest", "confidence", "words", "link", "age", "verified")
 _MEMORIES = SourceTraits(_MEMORY, _KEY, holds_memories=True)
 _LOGS = SourceTraits(group_fields=("date",), is_log=True)
@@ -94,7 +94,7 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
         message_steps=("drop", "detail", "summarize", "truncate"),
         type_filter="event_types",
     ),
-    "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity"), shows_text=True),
+    "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity", "recency"), shows_text=True),
     "entities": SourceTraits(
         ("type", "name", "fields"), score_parts=_scores("named", "salience"), type_filter="entity_types"
     ),

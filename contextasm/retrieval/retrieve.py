@@ -211,6 +211,10 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
             break
     # A source that found nothing may have found nothing because of its problems: they are reported, too.
     result = result._replace(problems=tuple(dict.fromkeys(problems)))
+    if "credibility" in dict(query.layer.ranking.weights) and any(fragment.score for fragment in result.fragments):
+        from contextasm.retrieval.reading.feedback import with_credibility  # here: most layers do not weigh it
+
+        result = with_credibility(query, result)
     if not is_fallback:
         return result
     return result._replace(
@@ -277,6 +281,7 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
     additional = _layers_of(profile, lambda source: not (source.reads_files or source.lists_project))
+    limited = [layer for layer in profile.layers if layer.ranking.min_score and not layer.limits.required]
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
@@ -287,6 +292,12 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
         ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
+        (
+            "min_score",
+            limited,
+            any(layer.query.has_scores for layer in limited),
+            "gives no scores in layers that have it",
+        ),
     ):
         if given and not is_used:
             yield _problem(option, f"profile {profile.name} {what}")

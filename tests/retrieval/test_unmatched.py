@@ -136,9 +136,8 @@ def weighing(order: str, **weights: float) -> Profile:
 
 def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
     (problem,) = told(context(weighing("best", recency=0.5, salience=0.5)))
-    assert problem.startswith(
-        "recent: gives a weight to salience, and source events has only coherence, importance, intent, recency"
-    )
+    parts = "coherence, credibility, importance, intent, recency"
+    assert problem.startswith(f"recent: gives a weight to salience, and source events has only {parts}")
     (problem,) = told(context(weighing("given", recency=1.0)))
     assert problem == "recent: has weights that decide nothing; set `order: best`"
     assert told(context(weighing("best", recency=0.5, importance=0.5))) == []

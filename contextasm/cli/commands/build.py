@@ -1,7 +1,5 @@
 """`ctxasm build`: write the assembled context to standard output or to files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
 
 class BuildFlags(NamedTuple):
     """The flags that only `build` has, as typed."""
+
+    # Types, not texts of types: each build reads them, and would compile the texts.
 
     output: Annotated[Text, Flag("Write to this file; - is standard output.", "FILE", "-o")] = None
     into: Annotated[Texts, Flag("Write into a managed block of this file; repeatable.", "FILE")] = ()
@@ -177,7 +177,7 @@ def _write(
     files: RequestedFiles,
     job: PreparedBuild,
     context: Context,
-    recording: RecordingServices | None,
+    recording: "RecordingServices | None",
     reports: Reports,
     flags: BuildFlags,
 ) -> int:
@@ -229,6 +229,9 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
         output.write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
         entries = [(each.layer, f"{each.considered:,}", f"{each.kept:,}") for each in context.allowances]
         output.write_stderr_lines(format_columns(("layer", "considered", "kept"), entries, (1, 2)))
+        layers = [layer for layer in job.build.profile.layers if layer.ranking.min_score and not layer.query.has_scores]
+        if unlimited := ", ".join(layer.id for layer in layers if not layer.limits.required):
+            output.write_stderr(f"min_score: no limit for {unlimited}, which give no scores")
         if any(trace.lost for trace in context.rule_traces):
             output.write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         output.write_stderr(f"etag: {context.etag}")
@@ -236,13 +239,13 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
     output.write_stderr(receipt(context, job.taken))
 
 
-def _start_timer(job: PreparedBuild) -> BuildTimer:
+def _start_timer(job: PreparedBuild) -> "BuildTimer":
     from contextasm.config.build_timer import BuildTimer
 
     return BuildTimer(job)
 
 
-def _reports(job: PreparedBuild, context: Context, times: BuildTimes | None, flags: BuildFlags) -> Reports:
+def _reports(job: PreparedBuild, context: Context, times: "BuildTimes | None", flags: BuildFlags) -> Reports:
     """The texts of the other files of a build, which took these times; None if it was not measured."""
     reports = {}
     if times and flags.metrics is not None:
@@ -254,13 +257,13 @@ def _reports(job: PreparedBuild, context: Context, times: BuildTimes | None, fla
     return reports
 
 
-def _start_recording(job: PreparedBuild) -> RecordingServices:
+def _start_recording(job: PreparedBuild) -> "RecordingServices":
     from contextasm.records.record import RecordingServices
 
     return RecordingServices(job.build)
 
 
-def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str, Read]:
+def _stored_reads(context: Context, recording: "RecordingServices") -> Mapping[str, Read]:
     """The files to store with a record: none with a secret that is masked; of a shared context, nothing private."""
     # A copy: a source that is late may still be reading.
     reads = {path: read for path, read in recording.workspace.reads.copy().items() if isinstance(read, Document)}
@@ -271,7 +274,7 @@ def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str
     return {path: document for path, document in reads.items() if shows_secrets or not document.secrets}
 
 
-def _show_left_out(context: Context, recording: RecordingServices, stored: Mapping[str, Read]) -> None:
+def _show_left_out(context: Context, recording: "RecordingServices", stored: Mapping[str, Read]) -> None:
     """Say which files are not stored with a record: without them a replay elsewhere can't be the same."""
     from contextasm.text.names.matching import list_names
 

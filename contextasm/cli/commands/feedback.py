@@ -42,7 +42,7 @@ def add_feedback(
     """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
     The fragments have to be shown in that build. Of two judgements on a fragment in one record the later counts. Layers
-    that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
+    that weigh credibility prefer fragments that were useful to those that were wrong, and tidy proposes changes of the
     settings if the feedback calls for them.
     """
     receipt.require_stdout()

@@ -38,7 +38,8 @@ def memory(
     options: Options,
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
-        tuple[str, ...], Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).")
+        tuple[str, ...],
+        Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).", "memory"),
     ] = (),
     *,
     receipt: Receipt,

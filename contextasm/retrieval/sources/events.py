@@ -229,7 +229,8 @@ def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragmen
 
 
 def _labels(event: Event) -> Labels:
-    return Labels(day=event.day, time=event.time.isoformat() if event.time else "", kind=event.type)
+    time_of = event.time.isoformat() if event.time else ""
+    return Labels(day=event.day, time=time_of, kind=event.type, confidence=event.confidence)
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:

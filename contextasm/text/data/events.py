@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -23,6 +23,9 @@ _FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "d
 
 IMPORTANCE = 0.5
 """Importance of an event that states none (digest 2.1)."""
+
+CONFIDENCE = 0.5
+"""Confidence of an event that states none, as of a memory."""
 
 
 class Event(NamedTuple):
@@ -42,6 +45,7 @@ class Event(NamedTuple):
     content_value: object = None
     """The content, where it is a list, a number or a boolean; else None."""
     importance: float = IMPORTANCE
+    confidence: float = CONFIDENCE
     task: str = ""
     """Id of the task that it belongs to; empty for none."""
 
@@ -92,9 +96,13 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     time = moment(written)
     if written is not None and time is None:
         problems.append(Problem("bad-event", path, line, f"timestamp is {written}, no time in ISO form"))
-    importance = value.get("importance")
-    if importance is not None and not is_share(importance):
-        problems.append(Problem("bad-event", path, line, f"importance is {importance}, not a number from 0 to 1"))
+    shares = {"importance": IMPORTANCE, "confidence": CONFIDENCE}
+    for name in shares:
+        share = value.get(name)
+        if is_share(share):
+            shares[name] = share
+        elif share is not None:
+            problems.append(Problem("bad-event", path, line, f"{name} is {share}, not a number from 0 to 1"))
     outcome = value.get("outcome")
     return Event(
         path=path,
@@ -103,11 +111,11 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         type=str(value["type"]).strip(),
         time=time,
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
-        importance=importance if is_share(importance) else IMPORTANCE,
         content=content,
         content_text=content_text,
         content_value=content_value,
         task=_id(next((value[key] for key in ("task", "taskId", "task_id") if key in value), None)),
+        **shares,
     )
 
 
@@ -282,11 +290,16 @@ def parse_feedback(documents: Iterable[Document], last_day: str) -> tuple[Sequen
     return tuple(by_record.values()), tuple(problems)
 
 
-def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, tuple[int, int]]:
-    """In how many contexts each fragment was useful, and in how many it was wrong, by ids of judged fragments."""
+def count_judgements(
+    feedback: Iterable[Feedback], name_of: Callable[[str], str] = str
+) -> Mapping[str, tuple[int, int]]:
+    """In how many contexts each judged fragment was useful, and in how many it was wrong, by its id.
+
+    `name_of` gives the name that an id counts for; one context counts once for it.
+    """
     lines = [*feedback]
-    useful = Counter(name for line in lines for name in line.useful)
-    wrong = Counter(name for line in lines for name in line.wrong)
+    useful = Counter(name for line in lines for name in {*map(name_of, line.useful)})
+    wrong = Counter(name for line in lines for name in {*map(name_of, line.wrong)})
     return {name: (useful[name], wrong[name]) for name in {**useful, **wrong}}
 
 
