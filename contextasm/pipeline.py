@@ -6,7 +6,6 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
-    CHAT_FORMATS,
     CONCATENATE,
     PERSONAL,
     Build,
@@ -81,9 +80,7 @@ def _without_ranking(build: Build, context: Context) -> Build:
 
 
 def _assemble_once(asked: Build) -> Context:
-    profile = with_layers_for_topic(asked.profile, asked.request.topic)
-    if asked.request.format in CHAT_FORMATS:
-        profile = with_message_steps(profile)
+    profile = with_message_steps(with_layers_for_topic(asked.profile, asked.request.topic), asked.request.format)
     asked.watch_step("retrieve")
     build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)

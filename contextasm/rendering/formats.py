@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 
 from contextasm.model import (
@@ -134,10 +135,10 @@ def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _chat(context: Context) -> str:
+def _chat(api: str, context: Context) -> str:
     from contextasm.rendering.chat import REQUESTS
 
-    return _json_text(REQUESTS[context.request.format](context, _blocks(context, _system_sections(context))))
+    return _json_text(REQUESTS[api](context, _blocks(context, _system_sections(context))))
 
 
 def _system_sections(context: Context) -> list[Section]:
@@ -160,7 +161,7 @@ FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
     "xml": ((_xml, _escape_xml), lambda context: context.text),
     "json": ((_markdown, str), _json),
     "messages": ((_markdown, str), _messages),
-    **dict.fromkeys(CHAT_FORMATS, ((_markdown, str), _chat)),
+    **{name: ((_markdown, str), partial(_chat, name)) for name in CHAT_FORMATS},
 }
 """Functions that write a section and a context, by format. The budget is held on the text, also if JSON is written."""
 

@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 
 from contextasm.model import (
+    CHAT_FORMATS,
     CLEAN,
     TIMEOUT,
     Build,
@@ -131,8 +132,13 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
-def with_message_steps(profile: Profile) -> Profile:
-    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named."""
+def with_message_steps(profile: Profile, form: str) -> Profile:
+    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named.
+
+    The profile itself for another format.
+    """
+    if form not in CHAT_FORMATS:
+        return profile
     return profile._replace(layers=tuple(map(_with_message_steps, profile.layers)))
 
 
