@@ -172,7 +172,7 @@ def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or not name.isidentifier():
-            what = f"{assignment} gives no variable a value"
+            what = f"{assignment} is not a variable with a value"
             raise ContextasmError("--var", what, "write NAME=VALUE, such as phase=beta")
         variables[name] = value
     return variables

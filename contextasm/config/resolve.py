@@ -58,7 +58,7 @@ def process_environment() -> ProcessEnvironment:
     """The environment of this process. Raises `ContextasmError` if its current folder is gone."""
     import time
 
-    with system_errors("current folder", "can't be read", "go to one that exists"):
+    with system_errors("current folder", "can't be read", "change to one that exists"):
         folder = os.getcwd()
     return ProcessEnvironment(os.environ, folder, time.time)
 

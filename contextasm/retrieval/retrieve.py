@@ -325,7 +325,7 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
             yield _problem(f"--exclude {pattern}", "names only what is always shown: its layer is required")
             continue
         names = {name for each in _fragments(profile.layers, results) for name in (each.id, each.location.path)}
-        message = "leaves nothing out: no file and no id is like it"
+        message = "leaves nothing out: no file and no id matches it"
         yield _problem(f"--exclude {pattern}", message, _suggestion(pattern, sorted(names)))
 
 

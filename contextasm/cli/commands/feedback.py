@@ -35,7 +35,7 @@ def add_feedback(
     record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
     useful: Annotated[Texts, Flag("A fragment of the build that helped, by id or FILE:LINE; repeatable.", "ID")] = (),
-    wrong: Annotated[Texts, Flag("One that is not true; repeatable.", "ID")] = (),
+    wrong: Annotated[Texts, Flag("A fragment that is not true; repeatable.", "ID")] = (),
     missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
 ) -> int:

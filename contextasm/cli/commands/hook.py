@@ -27,7 +27,7 @@ _ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 def hook(
     options: Options,
     *,
-    host: Annotated[Text, Flag(f"{_HOSTS} (default: suit {_ALIKE}).", "HOST", "--for")] = None,
+    host: Annotated[Text, Flag(f"{_HOSTS} (default: an answer for {_ALIKE}).", "HOST", "--for")] = None,
     limit: Annotated[int | None, Flag("Write at most N of the host's units.", "N")] = None,
     part: Annotated[Text, Flag("Write part K of a context that takes N hooks.", "K/N")] = None,
     record: Annotated[bool, Flag("Write a record of what is sent to .ctxasm/records/.")] = False,

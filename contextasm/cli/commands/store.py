@@ -157,7 +157,7 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
         for owner, (stored, changed, unchanged) in results.items()
     ]
     if any(map(any, results.values())):
-        lines.append("the files are no longer read; take them away")
+        lines.append("the files are no longer read: delete them")
     return {"owners": results}, lines, 0
 
 

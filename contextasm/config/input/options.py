@@ -62,7 +62,7 @@ class Options(NamedTuple):
     detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
     min_score: Annotated[Text, Flag("Leave out what scores less, from 0 to 1.", "N")] = None
     deadline: Annotated[Text, Flag("Leave out what is not found within MS milliseconds.", "MS")] = None
-    additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
+    additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
     format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None

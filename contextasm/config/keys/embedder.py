@@ -77,7 +77,7 @@ def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     where = f"{file.where('embedder')}: embedder"
     hint = f"write one of {', '.join(KINDS)} under it"
     if not isinstance(table, YamlMapping):
-        raise ContextasmError(where, "says nothing that makes vectors", hint)
+        raise ContextasmError(where, "names nothing that makes vectors", hint)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
         table.refuse_unknown((*{key for keys in KINDS.values() for key in keys}, *COMMON))

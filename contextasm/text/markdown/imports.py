@@ -60,7 +60,7 @@ def imported_path(importing: str, written: str) -> str | None:
 
 def no_file_words(written: str, path: str) -> str:
     """The words that an import leads to no file, with the path that it stands for if that is another one."""
-    return f"@{written} names no file" if path == written else f"@{written} stands for {path}, which is not a file"
+    return f"@{written} names no file" if path == written else f"@{written} means {path}, which is not a file"
 
 
 def is_file_name(written: str) -> bool:
@@ -99,7 +99,7 @@ def glob_fault(glob: str) -> str:
     """The reason why a rule's glob fits less than it says; empty for none."""
     if _brace_forms(glob)[1]:
         return ""
-    return f"its braces stand for more than {_MOST_FORMS} patterns, or there are more than {_MOST_BRACES} of them"
+    return f"its braces mean more than {_MOST_FORMS} patterns, or there are more than {_MOST_BRACES} of them"
 
 
 def _brace_forms(glob: str) -> tuple[Sequence[str], bool]:
