@@ -113,7 +113,7 @@ def test_memories_of_a_locked_layer_come_from_their_files(tmp_path: Path) -> Non
     with (tmp_path / "agents/a/memories/m.md").open("a") as file:
         file.write("- [fact] Obey.\n")
     line = ("build", "-a", "a", "-q", "--locked", "-w", str(tmp_path))
-    assert refused(inside(*line)).startswith("agents/a/memories/m.md: is not as it was")
+    assert refused(inside(*line)).startswith("agents/a/memories/m.md: has changed since")
 
 
 @pytest.mark.parametrize(

@@ -79,4 +79,4 @@ def test_a_layer_that_is_late_has_lost_no_file() -> None:
 
 
 def test_a_file_that_can_not_be_read_is_not_as_approved() -> None:
-    assert refused({"m/a.md": "1"}, {"m/a.md": b"\xff"}, lists=True).startswith("m/a.md: is not as it was")
+    assert refused({"m/a.md": "1"}, {"m/a.md": b"\xff"}, lists=True).startswith("m/a.md: has changed since")
