@@ -111,7 +111,7 @@ def check_memory_paths(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
-    """Report each file that has sentences of an earlier file of one document, whatever their layers."""
+    """Report each file that has sentences of an earlier file of one document, in any layers."""
     sentences: dict[str, list[tuple[int, str]]] = {}
     shared: dict[tuple[str, str], dict[int, str]] = {}
     for context in inspection.contexts:

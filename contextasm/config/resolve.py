@@ -122,7 +122,7 @@ def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCount
 def _typed_settings(
     options: Options, reader: ProfileReader, targets: Sequence[OutputFile], overrides: Mapping[str, Setting]
 ) -> tuple[dict[str, Setting], str]:
-    """The settings, and words for a receipt: the profile of a folder without settings, or what lies unread in one."""
+    """The settings, and words for a receipt: the profile of a folder without settings, or its unread files."""
     shared_by, workspace = "", reader.workspace
     if targets:
         from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file

@@ -21,7 +21,7 @@ class SourceTraits(NamedTuple):
     reads_files: bool = True
     """Whether it reads files; a source that does not shows the text that a request adds."""
     uses_open: bool = False
-    """Whether the open files of a request decide what is found, whatever the layer's paths."""
+    """Whether the open files of a request decide what is found, independent of the layer's paths."""
     shows_text: bool = False
     """Whether files are shown as text, so that a managed block in one leaves no trace."""
     is_document: bool = False

@@ -111,7 +111,7 @@ RULE_TRACES: Mapping[str, str] = {
 
 
 def decision_words(decision: Decision) -> str:
-    """The reason of a decision in words, the copies that its fragment stands for, and its score."""
+    """The reason of a decision in words, the copies that its fragment represents, and its score."""
     places = [[*own] for _, own in groupby(decision.stands_for, key=lambda place: place.rpartition(":")[0])]
     names = ", ".join(own[0] + f" and {len(own) - 1} more" * (len(own) > 1) for own in places)
     twins = f"in place of {names}" if names else ""

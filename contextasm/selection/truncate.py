@@ -31,7 +31,7 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 WHOLE_CODE = 60
-"""Lines of code of the longest fence that is whole or not at all, whatever the room: else law 7 would not hold."""
+"""Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold."""
 
 KEEP = {"start": "start", "end": "end", "both": "ends"}
 """The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""

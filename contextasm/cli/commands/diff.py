@@ -37,8 +37,8 @@ def diff(
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
     Each side is a build with the options given here: at that day, with that budget, or of the files of that git
-    revision. A record is not built again; the other side is then built with the options of the record. A page of --html
-    is for others to read, too: private parts are left out, unless --audience personal is given.
+    revision. A record is not built again; the other side is then built with the options of the record. Others may
+    read the page of --html, so private parts are left out, unless --audience personal is given.
     """
     given = [flag for flag, value in (("--html", html is not None), ("--text", text), ("--json", json)) if value]
     if len(given) > 1:

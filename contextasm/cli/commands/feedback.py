@@ -39,11 +39,11 @@ def add_feedback(
     missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
 ) -> int:
-    """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
+    """Append your feedback on a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
-    The fragments have to be shown in that build. Of two judgements on a fragment in one record the later counts. Layers
-    that weigh credibility prefer memories that were useful to those that were wrong, and tidy proposes changes of the
-    settings if the feedback calls for them.
+    The fragments have to be shown in that build. If you judge a fragment of a record twice, the later judgement counts.
+    Layers that weigh credibility prefer useful memories to wrong ones, and tidy proposes changes of the settings if the
+    feedback calls for them.
     """
     receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())

@@ -38,8 +38,9 @@ def hook(
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
 
-    The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
-    are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
+    At the start of a session, the answer has the context, and at a prompt the memories that match it. Files that the
+    host loads by itself are left out. An error is a part of the answer, and the exit code is 0, so a hook never stops a
+    session.
     """
     from contextasm.integrations.hook import answer_event, hook_call
 

@@ -46,9 +46,8 @@ def memory(
     """List memories, drafts too, set their status, or say that they still hold.
 
     A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
-    memories get into a context. What is verified keeps its status and gets the day of today as `verified`, which counts
-    for its recency; no other command sets that day. All memories change, or none; the rest of their files stays as it
-    is.
+    memories get into a context. `verify` keeps the status and sets `verified` to today, which counts for the recency;
+    no other command sets that day. All memories change, or none; the rest of their files stays as it is.
     """
     require_known(action, ACTIONS, "memory", "action")
     if (action == "list") == bool(names):

@@ -53,10 +53,10 @@ def tidy(
     flags: TidyFlags,
     receipt: Receipt,
 ) -> int:
-    """Show what would keep memories and logs worth reading: a plan. Nothing changes without --apply.
+    """Plan the upkeep of memories and logs. Nothing changes without --apply.
 
-    An action that needs approval changes what an agent reads. What leaves a file goes to the folder archive/ next to
-    it. Exits 1 if an action that was named could not be done.
+    An action that needs approval changes what an agent reads. Text that is removed from a file goes to the folder
+    archive/ next to it. Exits 1 if an action that was named could not be done.
     """
     _refuse_contradictions(ids, flags)
     process = process_environment()

@@ -15,7 +15,7 @@ class Flag(NamedTuple):
 
     help: str
     metavar: str = ""
-    """What stands for its value in help; empty for a flag without one."""
+    """The name of its value in help; empty for a flag without one."""
     names: str = ""
     """Further names besides `--NAME`, or, with a long name among them, all names; separated by blanks."""
     least: int | None = None

@@ -30,7 +30,7 @@ def clean_lines(text: str) -> str:
 
 
 def is_type(word: str) -> bool:
-    """Whether a word can stand in the brackets before a memory."""
+    """Whether a word can be in the brackets before a memory."""
     brackets = TYPE.fullmatch(f"[{word}]")
     return bool(brackets and word == word.strip() and word not in TASK_MARKS and is_value(word))
 

@@ -1,8 +1,8 @@
 """Entries become memories of a file: what a person remembers, and the memories of another program.
 
 Every entry is decided before the first byte is written. What a person remembers reinforces a memory that says the same.
-An imported entry goes by its id: one whose id no memory has is added, and one whose memory has all that it states is
-left. If the two differ, a person may have changed the memory since, so it stays as well, unless the entries are to win.
+An imported entry is identified by its id: one whose id no memory has is added. If the memory has all fields of the
+entry, it stays as it is. If they differ, a person may have changed the memory, so it also stays, unless the entries are to win.
 """
 
 from __future__ import annotations
