@@ -77,8 +77,8 @@ def _build_day_words(inspection: Inspection) -> str:
 
 def _future_hint(inspection: Inspection, correction: str) -> str:
     if origin := _date_setting(inspection):
-        return f"{correction} if it is a slip; else move the date on ({origin})"
-    return f"{correction} if it is a slip; else it counts from that day on"
+        return f"{correction} if it is a mistake; else set a later date ({origin})"
+    return f"{correction} if it is a mistake; else it is shown from that day on"
 
 
 # --- Name, title and neighbours --------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
                 message = f"holds from {memory.valid_from}, after its last day, {memory.expires}, so it is never shown"
                 yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
             if memory.writer and memory.status == "draft":
-                hint = f"`ctxasm memory approve {memory.id}` shows it in contexts; or delete it"
+                hint = f"approve it with `ctxasm memory approve {memory.id}`, or delete it"
                 message = f"memory {memory.id}, which {memory.writer} wrote, waits for approval"
                 yield note_finding(path, memory.line, message, hint)
 

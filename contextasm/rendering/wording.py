@@ -47,7 +47,7 @@ REASONS: Mapping[str, str] = {
     "not-in-pool": "it is not among the {pool} that are looked at",
     "no-highlight": "it is not among the last {most} highlights of its session, which is not the current one",
     "older-session": "its session is older than the {most} other sessions that show highlights",
-    "not-reached": "it is more than {depth} steps from what was found",
+    "not-reached": "it is more than {depth} steps from the entities that were found",
     "repeated": "it says what line {line} says",
     "shown-above": "{layer} shows it",
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",

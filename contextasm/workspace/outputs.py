@@ -192,7 +192,7 @@ def current_text(path: Path) -> str | None:
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
-_ARCHIVE = "ctxasm tidy keeps here what left other files, and searches find it"
+_ARCHIVE = "ctxasm tidy keeps archived text here, and searches find it"
 _GIT = "git reads this file"
 
 _KEPT_PLACES = (

@@ -42,7 +42,7 @@ def check_host(reading: HostReading, today: date) -> list[Finding]:
 def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
     verified = dict(reading.host.verified)
     if verified and (today - date.fromisoformat(verified["date"])).days > _MAX_AGE:
-        message = f"what is known of {reading.host.summary} is of {verified['date']}, over {_MAX_AGE} days ago"
+        message = f"the facts about {reading.host.summary} are of {verified['date']}, over {_MAX_AGE} days ago"
         yield Finding(OLD, "note", "", 0, message, "a newer ctxasm may know its limits better")
 
 

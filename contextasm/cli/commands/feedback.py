@@ -67,5 +67,5 @@ def _workspace_of(opened: OpenedRecord) -> str:
     """The folder of the record's workspace. Raises `ContextasmError` if it has none."""
     if opened.root is None:
         hint = "name the workspace with -w DIR"
-        raise ContextasmError(str(opened.path), "this record is in no workspace to write the feedback to", hint)
+        raise ContextasmError(str(opened.path), "no workspace is known to which the feedback could be written", hint)
     return str(opened.root)

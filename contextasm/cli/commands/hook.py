@@ -68,7 +68,7 @@ def _print_settings(call: HookCall) -> int:
 
     write_stdout(config_text(call.hosts[0], call))
     rule = call.rules[0]
-    write_stderr(f"paste this into {rule.settings}, next to what it holds")
+    write_stderr(f"paste this into {rule.settings}, next to its other content")
     if not rule.limit_known:
         write_stderr(f"no limit of its hooks is documented: at most {rule.limit:,} characters are sent")
     return 0
@@ -114,7 +114,7 @@ def _show_next_steps(call: HookCall, process: ProcessEnvironment) -> None:
     if rule.trust:
         write_stderr(f"now {rule.trust}")
     if shutil.which("ctxasm") is None:
-        write_stderr("ctxasm: warning: ctxasm is in no folder of PATH: the host finds it only if its own PATH has it")
+        write_stderr("ctxasm: warning: ctxasm is not in PATH: the host finds it only if the host's own PATH has it")
     answers: list[str] = []
     answer_event(json.dumps({"hook_event_name": rule.start}), call, process, answers.append)
     if answers == ["{}\n"]:

@@ -31,7 +31,7 @@ class MemoryStatusDocument(TypedDict):
 ACTIONS = ("list", *STEPS)
 """What can be done with memories."""
 
-_DONE = "List memories, approve a draft, deprecate what no longer holds, complete what is done, verify what holds."
+_DONE = "List memories, approve drafts, deprecate or complete memories, or verify that they still hold."
 
 
 def memory(

@@ -60,13 +60,13 @@ class Options(NamedTuple):
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID")] = ()
     show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
     detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
-    min_score: Annotated[Text, Flag("Leave out what scores less, from 0 to 1.", "N")] = None
-    deadline: Annotated[Text, Flag("Leave out what is not found within MS milliseconds.", "MS")] = None
+    min_score: Annotated[Text, Flag("Leave out fragments with a lower score, from 0 to 1.", "N")] = None
+    deadline: Annotated[Text, Flag("Leave out layers that do not answer within MS milliseconds.", "MS")] = None
     additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
     format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
-    privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
+    privacy: Annotated[Text, Flag("Secrets: mask (default), drop texts that have one, or off.", "MODE")] = None
     audience: Annotated[
         Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed=True)
     ] = None

@@ -259,7 +259,7 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> tuple[str, t
     character, invalid Unicode and more than `LONGEST_TEXT` characters.
     """
     if len(text) > LONGEST_TEXT:
-        hint = f"keep to {LONGEST_TEXT:,}: store what matters of it, or put it into a file of its own"
+        hint = f"keep to {LONGEST_TEXT:,}: store its main points, or put it into a file of its own"
         raise ContextasmError(where, f"has {len(text):,} characters", hint)
     try:
         text.encode()
