@@ -38,7 +38,7 @@ def memory(
     options: Options,
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
-        tuple[str, ...], Argument("[ID...]", "The ids of the memories (see ctxasm memory list; first letters will do).")
+        tuple[str, ...], Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).")
     ] = (),
     *,
     receipt: Receipt,

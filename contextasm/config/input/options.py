@@ -67,9 +67,7 @@ class Options(NamedTuple):
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
     format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
     privacy: Annotated[Text, Flag("Secrets: mask (default), drop texts that have one, or off.", "MODE")] = None
-    audience: Annotated[
-        Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed=True)
-    ] = None
+    audience: Annotated[Text, Flag("personal, or shared, without private text.", "NAME", completed=True)] = None
     offline: Annotated[bool, Flag("Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
 

@@ -138,7 +138,7 @@ def save_journal(root: str, journal: Journal) -> None:
         folder = make_state_folder(root, FOLDER)
     mark = _mark(root)
     if mark is None:
-        hint = "make it a regular file: the journal, by which changes are taken back, names it"
+        hint = "make it a regular file, so that the changes can be taken back"
         raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing or not a regular file", hint)
     sizes = (None if entry.before is None else len(entry.before) for entry in journal.entries)
     entries = [{**entry._replace(before=None)._asdict(), "size": next(sizes)} for entry in journal.entries]
