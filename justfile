@@ -23,6 +23,10 @@ generate:
     {{bin}}/python tools/man_options.py
     {{bin}}/python tools/json_schemas.py
 
+# Make the pictures of docs/pictures again; needs Debian's chromium.
+pictures:
+    {{bin}}/python tools/pictures.py
+
 # Build the site into site/, and fail on a broken link; needs `pip install -e '.[docs]'`.
 docs *words:
     NO_MKDOCS_2_WARNING=1 {{bin}}/mkdocs build --strict {{words}}
@@ -34,6 +38,10 @@ laws *words:
 # Compare whole commands with the bare interpreter.
 bench *words:
     {{bin}}/python benchmarks/run.py {{words}}
+
+# Put the owner of the repository in the place of OWNER, in each address of each file.
+owner name:
+    git grep -lzE 'OWNER(/ctxasm|\.github\.io/ctxasm)' | xargs -0r sed -i -E 's#OWNER(/ctxasm|\.github\.io/ctxasm)#{{name}}\1#g'
 
 # Run the real hosts, installed from npm and PyPI, against their data; with --write, note the versions that agree.
 hosts *words:

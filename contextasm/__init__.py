@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from contextasm.api import render as render
     from contextasm.api import search as search
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "ContextasmError",

@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from contextasm.model import (
+    CONCATENATE,
     PERSONAL,
     Build,
     Context,
@@ -16,13 +17,15 @@ from contextasm.model import (
     Layer,
     Problem,
     Profile,
+    Ranking,
     Reason,
     RetrievalResult,
     RuleTrace,
     Workspace,
+    in_order,
+    timed_out_layers,
 )
-from contextasm.ranking.deduplicate import show_each_once
-from contextasm.ranking.order import apply_filters, drop_secrets, rank
+from contextasm.ranking.order import apply_filters, drop_secrets, low_quality_problems, rank
 from contextasm.rendering.formats import place, render_document, section_format
 from contextasm.retrieval.pool import labelled
 from contextasm.retrieval.retrieve import (
@@ -31,6 +34,7 @@ from contextasm.retrieval.retrieve import (
     with_cleaning,
     with_fallback_tops,
     with_layers_for_topic,
+    with_message_steps,
 )
 from contextasm.selection.select import select
 from contextasm.text.cleaning.clean import hidden_problems
@@ -51,8 +55,34 @@ def assemble(build: Build) -> Context:
 
 
 def _assemble(build: Build) -> Context:
-    profile = with_layers_for_topic(build.profile, build.request.topic)
-    build, results = _retrieve_for_audience(build._replace(profile=profile))
+    context, least = _assemble_once(build), build.profile.min_coherence
+    coherence = _low_coherence(context, least)
+    if coherence is None:
+        return context
+    figures = f"{coherence:g}, below {least:g}: the fragments share few words, or contradict"
+    problem = Problem("low-coherence", "coherence", 0, f"is {figures}")
+    if build.profile.fallback == CONCATENATE:
+        context = _assemble_once(_without_ranking(build, context))
+        what = f"was {figures}; so they come in the order of their sources, and no score decides"
+        problem = problem._replace(message=what)
+    return context._replace(problems=(*context.problems, problem))
+
+
+def _without_ranking(build: Build, context: Context) -> Build:
+    """The build with layers that neither order nor choose by scores, to be assembled in the place of `context`.
+
+    Layers that were late stay late. The others were in time, so no deadline is set for them again: a replay does the
+    same.
+    """
+    layers = tuple(layer._replace(ranking=Ranking()) for layer in build.profile.layers)
+    profile, late = build.profile._replace(layers=layers, select="layers"), timed_out_layers(context.problems)
+    return build._replace(profile=profile, memory_index=None, run_sources=in_order, timed_out=late)
+
+
+def _assemble_once(asked: Build) -> Context:
+    profile = with_message_steps(with_layers_for_topic(asked.profile, asked.request.topic), asked.request.format)
+    asked.watch_step("retrieve")
+    build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
     if build.request.filters != Filters():
         results = apply_filters(profile, results, build.request.filters)
@@ -62,22 +92,22 @@ def _assemble(build: Build) -> Context:
     if build.rules:
         from contextasm.rules.apply import apply_rules  # here: most workspaces have no rules
 
+        build.watch_step("rules")
         workspace = with_cleaning(build).workspace
         profile, results, traces, rule_problems = apply_rules(build.rules, profile, results, workspace)
     documents = {document.path: document for result in results.values() for document in result.documents}
+    build.watch_step("rank")
     ranked = {layer.id: _ranked(layer, build, results[layer.id].fragments, documents) for layer in profile.layers}
     # Texts as they were before headings moved are not kept in memory.
     results = {name: result._replace(fragments=()) for name, result in results.items()}
-    context = show_each_once(profile, ranked, build.request.prefer, partial(_context_within_budget, build, profile))
+    context = _context_without_copies(build, profile, ranked)
     if any(fragment.labels.cites for fragments in ranked.values() for fragment in fragments):
         checked = _with_cites_checked(build, profile, ranked, context)
         if not checked:
-            return _assemble(build._replace(memory_index=None))
+            return _assemble_once(asked._replace(memory_index=None))
         ranked, context = checked
-    problems: list[Problem] = []
-    for result in results.values():
-        problems += [*result.problems, *chain.from_iterable(map(hidden_problems, result.documents))]
-    problems += [*unmatched, *rule_problems, *context.problems]
+    found = ((*each.problems, *chain.from_iterable(map(hidden_problems, each.documents))) for each in results.values())
+    problems = (*chain.from_iterable(found), *unmatched, *rule_problems, *context.problems)
     context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
@@ -86,9 +116,7 @@ def _assemble(build: Build) -> Context:
     )
     if profile.min_coherence or build.request.format == "json":
         context = _with_shown_documents(context, build.workspace)
-    if not profile.min_coherence:
-        return context
-    return context._replace(problems=(*context.problems, *_coherence_problems(context, profile.min_coherence)))
+    return context
 
 
 def _ranked(
@@ -129,8 +157,7 @@ def _with_cites_checked(
             read = map(build.workspace.read, sorted(files))
             return ranked, context._replace(cited=tuple(each for each in read if isinstance(each, Document)))
         ranked = checked
-        make_context = partial(_context_within_budget, build, profile)
-        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+        context = _context_without_copies(build, profile, ranked)
 
 
 def _with_changed_cite(fragment: Fragment, layer: Layer, cite: str) -> Fragment:
@@ -159,13 +186,14 @@ def _with_shown_documents(context: Context, workspace: Workspace) -> Context:
     return context._replace(documents=tuple(documents[path] for path in sorted(documents)))
 
 
-def _coherence_problems(context: Context, least: float) -> Iterator[Problem]:
+def _low_coherence(context: Context, least: float) -> float | None:
+    """The coherence of a context if it is below the least one; None if it is not, or if it can't be told."""
+    if not least:
+        return None
     from contextasm.rendering.metrics import context_metrics  # here: most profiles set no least coherence
 
     coherence = context_metrics(context)["coherence"]
-    if coherence is not None and coherence < least:
-        message = f"is {coherence:g}, below {least:g}: the fragments share few words, or contradict"
-        yield Problem("low-coherence", "coherence", 0, message)
+    return coherence if coherence is not None and coherence < least else None
 
 
 def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalResult]]:
@@ -187,6 +215,19 @@ def _searched(build: Build) -> Build:
     return build
 
 
+def _context_without_copies(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:
+    if profile.merge or profile.conflicts:
+        from contextasm.ranking.deduplicate import show_each_once  # here: few profiles merge texts
+
+        make_context = partial(_context_within_budget, build, profile)
+        context = show_each_once(profile, ranked, build.request.prefer, make_context)
+    else:
+        context = _context_within_budget(build, profile, ranked)
+        context = context._replace(problems=(*low_quality_problems(profile, ranked), *context.problems))
+    build.watch_step("report")
+    return context
+
+
 def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[str, Sequence[Fragment]]) -> Context:
     """The context whose document holds the budget, with the problems of selection.
 
@@ -197,11 +238,14 @@ def _context_within_budget(build: Build, profile: Profile, candidates: Mapping[s
     required = {layer.id for layer in profile.layers if layer.limits.required}
     spare = 0
     while True:
+        build.watch_step("select")
         sections, decisions, allowances, problems = select(
             profile, candidates, request.budget, spare, counter, *forms, build.summarizer
         )
+        build.watch_step("render")
         text = render_document(sections, request.format, profile.head)
         tokens = counter.tokens(counter.units(text))
+        build.watch_step("rank")  # copies are compared again with what is shown
         # If only required sections are left, a smaller budget takes nothing away.
         if tokens <= request.budget or required.issuperset(section.layer for section in sections):
             etag = sha256(text.encode()).hexdigest()

@@ -215,13 +215,14 @@ def test_importing_the_package_loads_none_of_its_rooms() -> None:
         contextasm.asemble  # noqa: B018 - the misspelt name
 
 
-def test_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "least"), [("python.md", 10), ("chat.md", 5)])
+def test_examples_of_the_manual_run(page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     copy = copytree(SAMPLE, tmp_path / "copy")
     failed, tried = doctest.testfile(
-        str(ROOT / "docs" / "python.md"), module_relative=False, globs={"copy": copy}, encoding="utf-8"
+        str(ROOT / "docs" / page), module_relative=False, globs={"copy": copy}, encoding="utf-8"
     )
-    assert (failed, tried > 10) == (0, True)
+    assert (failed, tried > least) == (0, True)
 
 
 @pytest.mark.parametrize(

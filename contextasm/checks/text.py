@@ -29,7 +29,7 @@ from contextasm.text.markdown.managed_block import ManagedBlock, find_block
 from contextasm.text.names.places import known_paths, list_archived
 from contextasm.text.names.templates import fill_template
 from contextasm.text.similarity import fold_text
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import required_bytes
 
 HARMFUL_KINDS = {"tag", "bidi"}
 """Kinds of hidden characters that no plain text has a use for."""
@@ -198,9 +198,8 @@ def check_orders(inspection: Inspection) -> Iterator[Finding]:
 
 @cache
 def _order_patterns() -> Sequence[re.Pattern[str]]:
-    data = file_bytes(_ORDERS)
-    assert isinstance(data, bytes)
-    lines = [line for line in data.decode().split("\n") if line and not line.startswith("#")]
+    text = required_bytes(_ORDERS, "install ctxasm again").decode()
+    lines = [line for line in text.split("\n") if line and not line.startswith("#")]
     return [re.compile(line.replace(r"\s", r"[ \n]+")) for line in lines]
 
 

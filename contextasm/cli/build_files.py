@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Self
@@ -140,6 +141,17 @@ def write_file_diff(path: Path, old: bytes, new: bytes, label: str) -> None:
     name = shown_name(str(path))
     for line in unified_diff(before, after, f"{name} (current)", f"{name} ({label})"):
         write_stderr_lines(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file")
+
+
+def confirm_change(path: Path, old: bytes, new: bytes, *, yes: bool) -> bool:
+    """Show the change of a person's file; whether to make it: after `yes`, or after a yes on a terminal."""
+    write_file_diff(path, old, new, "new")
+    if not yes and sys.stdin and sys.stdin.isatty():
+        write_stderr("write this? [y/N]")
+        yes = sys.stdin.readline().strip().lower() in {"y", "yes"}
+    if not yes:
+        write_stderr("ctxasm: nothing has been written; --yes writes it")
+    return yes
 
 
 def metrics_text(context: Context, times: BuildTimes, root: str) -> str:

@@ -6,6 +6,7 @@ help, completion, errors and every line that is not read here.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -14,7 +15,7 @@ from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from contextasm.config.input.options import Flag, Options
-from contextasm.model import NamedTuple
+from contextasm.model import ContextasmError, NamedTuple
 from contextasm.workspace.reads import note_other_input
 
 
@@ -24,7 +25,7 @@ class Argument(NamedTuple):
     metavar: str
     help: str
     completed: str | Sequence[str] = ()
-    """The values that a shell completes; as a text, the field of `Options`, or `record`, whose values they are."""
+    """As that of `Flag`."""
 
 
 class Parameter(NamedTuple):
@@ -112,7 +113,7 @@ class Command:
             if isinstance(hint, type):
                 fields: Any = hint
                 row = fields(**{field: values.pop(field) for field in fields._fields if field in values})
-                rows[name] = _with_read_topic(row) if isinstance(row, Options) else row
+                rows[name] = _with_read_texts(row) if isinstance(row, Options) else row
         return self.function(**rows, **values)
 
 
@@ -138,14 +139,22 @@ def flag_names(field: str, flag: Flag | None = None) -> Sequence[str]:
     return names if any(name.startswith("--") for name in names) else [f"--{field.replace('_', '-')}", *names]
 
 
-def _with_read_topic(options: Options) -> Options:
-    """The options, with a topic that is read from standard input if they say so."""
-    if options.topic != "-":
+def _with_read_texts(options: Options) -> Options:
+    """The options, with a topic and a history that are read from standard input, or from a file, if they say so."""
+    if options.topic != "-" and options.history is None:
         return options
-    from contextasm.cli.output import read_stdin
+    from contextasm.cli.output import input_text, read_stdin
 
     note_other_input()
-    return options._replace(topic=read_stdin("--topic -", "topic").strip())
+    if options.topic == options.history == "-":
+        raise ContextasmError("--history -", "--topic reads standard input already", "name a file for one of them")
+    if options.history is not None:
+        is_piped = options.history == "-"
+        text = read_stdin("--history -", "conversation") if is_piped else input_text(options.history)
+        options = options._replace(history=text)
+    if options.topic == "-":
+        options = options._replace(topic=read_stdin("--topic -", "topic").strip())
+    return options
 
 
 # --- The table -------------------------------------------------------------------------------------------------------
@@ -192,7 +201,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "tokenizers": "List the tokenizers.",
         "count": "Print the number of tokens of a text.",
         "fit": "Cut a text to a number of tokens.",
-        "completion": "Print a completion script for bash, zsh or fish.",
+        "completion": "Print or install a completion script for bash, zsh or fish.",
     },
 }
 """Every command under its heading in `--help`, the most used first, with its line there.
@@ -214,6 +223,17 @@ def load_command(name: str) -> Command:
     """The command of a name, which is in `COMMANDS`."""
     module = import_module(f"contextasm.cli.commands.{MODULES.get(name, name)}")
     return cast("Command", module.run)
+
+
+def collect_garbage() -> None:
+    """Collect garbage from now on, for a command that may run for weeks; the others end before it pays.
+
+    A build makes ten thousand values that all live until its end: with the usual threshold a quarter of its time would
+    go into looking through them.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000)
+    gc.enable()
 
 
 def run_command(command: Command, typed: Mapping[str, Any]) -> int:

@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
-from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.directives import reading_directives
-from contextasm.checks.hosts.files import HostReading, LoadedFile, is_in_use, read_host_files
+from contextasm.checks.hosts.files import HostReading, is_in_use, read_host_files
+from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.report import list_words, lost_tokens
 from contextasm.checks.hosts.skills import Skill
 from contextasm.cli.options import refuse_given, typed_flags
@@ -23,7 +23,6 @@ from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import named_workspace
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.rendering.json_codec import Count, Positive
-from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.folder import Folder, is_below, repository_top
 from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import REPORTS, OutputFile
@@ -37,7 +36,12 @@ class HostFlags(NamedTuple):
     """The flags of a host, as typed."""
 
     host: Annotated[
-        Text, Flag(f"Apply the loading rules of this host: {_NAMES}. With check, all names all in use here.", "NAME")
+        Text,
+        Flag(
+            f"Apply the loading rules of this host: {_NAMES}. With check or --html, all names all in use here.",
+            "NAME",
+            completed=(*shipped_hosts(), "all"),
+        ),
     ] = None
     host_file: Annotated[
         Texts, Flag("With --host, look at this file outside the folder, too; repeatable.", "PATH")
@@ -144,44 +148,13 @@ def explain_host(reading: HostReading, *, as_json: bool) -> None:
     if as_json:
         write_json(HostDocument, _reading_data(reading))
         return
-    rows = [_file_row(file) for file in reading.files]
-    rows += [
-        [file.path, "on demand" if file.is_on_demand else "not loaded", "", "", file.why] for file in reading.unread
-    ]
-    rows += [[f"{each.path}:{each.line}", "not loaded", "", "", each.message] for each in reading.problems if each.line]
-    rows += [[each.path, "unreadable", "", "", each.message] for each in reading.problems if not each.line]
-    write_table(("file", "outcome", "tokens", "lost", "why"), rows, (2, 3))
-    if reading.skills:
-        listed = [
-            [skill.path, skill.outcome, f"{len(skill.description):,}", f"{skill.kept:,}", skill.why]
-            for skill in reading.skills
-        ]
-        write_stdout("\n" + format_table(("skill", "outcome", "characters", "listed", "why"), listed, (2, 3)))
-    lost = [
-        [f"{file.path}:{section.first}", str(section.last), f"{lost_tokens([section]):,}", section.heading or "-"]
-        for file in reading.files
-        for section in _lost(file)
-    ]
-    if lost:
-        write_stdout("\n" + format_table(("never seen from", "to line", "tokens", "heading"), lost, (1, 2)))
+    from contextasm.checks.hosts.page import file_table, lost_table, skill_table  # here: a build needs none
+
+    write_table(*file_table(reading))
+    for header, rows, right in (skill_table(reading), lost_table(reading)):
+        if rows:
+            write_stdout("\n" + format_table(header, rows, right))
     write_scope(reading)
-
-
-def _lost(file: LoadedFile) -> Sequence[LostSection]:
-    return [section for part in file.lost_parts for section in part]
-
-
-def _file_row(file: LoadedFile) -> Sequence[str]:
-    lost = lost_tokens(_lost(file))
-    reasons = [f"cut at {file.limit}" if lost else "", f"imported by {file.imported_by}" if file.imported_by else ""]
-    reasons += ["on demand" if file.on_demand else "", "" if file.rule.limit_known else "no limit is documented"]
-    reasons += ["less " + " and ".join(file.rule.taken_out).replace("_", " ") if file.taken else ""]
-    why = ", ".join(filter(None, reasons))
-    return [file.path, _outcome(file), f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
-
-
-def _outcome(file: LoadedFile) -> str:
-    return "dropped" if not file.kept else "cut" if file.lost_parts else "whole"
 
 
 class LostSectionData(TypedDict):
@@ -275,9 +248,7 @@ def _reading_data(reading: HostReading) -> dict[str, object]:
 
 
 def _file_data(file: LoadedFile) -> dict[str, object]:
-    sections = _lost(file)
+    sections = file.lost_sections
     lost = [section._asdict() | {"tokens": lost_tokens([section])} for section in sections]
-    starts = ((file.text.count("\n", 0, start), file.text[start:stop].rstrip("\n")) for start, stop in file.taken)
-    taken = [line + 1 for first, words in starts for line in range(first, first + words.count("\n") + 1)]
-    more = {"outcome": _outcome(file), "lost_tokens": lost_tokens(sections), "lost": lost, "taken_out": taken}
+    more = {"outcome": file.outcome, "lost_tokens": lost_tokens(sections), "lost": lost, "taken_out": file.taken_lines}
     return file.rule._asdict() | file._asdict() | more

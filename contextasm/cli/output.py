@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from contextasm.config.build import PreparedBuild
-from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors
+from contextasm.model import CLEAN, MAX_FILE, Context, ContextasmError, Document, Problem, system_errors, utf8_text
 from contextasm.text.cleaning.clean import clean_text, clean_value, decode_text, without_ci_commands
 from contextasm.text.names.templates import one_line
 from contextasm.workspace.atomic import as_bytes
@@ -27,11 +27,9 @@ def read_stdin(where: str, kind: str) -> str:
             data = sys.stdin.buffer.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
             raise ContextasmError(where, f"standard input {too_large(len(data), MAX_FILE).message}", "pipe in less")
-        return data.decode("utf-8-sig")
+        return utf8_text(data, where, "pipe UTF-8 text in")
     except AttributeError as error:  # closed before the process began
         raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
-    except UnicodeDecodeError as error:
-        raise ContextasmError(where, f"byte {error.start} is not UTF-8", "pipe UTF-8 text in") from error
 
 
 def input_text(file: str) -> str:
@@ -109,19 +107,17 @@ def _emit_stderr(text: str) -> None:
     emit(2, as_bytes(f"{text}\n"))
 
 
-def show_problems(
-    problems: Sequence[Problem], kind: str = "warning", write: Callable[[str], None] = write_stderr
-) -> None:
-    """Write the problems as lines, to standard error or where `write` does; of each kind the first `MAX_ALIKE`."""
+def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
+    """Write the problems as lines to standard error; of each kind the first `MAX_ALIKE`."""
     from contextasm.rendering.wording import problem_line
 
     counts: Counter[str] = Counter()
     for problem in problems:
         counts[problem.code] += 1
         if counts[problem.code] <= MAX_ALIKE:
-            write(f"ctxasm: {kind}: {problem_line(problem)}")
+            write_stderr(f"ctxasm: {kind}: {problem_line(problem)}")
     if more := sum(max(count - MAX_ALIKE, 0) for count in counts.values()):
-        write(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
+        write_stderr(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
 
 
 MAX_ALIKE = 5
@@ -134,10 +130,10 @@ def show_common_problems(contexts: Sequence[Context]) -> None:
     show_problems([problem for problem in contexts[-1].problems if problem in in_first])
 
 
-def show_taken(words: str, write: Callable[[str], None] = write_stderr) -> None:
+def show_taken(words: str) -> None:
     """Write which profile was taken for a folder without settings; nothing for no words."""
     if words:
-        write(f"ctxasm: {words}")
+        write_stderr(f"ctxasm: {words}")
 
 
 def show_lacking(documents: Iterable[Document], verb: str) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from contextasm.cli.command_line import Argument
 from contextasm.cli.output import show_problems, write_stderr
-from contextasm.config.input.options import Options
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.inputs import build_inputs
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.memories.owner import find_owner, ids_of_folders
+from contextasm.memories.owner import Owner, find_owner, ids_of_folders
 from contextasm.model import Memory
 from contextasm.text.memories.writer import storable_text
 from contextasm.workspace.editing.files import locked
@@ -28,7 +28,7 @@ READ_OWNER = (*OWNER, "offline")
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
-MemoryId = Annotated[str, Argument("ID", "The id (see ctxasm memory list; the first letters are enough).")]
+MemoryId = Annotated[str, Argument("ID", "The id (see ctxasm memory list; the first letters are enough).", "memory")]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:
@@ -39,8 +39,12 @@ def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
-    ids = WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process), owner.memory_files)
-    return owner.workspace, ids.find(name)
+    return owner.workspace, known_ids(owner, process).find(name)
+
+
+def known_ids(owner: Owner, process: ProcessEnvironment) -> WorkspaceIds:
+    """The ids of the memories of an owner; of all owners if none is named."""
+    return WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process), owner.memory_files)
 
 
 def typed_text(text: str, where: str, *, masked: bool = False) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from contextasm.checks.hosts.files import HostReading
 from contextasm.cli.commands.replay import OpenedRecord, with_options_of
 from contextasm.cli.output import write_stderr
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Options
 from contextasm.config.inputs import build_inputs
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.model import PERSONAL, ContextasmError
+from contextasm.model import PERSONAL, ContextasmError, Document
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.outputs import OutputFile, file_identity, refuse_inputs
 
@@ -53,6 +55,43 @@ def refuse_personal(records: Sequence[OpenedRecord], options: Options) -> None:
             what = "this record may hold private parts, and the audience is shared"
             hint = "use --audience personal if only you read the output, or record the build with --audience shared"
             raise ContextasmError(str(opened.path), what, hint)
+
+
+def write_host_page(readings: Sequence[HostReading], options: Options, name: str) -> None:
+    """Write the page of what hosts load. Private parts are left out, unless the audience is personal.
+
+    Raises `ContextasmError` for a folder of which nobody can say what is private in it, because no build can be made,
+    and for a file that a build could read or a host loads.
+    """
+    from contextasm.checks.hosts.page import host_page  # here: other pages need none of these
+    from contextasm.rendering.context_page import audience_words
+    from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
+    from contextasm.text.cleaning.clean import decode_document
+
+    process, page = process_environment(), page_file(name)
+    # Its layers are not needed: the paths of private ones are with the profile.
+    job = prepare_build(options, process, restrict_profile=lambda whole: whole._replace(layers=()), targets=[page])
+    refuse_page(page, [job])
+    root = readings[0].root
+    for path in (file.path for reading in readings for file in reading.found):
+        if page.identity == file_identity(os.path.join(root, os.path.expanduser(path))):
+            raise ContextasmError(
+                f"{page.option} {page.path}", "a host loads this file", "name another file to write to"
+            )
+    visible = for_audience(job.build).workspace
+
+    def private_lines(path: str, text: str) -> frozenset[int]:
+        if not isinstance(visible, SharedWorkspace):
+            return frozenset()
+        if path.startswith(("~", "/", "..")):  # a file of the person's own
+            return frozenset(range(1, text.count("\n") + 2))
+        own = os.path.relpath(os.path.join(root, path), job.workspace.root)
+        document = decode_document(own, text.encode())
+        return visible.private_lines(document) if isinstance(document, Document) else frozenset()
+
+    folder = os.path.basename(os.path.join(root, readings[0].folder).rstrip("/"))
+    text = host_page(readings, load_style(), folder, private_lines, audience_words(job.build.request))
+    write_page(page, text)
 
 
 def load_style() -> str:

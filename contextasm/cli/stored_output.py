@@ -122,12 +122,12 @@ def _store(place: str, recorded: reads.Reads, began: float) -> None:
     """Store an output with its reads, if it may be. Raises `OSError` if that can't be done."""
     modules = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
     files = [file for name, file in modules.items() if file and name.partition(".")[0] not in sys.stdlib_module_names]
+    stamps = reads.file_stamps(paths := "\n".join(files))
     # Of a module that was changed just now, this process may have loaded the one before.
-    if recorded.output is None or any(os.lstat(file).st_mtime > began for file in files):
+    if recorded.output is None or any(changed > began * 1e9 for changed, *_ in stamps):
         return
     event, is_timed, messages, text = recorded.output
-    paths = "\n".join(files)
-    recorded.answers[reads.file_stamps, paths] = reads.file_stamps(paths)
+    recorded.answers[reads.file_stamps, paths] = stamps
     head = [str(int(began)), str(int(is_timed)), str(len(messages)), _digest_of_answers(recorded.answers.values())]
     head += [f"{question.__name__} {about}" for question, about in recorded.answers]
     data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text

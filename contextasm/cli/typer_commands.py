@@ -15,7 +15,6 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command, run_command
-from contextasm.config.input.options import GROUPS as OPTION_GROUPS
 from contextasm.config.input.values import load_table, require_known, suggestion
 from contextasm.model import ContextasmError
 
@@ -31,10 +30,7 @@ FEW_OPTIONS = 12
 """Options that need no groups in help."""
 
 _HELP = __file__.replace("typer_commands.py", "help.json")
-"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command.
-
-The groups of flags of a request are in `config/input/options.py`.
-"""
+"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command."""
 
 
 def _examples(command: str | None) -> Sequence[str]:
@@ -69,7 +65,7 @@ class _Command(TyperCommand):
         """Write the arguments, the options under their headings, and the examples."""
         parameters = self.get_params(context)
         options = [each for each in parameters if each.param_type_name == "option"]
-        groups = {**OPTION_GROUPS, **load_table(_HELP)["groups"]} if len(options) > FEW_OPTIONS else {}
+        groups = load_table(_HELP)["groups"] if len(options) > FEW_OPTIONS else {}
         titles = {name: title for title, names in groups.items() for name in names}
         parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
         for each in parameters:
@@ -240,19 +236,19 @@ def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
             help=about.help,
             min=about.least,
             max=about.most,
-            autocompletion=_completer(parameter.name if about.completed else ()),
+            autocompletion=_completer(about.completed),
         )
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
 
 
-def _completer(completed: str | Sequence[str]) -> Callable[[typer.Context], Sequence[str]] | None:
-    """A callback of typer that lists values; the workspace of those of a field is the one typed on the same line."""
+def _completer(completed: str | Sequence[str]) -> Callable[[typer.Context, str], Sequence[str]] | None:
+    """A callback of typer that lists values; those of a workspace are of the one that is typed on the same line."""
 
-    def complete(context: typer.Context) -> Sequence[str]:
+    def complete(context: typer.Context, incomplete: str) -> Sequence[str]:
         from contextasm.cli.commands.completion import known_values
 
         if isinstance(completed, str):
-            return known_values(completed, context.params.get("workspace"))
+            return known_values(completed, context.params, incomplete)
         return completed
 
     return complete if completed else None

@@ -31,6 +31,7 @@ from contextasm.selection.tokens import ENCODINGS, ESTIMATE, LENGTHS, ROOMS, exa
 from contextasm.text.names.places import RULE_FILES
 from contextasm.workspace.cache import TokenCountCache, cache_folder
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import note_other_input
 from contextasm.workspace.recording import RecordingWorkspace
 
@@ -255,11 +256,7 @@ def load_token_table(name: str) -> bytes:
     """
     path = f"{_TOKEN_TABLES}/{name}.bin"
     hint = "install ctxasm again, or use --tokenizer estimate"
-    try:
-        with open(path, "rb") as file:
-            packed = file.read()
-    except OSError as error:
-        raise ContextasmError(path, f"the token table can't be read ({error.strerror})", hint) from error
+    packed = required_bytes(path, hint, f"{path}: the token table can't be read")
     if sha256(packed).hexdigest() != ENCODINGS[name].packed:
         raise ContextasmError(path, "the token table is damaged", hint)
     return packed

@@ -45,7 +45,7 @@ from contextasm.model import (
     system_errors,
 )
 from contextasm.retrieval.memory_index.index import MemoryIndexes
-from contextasm.text.cleaning.clean import clean_value, parse_data
+from contextasm.text.cleaning.clean import clean_value, parse_data, shown_names
 from contextasm.text.names.matching import mentions, nearest
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.folder import Folder
@@ -188,6 +188,17 @@ def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], 
     return names
 
 
+def _session_of_history(options: Options) -> str:
+    """The events of `--history`; empty for none."""
+    if options.history is None:
+        return ""
+    from contextasm.text.data.history import HISTORY, session_of_history  # here: most builds get no conversation
+
+    if options.session:
+        raise ContextasmError(HISTORY, "is the session, and --session names another one", "leave one of them out")
+    return session_of_history(options.history)
+
+
 def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
     """The files that git calls changed, if a layer of the profile reads them."""
     if not uses_placeholder(profile, "changed"):
@@ -195,6 +206,17 @@ def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
     from contextasm.workspace.git.commands import changed_files  # here: few profiles read changed files
 
     return changed_files(reader.workspace.root, reader.process.environment)
+
+
+def _tracked_files(profile: Profile, workspace: Folder, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The files that git tracks, as they may be shown, if a layer of the profile shows the project's structure."""
+    showing = (layer for layer in profile.layers if any(source.lists_project for source in layer.query.traits))
+    depth = max((layer.query.depth for layer in showing), default=0)
+    if not depth:
+        return ()
+    from contextasm.workspace.git.commands import tracked_files  # here: few profiles show it
+
+    return tuple(shown_names(tracked_files(workspace, environment, depth)))
 
 
 def _resolve_request(
@@ -216,8 +238,10 @@ def _resolve_request(
         "date": day,
         "budget": values.parse_tokens(settings["budget"].value, "budget"),
         "session": values.parse_name(options.session or "", "--session"),
+        "history": _session_of_history(options),
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
+        "tracked": _tracked_files(profile, workspace, reader.process.environment),
         "filters": filters._replace(since=since, exclude=exclude),
     }
     request = Request(**{name: typed[name] for name in Request._fields if typed.get(name) is not None} | computed)

@@ -9,7 +9,8 @@ from glob import escape
 from pathlib import Path
 
 from contextasm.checks.hosts.cuts import prefix_length
-from contextasm.checks.hosts.files import LoadedFile, read_host_files
+from contextasm.checks.hosts.files import read_host_files
+from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
 from contextasm.model import Build, ChangedWorkspace, Context, Document, Layer
@@ -33,6 +34,8 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
     first of these borders that leaves less than half of the part empty. A letter of several characters is cut only
     if it is larger than `limit`, which is at least 4: one character may take as much. An empty text has no parts.
     """
+    if text and measure(text) <= limit:  # as most do
+        return [text]
     parts = _Parts(limit, measure)
     parts.add(_blocks(text), (_lines,))
     return parts.texts

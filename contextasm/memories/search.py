@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from contextasm.config.build import PreparedBuild
-from contextasm.config.input.options import UNUSED_IN_SEARCH, Options, ProcessEnvironment
+from contextasm.config.input.options import USED_IN_SEARCH, Options, ProcessEnvironment
 from contextasm.config.resolve import prepare_build
 from contextasm.model import (
     LENGTH_PENALTY,
@@ -84,7 +84,7 @@ def searched_topic(options: Options, text: str, *, everywhere: bool) -> str:
     """
     if not (topic := text.strip()):
         raise ContextasmError("search", "the text is blank", "give some words to search for")
-    if unused := next((name for name in UNUSED_IN_SEARCH if getattr(options, name)), ""):
+    if unused := next((name for name in Options._fields if name not in USED_IN_SEARCH and getattr(options, name)), ""):
         raise ContextasmError(unused, "has no effect on a search", "leave it out")
     if everywhere and (options.agent or options.team):
         raise ContextasmError("--all", "searches every agent and team", "leave out --agent and --team")

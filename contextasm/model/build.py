@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from contextasm.model.document import Document, Parse, Problem, Span, Workspace
-from contextasm.model.fragment import OUTCOME, Reason, RetrievalResult
+from contextasm.model.fragment import OUTCOME, Message, Reason, RetrievalResult
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.model.profile import Layer, Profile, RuleEvaluation, RuleTrace
 
@@ -238,6 +238,10 @@ PERSONAL, SHARED = AUDIENCES = ("personal", "shared")
 """Audiences of a context; a shared one lacks everything private."""
 
 
+CHAT_FORMATS = ("chat-openai", "chat-anthropic")
+"""Formats in which turns, results and tools are messages and tools of a request to a model's API."""
+
+
 class Filters(NamedTuple):
     """Restrictions on the fragments that are shown; an empty filter restricts nothing."""
 
@@ -268,10 +272,14 @@ class Request(NamedTuple):
     format: str
     session: str = ""
     """Id of the session that is continued; empty for the session with the newest event."""
+    history: str = ""
+    """Events of the current session that are not in a file, one JSON object a line; empty for none."""
     open: tuple[str, ...] = ()
     """Paths of open files."""
     changed: tuple[str, ...] = ()
     """Paths of files that git reports as changed; empty if no layer needs them."""
+    tracked: tuple[str, ...] = ()
+    """Paths of files that git tracks, cut to the folders that a layer shows; empty if no layer needs them."""
     additional: str = ""
     """Text that is shown unchanged."""
     filters: Filters = Filters()
@@ -329,6 +337,8 @@ class Build(NamedTuple):
     run_sources: RunSources = in_order
     watch_source: WatchSource = lambda _layer, task: task
     """Sees each task before it runs, such as to measure it."""
+    watch_step: Callable[[str], None] = lambda _step: None
+    """Is told the name of each step of the pipeline when it begins, such as to measure it; a step may begin again."""
     timed_out: frozenset[str] = frozenset()
     """Ids of layers that are not searched but reported as late, as they were in the build that is replayed."""
     problems: tuple[Problem, ...] = ()
@@ -372,6 +382,8 @@ class Decision(NamedTuple):
     """Rules that set the score's `boost`."""
     stands_for: tuple[str, ...] = ()
     """Places of the copies that are left out for it, such as `memories/m.md:3`."""
+    message: Message | None = None
+    """What is shown as a message or as a tool, in a format for a model's API; None for a part of the system's text."""
 
     @property
     def outcome(self) -> str:
@@ -397,7 +409,7 @@ class Section(NamedTuple):
 
 
 class LayerUsage(NamedTuple):
-    """Limit, demand and use of a layer, in tokens."""
+    """Limit, demand and use of a layer, in tokens and in entries."""
 
     layer: str
     """Id of the layer."""
@@ -407,6 +419,10 @@ class LayerUsage(NamedTuple):
     """Tokens of all candidate fragments, whole."""
     used: int
     """Tokens that it takes."""
+    considered: int = 0
+    """Number of entries that were found for it, the excluded ones and those that are only counted included."""
+    kept: int = 0
+    """Number of these of which some text is shown, and not only the title."""
 
 
 class Context(NamedTuple):

@@ -32,6 +32,14 @@ def system_errors(where: str, what: str, hint: str) -> Iterator[None]:
         raise ContextasmError(where, f"{what}: {error.strerror}", hint) from error
 
 
+def utf8_text(data: bytes, where: str, hint: str) -> str:
+    """The text of bytes in UTF-8, without a byte order mark. Raises `ContextasmError` for other bytes."""
+    try:
+        return data.decode().removeprefix("\ufeff")  # for `utf-8-sig` Python imports a module
+    except UnicodeDecodeError as error:
+        raise ContextasmError(where, f"byte {error.start} is not UTF-8", hint) from error
+
+
 def failure_words(error: BaseException) -> str:
     """The message of an error that ends a command or a request, whosever error it is, of any length."""
     match error:

@@ -193,6 +193,21 @@ class Labels(NamedTuple):
     """Cites of a memory that are held against the files if it is shown; none if its layer shows it in any case."""
 
 
+class Message(NamedTuple):
+    """A fragment as one message of a conversation, or as a tool, in the formats of models' APIs."""
+
+    role: str
+    """`user`, `assistant`, `result` for what a tool gave back, or `tool` for the definition of one."""
+    text: str
+    """Text as shown; of a tool its definition as JSON: `name`, `description` and `parameters`."""
+    tool: str = ""
+    """Name of the tool, or of the one that gave a result."""
+    arguments: str = "{}"
+    """Arguments of the call that a result answers, as a JSON object."""
+    heading: str = ""
+    """Heading of the section that it is counted in."""
+
+
 class Verdict(NamedTuple):
     """Decisions that the steps before selection made about a fragment."""
 
@@ -225,6 +240,8 @@ class Fragment(NamedTuple):
     score: Score = ()
     """Parts of its score by name, each from 0 to 1, and `total`; empty if it was not scored."""
     verdict: Verdict = Verdict()
+    message: Message | None = None
+    """The message or tool that it is in a format for a model's API; None for a part of the system's text."""
 
     @property
     def total_score(self) -> float:

@@ -30,6 +30,8 @@ class Query(NamedTuple):
     """Number of candidates: the newest events, the most salient entities besides the named ones; 0 for all."""
     event_types: tuple[str, ...] = ()
     """Types of events that are candidates; empty for all."""
+    intents: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Types of events that count for a topic of each intent, by the name of the intent (`retrieval.reading`)."""
     depth: int = 1
     """Number of steps that relations are followed."""
     max_age_days: int = 0
@@ -50,6 +52,11 @@ class Query(NamedTuple):
         """The traits of the sources, in their order."""
         # The layer of what rules include has a source that no profile can name.
         return [SOURCE_TRAITS.get(name, SourceTraits()) for name in self.sources]
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a source of the layer gives scores."""
+        return any(source.score_parts for source in self.traits)
 
 
 class MemoryScope(NamedTuple):
@@ -195,6 +202,13 @@ class Conflicts(NamedTuple):
     """Layers in order of precedence, the highest first."""
 
 
+MERGE_METHODS = ("content", "dedup", "near")
+"""Methods by which fragments say the same: by text, by declared hint, or by similarity of the texts."""
+
+CONCATENATE = "concatenate"
+"""The `fallback` of a profile that shows fragments in the order of their sources."""
+
+
 class Profile(NamedTuple):
     """An ordered list of layers and the budget they share."""
 
@@ -213,10 +227,14 @@ class Profile(NamedTuple):
     """Methods that find fragments that say the same, in the order of use; empty to show all."""
     conflicts: Conflicts | None = None
     """Treatment of fragments of one key that say different things; None if that is not a conflict."""
+    select: str = "layers"
+    """`across` if the scores of fragments decide between the layers that rank by score, else `layers`."""
     fill: float = 0
     """Per cent of the budget up to which detail is added to shortened fragments; 0 for none."""
     min_coherence: float = 0
     """Least coherence of a finished context, 0 to 1; a context below it has a problem. 0 for any."""
+    fallback: str = "none"
+    """`CONCATENATE` if a context below the least coherence is assembled again, without scores; else `none`."""
     max_chars: int = 0
     """UTF-16 code units of text that the layers with a `max_chars` may show together, above these; 0 for no more."""
     strategies: tuple[tuple[str, "Profile"], ...] = ()
@@ -261,11 +279,13 @@ class Condition(NamedTuple):
     """A test of one field of the request."""
 
     field: str
+    """The fact that is looked at."""
     op: str
-    """A key of `OPERATORS`."""
+    """The operator, a key of `OPERATORS`."""
     value: str | tuple[str, ...]
-    """Operand; empty for operators that need none."""
+    """The value or values it is compared with; empty for operators that need none."""
     line: int
+    """The line of the file on which it is."""
 
 
 class Target(NamedTuple):

@@ -19,7 +19,9 @@ class SourceTraits(NamedTuple):
     score_parts: Sequence[str] = ()
     """Parts of its scores that a layer's `weights` may weigh; empty for a source without scores."""
     reads_files: bool = True
-    """Whether it reads files; a source that does not shows the text that a request adds."""
+    """Whether it reads files; a source that does not shows what the request has."""
+    lists_project: bool = False
+    """Whether it shows the names of the project's files, which git is asked for before the build."""
     uses_open: bool = False
     """Whether the open files of a request decide what is found, independent of the layer's paths."""
     shows_text: bool = False
@@ -34,6 +36,9 @@ class SourceTraits(NamedTuple):
     """Whether it finds only what matches the topic, and nothing without one."""
     gives_topic: bool = False
     """Whether its current goal is the topic of a request without one."""
+    message_steps: Sequence[str] = ()
+    """Steps of `overflow` for fragments that are messages or tools of a request to a model's API; empty for a source
+    that has none of these."""
     type_filter: str = ""
     """The field of `Filters` with the types that its fragments must have; empty for none."""
 
@@ -54,6 +59,7 @@ SCORE_PARTS = (
     "weight",
     "rate",
     "named",
+    "intent",
     "open",
     "changed",
     "content",
@@ -62,13 +68,13 @@ SCORE_PARTS = (
 
 
 def _scores(*parts: str) -> Sequence[str]:
-    # Coherence is not the source's own: ranking computes it for every fragment that has a score.
-    return (*parts, "coherence")
+    # Neither credibility nor coherence is the source's own: every fragment that has a score may have both.
+    return (*parts, "credibility", "coherence")
 
 
 _KEY = ("key", "name")
 _PAGE = ("title", "path")
-_WEIGHED = ("importance", "recency", "confidence", "credibility", "open")
+_WEIGHED = ("importance", "recency", "confidence", "open")
 _MEMORY = ("type", "text", "title", "rest", "confidence", "words", "link", "age", "verified")
 _MEMORIES = SourceTraits(_MEMORY, _KEY, holds_memories=True)
 _LOGS = SourceTraits(group_fields=("date",), is_log=True)
@@ -82,9 +88,13 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "search": _MEMORIES._replace(score_parts=_scores("similarity", *_WEIGHED), answers_topic=True),
     "weighed": _MEMORIES._replace(score_parts=_scores(*_WEIGHED)),
     "events": SourceTraits(
-        ("type", "text"), ("session",), _scores("similarity", "importance", "recency"), type_filter="event_types"
+        ("type", "text"),
+        ("session",),
+        _scores("similarity", "importance", "recency", "intent"),
+        message_steps=("drop", "detail", "summarize", "truncate"),
+        type_filter="event_types",
     ),
-    "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity"), shows_text=True),
+    "knowledge": SourceTraits(group_fields=_PAGE, score_parts=_scores("similarity", "recency"), shows_text=True),
     "entities": SourceTraits(
         ("type", "name", "fields"), score_parts=_scores("named", "salience"), type_filter="entity_types"
     ),
@@ -95,7 +105,8 @@ SOURCE_TRAITS: Mapping[str, SourceTraits] = {
     "files": SourceTraits(
         group_fields=_PAGE, score_parts=_scores("open", "changed", "named", "content"), shows_text=True
     ),
-    "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity")),
+    "tree": SourceTraits(("folder", "names"), reads_files=False, lists_project=True),
+    "tools": SourceTraits(("name", "text", "arguments"), score_parts=_scores("similarity"), message_steps=("drop",)),
     "root-goal": SourceTraits(),
     "ancestor-goals": SourceTraits(),
     "sibling-results": SourceTraits(),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 
 from contextasm.model import Context, Decision, Fact, Fragment, Layer, NamedTuple, Problem, Profile, Reason, grouped
+from contextasm.ranking.order import low_quality_problems
 from contextasm.text.markdown.blocks import list_mark, without_lines
 from contextasm.text.names.matching import list_names
 from contextasm.text.similarity import TextSection, find_similar, fingerprint, identities, stated_text, text_sections
@@ -62,7 +63,7 @@ def show_each_once(
     while True:
         distinct, twins = _deduplicate(profile, pools, unshown | ahead)
         candidates, conflicts = _resolve_conflicts(profile, distinct, prefer)
-        problems = (*conflicts, *_low_quality_problems(profile, candidates))
+        problems = (*conflicts, *low_quality_problems(profile, candidates))
         context = make_context(candidates)
         if _decisions_that_show(ahead, context.decisions):
             ahead, turns = set(), 0
@@ -77,10 +78,6 @@ def show_each_once(
         turns += 1
         following = grouped((shown, copy) for copy, (shown, _) in twins.items())
         ahead = {copy for shown in missing for copy in following[shown][: 2 ** max(turns - EXACT_TURNS, 0) - 1]}
-
-
-METHODS = ("content", "dedup", "near")
-"""Methods of comparison: by text, by declared hint, or by similarity of the texts."""
 
 
 class Copy(NamedTuple):
@@ -163,7 +160,7 @@ class _Search:
     """The copies that stay so far, by text and by hint, and the copies that are left out."""
 
     def __init__(self, methods: Sequence[str], files: Mapping[str, Copy], unshown: Collection[Copy]) -> None:
-        """`methods` are the profile's, of `METHODS`, and `files` the texts by path."""
+        """`methods` are the profile's, of `MERGE_METHODS`, and `files` the texts by path."""
         self._files = files
         self._methods = [method for method in methods if method != "near"]
         self._unshown = unshown
@@ -465,12 +462,3 @@ def _conflict_problem(key: str, claims: Sequence[_Candidate], severity: float) -
     why = f"(severity {severity:g}, strategy flag, confidence {CONFIDENCE['flag']:g})"
     message = f"{first.id} and {names} say different things of {key} {why}; settle it, or name one with --prefer"
     return Problem("conflict", first.location.path, first.location.line, message)
-
-
-def _low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:
-    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
-    for layer in profile.layers:
-        reasons = [fragment.verdict.excluded for fragment in pools[layer.id]]
-        if all(reasons) and any(reason and reason.code == "below-floor" for reason in reasons):
-            message = f"found nothing with a score of {layer.ranking.min_score:g} or more"
-            yield Problem("low-quality", layer.id, 0, message)

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from contextasm.model import Document, Filters, Fragment, Layer, Profile, Reason, RetrievalResult, weighted_total
+from contextasm.model import (
+    Document,
+    Filters,
+    Fragment,
+    Layer,
+    Problem,
+    Profile,
+    Reason,
+    RetrievalResult,
+    weighted_total,
+)
 from contextasm.text.cleaning.secrets.scanner import count_masks
 from contextasm.text.names.places import is_named
-from contextasm.text.similarity import MAX_COMPARED, common_share, words_of
 
 
 def rank(fragments: Sequence[Fragment], layer: Layer) -> tuple[Fragment, ...]:
@@ -89,6 +98,8 @@ def with_coherence(fragments: Sequence[Fragment], layer: Layer) -> Sequence[Frag
 
 
 def _coherences(candidates: Sequence[Fragment], layer: Layer) -> list[float]:
+    from contextasm.text.similarity import MAX_COMPARED, common_share, words_of  # here: few layers weigh coherence
+
     words = [words_of((fragment.statement or fragment.text).split("\n")) for fragment in candidates]
     best = sorted(range(len(candidates)), key=lambda number: _rank_key(candidates[number], layer))[:MAX_COMPARED]
     means = []
@@ -103,6 +114,15 @@ def _coherences(candidates: Sequence[Fragment], layer: Layer) -> list[float]:
 def _rank_key(fragment: Fragment, layer: Layer) -> tuple[float, str, str]:
     # By what the fragment is, so that neither the order of files nor a place in one matters.
     return -weighted_total(fragment.score, layer.ranking.weights), fragment.text, fragment.id
+
+
+def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment]]) -> Iterator[Problem]:
+    """The problem of each layer whose fragments are all excluded, at least one by the least score."""
+    for layer in profile.layers:
+        reasons = [fragment.verdict.excluded for fragment in pools[layer.id]]
+        if all(reasons) and any(reason and reason.code == "below-floor" for reason in reasons):
+            message = f"found nothing with a score of {layer.ranking.min_score:g} or more"
+            yield Problem("low-quality", layer.id, 0, message)
 
 
 # --- Filters of a request --------------------------------------------------------------------------------------------

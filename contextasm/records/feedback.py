@@ -7,12 +7,13 @@ from datetime import date
 from pathlib import Path
 
 from contextasm.model import ContextasmError, Document, Workspace
-from contextasm.records.record import Record
-from contextasm.records.replay import load_record_id, stored_inputs
+from contextasm.records.record import Record, parse_record_id
+from contextasm.records.replay import stored_inputs
 from contextasm.records.uses import SHOWN
 from contextasm.rendering.metrics import context_metrics
 from contextasm.text.data.events import Feedback
 from contextasm.text.names.matching import nearest
+from contextasm.workspace.reading import required_bytes
 
 
 def shown_fragments(record: Record) -> Mapping[str, str]:
@@ -63,7 +64,7 @@ def feedback_on(
         what = "says nothing about the build"
         raise ContextasmError("ctxasm feedback", what, "add --useful ID, --wrong ID or --missing TEXT")
     return Feedback(
-        record=load_record_id(path),
+        record=parse_record_id(required_bytes(str(path), "name a record"), str(path)),
         day=day.isoformat(),
         shown=len({*shown_fragments(record).values()}),
         coherence=record_coherence(record, path, workspace),

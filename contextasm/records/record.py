@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from contextasm import model
 from contextasm.config.input.options import Options
-from contextasm.model import NamedTuple
+from contextasm.model import NamedTuple, utf8_text
 from contextasm.rendering.documents import DecisionData, Input, decision_data
 from contextasm.rendering.formats import FORMATS, MARKERS, render_document
 from contextasm.rendering.json_codec import INLINE, Count, Digest, from_json, to_json
@@ -297,11 +297,9 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     """The fields of a record's JSON, without schema and id. Raises as `parse_record`, but for fields of other types."""
     hint = "record the build again with `ctxasm build --record`"
     try:
-        fields: Any = load_json(data.decode("utf-8-sig"), where, takes_halves=True)
+        fields: Any = load_json(utf8_text(data, where, hint), where, takes_halves=True)
     except model.ContextasmError as error:
         raise model.ContextasmError(error.where, f"is not a record: {error.what}", hint) from error
-    except UnicodeDecodeError as error:
-        raise model.ContextasmError(where, f"is not a record: byte {error.start} is not UTF-8", hint) from error
     schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if not schema:
         raise model.ContextasmError(where, "is not a record: it has no schema", hint)

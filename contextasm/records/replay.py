@@ -22,7 +22,7 @@ from contextasm.selection.tokens import ENCODINGS
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.workspace.atomic import STATE_FOLDER, remove_empty_folder, state_folder, write
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import file_bytes, required_bytes
 from contextasm.workspace.recording import ChangedInput, Read, changed_inputs, drift
 
 _MIN_DIGITS = 4
@@ -114,19 +114,7 @@ def record_paths(root: Path, digits: str = "") -> list[Path]:
 
 def load_record(path: Path) -> records.Record:
     """The record in a file. Raises `ContextasmError` for an unreadable file, and for one that is not a record."""
-    return records.parse_record(_record_bytes(path), str(path))
-
-
-def load_record_id(path: Path) -> str:
-    """The id of the record in a file. Raises `ContextasmError` as `load_record` does."""
-    return records.parse_record_id(_record_bytes(path), str(path))
-
-
-def _record_bytes(path: Path) -> bytes:
-    data = file_bytes(str(path))
-    if not isinstance(data, bytes):
-        raise model.ContextasmError(str(path), data.message, "name a record")
-    return data
+    return records.parse_record(required_bytes(str(path), "name a record"), str(path))
 
 
 class Replay(NamedTuple):

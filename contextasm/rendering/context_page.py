@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 
-from contextasm.model import SHARED, Context, Decision, Problem, Span
+from contextasm.model import SHARED, Context, Decision, Problem, Request, Span
 from contextasm.rendering import page as html
 from contextasm.rendering.wording import problem_line, receipt
 from contextasm.text.graphemes import clipped
@@ -23,8 +23,13 @@ MAX_LINE = 2000
 SHOWN, LOST, NO_FRAGMENT = "shown", "lost", "in no fragment"
 
 
-_State = tuple[str, tuple[str, ...]]
-"""The outcome of a line: `SHOWN`, `LOST` or `NO_FRAGMENT`, and the names of the contexts that show it; none for all."""
+LineState = tuple[str, tuple[str, ...]]
+"""The outcome of a line: `SHOWN`, `LOST` or another word, which may have more after a comma.
+
+Also the names of the contexts that show it; none for all."""
+
+ListedFile = tuple[str, int, Sequence[str], Sequence[LineState]]
+"""A file on a page: its path, the number of its first line, its lines, and their outcomes."""
 
 
 def file_list(contexts: Sequence[html.NamedContext], texts: html.FragmentTexts) -> tuple[str, Mapping[str, str]]:
@@ -38,34 +43,43 @@ def file_list(contexts: Sequence[html.NamedContext], texts: html.FragmentTexts) 
             if decision.path in by_path:
                 by_path[decision.path][place].append(decision)
     names = [name for name, _ in contexts]
+    all_lines = ((path, *texts.lines(path), decisions) for path, decisions in by_path.items())
+    files = ((path, start, lines, _states(start, lines, own, names)) for path, start, lines, own in all_lines)
+    return folded_files(files, len(by_path))
+
+
+def folded_files(files: Iterable[ListedFile], count: int) -> tuple[str, Mapping[str, str]]:
+    """The HTML of files with their lines, folded, and the anchors of the files on the page, by path.
+
+    Of `count` files, those beyond the room of a page are only counted, and have no anchor.
+    """
     parts: list[str] = []
     anchors: dict[str, str] = {}
     room = MAX_FILES_BYTES
-    for number, (path, decisions) in enumerate(by_path.items(), 1):
-        start, lines = texts.lines(path)
-        states = _states(start, lines, decisions, names)
-        part = _file_part(path, f"file-{number}", states, _file_body(start, lines, states, min(room, MAX_FILE_BYTES)))
+    for number, (path, start, lines, states) in enumerate(files, 1):
+        anchor = f"file-{number}"
+        part = _file_part(path, anchor, states, _file_body(start, lines, states, min(room, MAX_FILE_BYTES)))
         room -= len(part.encode())
         if room < 0:
-            rest = f"{len(by_path) - number + 1:,} more files are not on this page"
+            rest = f"{count - number + 1:,} more files are not on this page"
             parts.append(html.element("p", rest, class_="more"))
             break
         parts.append(part)
-        anchors[path] = f"file-{number}"
+        anchors[path] = anchor
     return "\n".join(parts), anchors
 
 
 def _states(
     start: int, lines: Sequence[str], decisions: Sequence[Sequence[Decision]], names: Sequence[str]
-) -> Sequence[_State]:
+) -> Sequence[LineState]:
     """The outcome of each line; a blank line goes with the line above it."""
     first, stop = start, start + len(lines)
     covered = _numbers((decision.lines for own in decisions for decision in own), first, stop)
     shown = [_numbers((span for decision in own for span in decision.kept), first, stop) for own in decisions]
-    states: list[_State] = []
+    states: list[LineState] = []
     for number, line in enumerate(lines, start):
         own = tuple(name for name, numbers in zip(names, shown, strict=True) if number in numbers)
-        state: _State = (SHOWN, () if len(own) == len(names) else own)
+        state: LineState = (SHOWN, () if len(own) == len(names) else own)
         if not own:
             state = (LOST if number in covered else NO_FRAGMENT, ())
         states.append(states[-1] if states and not line.strip() else state)
@@ -76,7 +90,7 @@ def _numbers(spans: Iterator[Span], first: int, stop: int) -> set[int]:
     return {number for start, end in spans for number in range(max(start, first), min(end + 1, stop))}
 
 
-def _file_body(start: int, lines: Sequence[str], states: Sequence[_State], room: int) -> str:
+def _file_body(start: int, lines: Sequence[str], states: Sequence[LineState], room: int) -> str:
     """The runs of lines with one fate as HTML, as many lines as `room` bytes hold."""
     runs: list[str] = []
     number = 0
@@ -99,10 +113,10 @@ def _size(line: str) -> int:
     return len(html.lines_of_text(line).encode()) + 1
 
 
-def _run(number: int, lines: Sequence[str], state: _State) -> str:
+def _run(number: int, lines: Sequence[str], state: LineState) -> str:
     kind, names = state
     fate = f"{kind} with {', '.join(names)}" if names else kind
-    css = {SHOWN: "part" if names else "", LOST: "lost", NO_FRAGMENT: "lost none"}[kind]
+    css = {SHOWN: "part" if names else "", LOST: "lost"}.get(kind.split(",")[0], "lost none")
     return run_of_lines(number, lines, fate, css)
 
 
@@ -111,11 +125,12 @@ def run_of_lines(number: int, lines: Sequence[str], fate: str, css: str) -> str:
     last = number + len(lines) - 1
     place = f"{number}" if last == number else f"{number}–{last}"
     label = html.element("span", f"{place} {html.words(fate)}", class_="fate")
-    return f'<div class="run {css}">{label}<pre>{html.lines_of_text(chr(10).join(lines))}</pre></div>'
+    text = chr(10).join(lines) if any(lines) else ""  # what is private is blank, and takes no room
+    return f'<div class="run {css}">{label}<pre>{html.lines_of_text(text)}</pre></div>'
 
 
-def _file_part(path: str, anchor: str, states: Sequence[_State], body: str) -> str:
-    shown = sum(kind == SHOWN for kind, _ in states)
+def _file_part(path: str, anchor: str, states: Sequence[LineState], body: str) -> str:
+    shown = sum(kind.split(",")[0] == SHOWN for kind, _ in states)
     lost = len(states) - shown
     figures = f"{shown:,} line{'s' * (shown != 1)} shown" + (f", {lost:,} not" if lost else "")
     title = f"{html.element('span', html.words(path), class_='place')} <small>{figures}</small>"
@@ -165,12 +180,15 @@ def request_line(context: Context) -> str:
         f"tokens by {request.tokenizer}",
         f"topic: {request.topic}" if request.topic else "",
     )
-    readers = (
-        "shared: private parts are left out"
-        if request.audience == SHARED
-        else "personal: it may hold private parts, so show it to nobody else"
-    )
-    return html.element("p", html.words("; ".join(filter(None, (*asked, readers))), 2000), class_="request")
+    line = "; ".join(filter(None, (*asked, audience_words(request))))
+    return html.element("p", html.words(line, 2000), class_="request")
+
+
+def audience_words(request: Request) -> str:
+    """Who may see a page of a request."""
+    if request.audience == SHARED:
+        return "shared: private parts are left out"
+    return "personal: it may hold private parts, so show it to nobody else"
 
 
 def problem_section(contexts: Sequence[Context]) -> Iterator[str]:

@@ -182,7 +182,7 @@ class ContextDocument(TypedDict):
     decisions: list[DecisionData]
     """One decision for every fragment that was found."""
     allowances: list[LayerUsage]
-    """What each layer might take and took, in the order of the layers."""
+    """What each layer might take and took, and its entries, in the order of the layers."""
     problems: list[ProblemData]
     """What was wrong but did not stop the build."""
     rules: list[RuleTraceData]
@@ -253,6 +253,8 @@ class ManifestDocument(TypedDict):
     """Every file of the workspace that was opened, in path order."""
     sections: list[SectionSize]
     """The sections of the document, in its order."""
+    layers: list[LayerUsage]
+    """What each layer might take and took, and its entries, in the order of the layers."""
 
 
 def manifest_data(context: Context) -> dict[str, Any]:
@@ -260,7 +262,7 @@ def manifest_data(context: Context) -> dict[str, Any]:
     opened = {document.path: document for document in (*context.cited, *context.documents)}
     documents = [opened[path] for path in sorted(opened) if opened[path].withheld != "file"]
     inputs = [Input(document.path, document.size, document.digest) for document in documents]
-    return {**context.request._asdict(), **context._asdict(), "inputs": inputs}
+    return {**context.request._asdict(), **context._asdict(), "inputs": inputs, "layers": context.allowances}
 
 
 class HitData(TypedDict):

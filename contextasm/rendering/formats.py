@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 
-from contextasm.model import WRITTEN, Context, Fragment, Layer, Marker, Omission, Reason, Section, SectionForm
+from contextasm.model import (
+    CHAT_FORMATS,
+    WRITTEN,
+    Context,
+    Fragment,
+    Layer,
+    Marker,
+    Omission,
+    Reason,
+    Section,
+    SectionForm,
+)
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.blocks import heading, is_structural, without_comments, without_lines
 from contextasm.text.markdown.outline import nest
@@ -93,11 +106,9 @@ def _section_pieces(section: Section, form: str) -> Sequence[str]:
 
 
 def _json(context: Context) -> str:
-    import json
-
     from contextasm.rendering.documents import context_data
 
-    return json.dumps(context_data(context), ensure_ascii=False, indent=2) + "\n"
+    return _json_text(context_data(context))
 
 
 def _messages(context: Context) -> str:
@@ -105,19 +116,44 @@ def _messages(context: Context) -> str:
 
     The texts of the blocks, joined, are the document that the budget was held against.
     """
+    return _json_text(_blocks(context, context.sections))
+
+
+def _blocks(context: Context, sections: Sequence[Section]) -> list[Mapping[str, object]]:
+    """These sections of a context as blocks; neither is there without text."""
+    form = context.request.format
+    head = context.text[: len(context.text) - len(render_document(context.sections, form))]
+    text = render_document(sections, form, head)
+    end = len(render_document([*takewhile(lambda section: section.stable, sections)], form, head))
+    stable = {"type": "text", "text": text[:end], "cache_control": {"type": "ephemeral"}}
+    return [block for block in (stable, {"type": "text", "text": text[end:]}) if block["text"]]
+
+
+def _json_text(value: object) -> str:
     import json
 
-    stable = context.stable_sections
-    form = context.request.format
-    above = len(context.text) - len(render_document(context.sections, form))
-    head = context.text[: above + len(render_document(stable, form))] if stable else ""
-    tail = context.text[len(head) :]
-    blocks: list[dict[str, object]] = []
-    if head:
-        blocks.append({"type": "text", "text": head, "cache_control": {"type": "ephemeral"}})
-    if tail:
-        blocks.append({"type": "text", "text": tail})
-    return json.dumps(blocks, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _chat(api: str, context: Context) -> str:
+    from contextasm.rendering.chat import REQUESTS
+
+    return _json_text(REQUESTS[api](context, _blocks(context, _system_sections(context))))
+
+
+def _system_sections(context: Context) -> list[Section]:
+    """The sections that are no messages; of ones that are, the marker below the last message, if some are left out."""
+    in_order = sorted(context.decisions, key=lambda decision: decision.lines)
+    last_of = {(each.layer, each.message.heading): each.message.text for each in in_order if each.message}
+    sections = []
+    for section in context.sections:
+        last = last_of.get((section.layer, section.heading))
+        marker = section.text.rpartition("\n")[2]
+        if last is None:
+            sections.append(section)
+        elif section.truncated and marker.startswith(MARKER) and not last.rpartition("\n")[2].startswith(MARKER):
+            sections.append(section._replace(text=marker))
+    return sections
 
 
 FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
@@ -125,8 +161,9 @@ FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
     "xml": ((_xml, _escape_xml), lambda context: context.text),
     "json": ((_markdown, str), _json),
     "messages": ((_markdown, str), _messages),
+    **{name: ((_markdown, str), partial(_chat, name)) for name in CHAT_FORMATS},
 }
-"""Functions that write a section and a context, by format. In `json` and `messages` the budget is held on the text."""
+"""Functions that write a section and a context, by format. The budget is held on the text, also if JSON is written."""
 
 
 def format_context(context: Context) -> str:
@@ -147,7 +184,7 @@ def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
 
     With `masked`, a secret that a comment was in the middle of is masked when the comment is gone.
     """
-    if fragment.verdict.excluded:
+    if fragment.verdict.excluded or fragment.message:  # a message is not in the document, but as it was written
         return fragment
     display = fragment.display
     if display.group:

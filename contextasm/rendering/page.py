@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from html import escape
+from itertools import accumulate
 
 from contextasm.model import CLEAN, Context, Decision, Document, LayerUsage, grouped
 from contextasm.rendering.wording import decision_words
@@ -50,22 +52,34 @@ def lines_of_text(text: str) -> str:
 
 
 def element(tag: str, content: str, **attributes: str) -> str:
-    """An element of HTML content; attributes are any text, `class_` is `class`, and empty ones are left out."""
-    named = "".join(f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value)
+    """An element of HTML content; attributes are any text, and empty ones are left out.
+
+    `class_` is `class`, and `aria_label` is `aria-label`.
+    """
+    given = ((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value)
+    named = "".join(f' {name}="{words(value)}"' for name, value in given)
     return f"<{tag}{named}>{content}</{tag}>"
 
 
-def table(caption: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of HTML cells, the first of each row its heading; `caption` and `header` are any text."""
-    head = "".join(element("th", words(title), scope="col") for title in header)
-    body = "".join(f"<tr>{_cells(row)}</tr>\n" for row in rows)
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], text: Collection[int] = ()) -> str:
+    """A table of HTML cells, the first of each row its heading; `caption` and `header` are any text.
+
+    The columns after the first hold figures, except those of `text`.
+    """
+    styles = ["words" if number in text else "" for number in range(len(header))]
+    head = "".join(map(partial(_cell, "th", scope="col"), map(words, header), styles))
+    body = "".join(f"<tr>{_cells(row, styles)}</tr>\n" for row in rows)
     inner = f"<caption>{words(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>"
-    return f'<div class="scrolls"><table>{inner}</table></div>'
+    # A wide table scrolls by itself, also by the keyboard.
+    return element("div", f"<table>{inner}</table>", class_="scrolls", tabindex="0", role="group", aria_label=caption)
 
 
-def _cells(row: Iterable[str]) -> str:
-    first, *others = row
-    return element("th", first, scope="row") + "".join(map("<td>{}</td>".format, others))
+def _cells(row: Sequence[str], styles: Sequence[str]) -> str:
+    return element("th", row[0], scope="row") + "".join(map(partial(_cell, "td"), row[1:], styles[1:]))
+
+
+def _cell(tag: str, content: str, style: str, **attributes: str) -> str:
+    return element(tag, content, class_=style, **attributes)
 
 
 COLOURS = 10
@@ -80,51 +94,70 @@ NamedContext = tuple[str, Context]
 
 def layer_colours(contexts: Sequence[Context]) -> Mapping[str, str]:
     """The class of the style sheet that colours each layer, by id."""
-    ids = dict.fromkeys(usage.layer for context in contexts for usage in context.allowances)
-    return {layer: f"c{number % COLOURS}{' pale' if number // COLOURS % 2 else ''}" for number, layer in enumerate(ids)}
+    return colours(usage.layer for context in contexts for usage in context.allowances)
 
 
-def layer_bars(contexts: Sequence[NamedContext]) -> str:
-    """A bar for each context, in tokens of one scale: its layers in their order, then the room that is left."""
-    colours = layer_colours([context for _, context in contexts])
-    longest = max(max(context.request.budget, context.tokens) for _, context in contexts) or 1
-    rows = "\n".join(_bar_row(name, context, colours, longest) for name, context in contexts)
-    return f'<div class="bars">\n{rows}\n</div>'
+def colours(names: Iterable[str]) -> Mapping[str, str]:
+    """A class of the style sheet with a colour for each name."""
+    numbered = enumerate(dict.fromkeys(names))
+    return {name: f"c{number % COLOURS}{' pale' if number // COLOURS % 2 else ''}" for number, name in numbered}
 
 
-def _bar_row(name: str, context: Context, colours: Mapping[str, str], longest: int) -> str:
-    figures = f"{context.tokens:,} of {context.request.budget:,} tokens"
-    label = f"{name}: {figures}"
-    pieces = "".join(_bar_pieces(context, colours, longest))
+BarPiece = tuple[str, int, str]
+"""A piece of a bar: its class of the style sheet, its tokens, and their name."""
+
+
+def bars(rows: Sequence[tuple[str, str, Sequence[BarPiece]]]) -> str:
+    """A bar for each row of a name, figures and pieces; all have one scale."""
+    longest = max(sum(tokens for _, tokens, _ in pieces) for _, _, pieces in rows) or 1
+    drawn = "\n".join(_bar(name, figures, pieces, longest) for name, figures, pieces in rows)
+    return f'<div class="bars">\n{drawn}\n</div>'
+
+
+def _bar(name: str, figures: str, pieces: Sequence[BarPiece], longest: int) -> str:
+    ends = accumulate((tokens for _, tokens, _ in pieces), initial=0)
+    drawn = "".join(_piece(piece, start, longest) for piece, start in zip(pieces, ends, strict=False))
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none"'
-    bar = f'<svg {size} role="img" aria-label="{words(label)}">{pieces}</svg>'
+    bar = f'<svg {size} role="img" aria-label="{words(f"{name}: {figures}")}">{drawn}</svg>'
     title = element("span", words(name), class_="name")
     return f'<div class="bar">{title}{bar}{element("span", words(figures), class_="figures")}</div>'
 
 
-def _bar_pieces(context: Context, colours: Mapping[str, str], longest: int) -> Iterator[str]:
-    at = 0
+def _piece(piece: BarPiece, start: int, longest: int) -> str:
+    colour, tokens, name = piece
+    left, right = (place * _WIDTH / longest for place in (start, start + tokens))
+    place = f'x="{left:.2f}" width="{right - left:.2f}" height="{_HEIGHT}"'
+    return f'<rect class="{colour}" {place}><title>{words(f"{name}: {tokens:,} tokens")}</title></rect>'
+
+
+def layer_bars(contexts: Sequence[NamedContext]) -> str:
+    """A bar for each context: its layers in their order, then the room that is left."""
+    colour_of = layer_colours([context for _, context in contexts])
+    return bars(
+        [
+            (name, f"{context.tokens:,} of {context.request.budget:,} tokens", [*_layer_pieces(context, colour_of)])
+            for name, context in contexts
+        ]
+    )
+
+
+def _layer_pieces(context: Context, colour_of: Mapping[str, str]) -> Iterator[BarPiece]:
+    left = context.request.budget
     for usage in context.allowances:
         if usage.used:
-            yield _piece(at, at + usage.used, longest, colours[usage.layer], f"{usage.layer}: {usage.used:,} tokens")
-            at += usage.used
-    if at < context.request.budget:
-        yield _piece(at, context.request.budget, longest, "free", f"free: {context.request.budget - at:,} tokens")
-
-
-def _piece(start: int, stop: int, longest: int, colour: str, title: str) -> str:
-    left, right = (place * _WIDTH / longest for place in (start, stop))
-    place = f'x="{left:.2f}" width="{right - left:.2f}" height="{_HEIGHT}"'
-    return f'<rect class="{colour}" {place}><title>{words(title)}</title></rect>'
+            yield colour_of[usage.layer], usage.used, usage.layer
+            left -= usage.used
+    if left > 0:
+        yield "free", left, "free"
 
 
 def layer_table(contexts: Sequence[NamedContext]) -> str:
     """The tokens of each layer, wanted and used, with a column for each context."""
-    colours = layer_colours([context for _, context in contexts])
+    colour_of = layer_colours([context for _, context in contexts])
     usages = [{usage.layer: usage for usage in context.allowances} for _, context in contexts]
     headings = layer_headings([context for _, context in contexts])
     rows: list[Sequence[str]] = []
-    for layer, colour in colours.items():
+    for layer, colour in colour_of.items():
         name = f'<span class="key {colour}"></span>{words(layer)} {element("small", words(headings.get(layer, "")))}'
         wanted = max(own[layer].wanted for own in usages if layer in own)
         rows.append((name, f"{wanted:,}", *(_used(own.get(layer)) for own in usages)))

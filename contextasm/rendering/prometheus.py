@@ -51,8 +51,15 @@ class BuildTimes(NamedTuple):
     cache_lookups: int
     """Token counts and vectors that the build asked its caches for."""
     cache_hits: int
+    steps: Mapping[str, float]
+    """Seconds that each step of the pipeline took, in their order."""
     earlier_errors: int = 0
     """Errors of sources in earlier builds of the same process."""
+
+    @property
+    def step_words(self) -> str:
+        """Each step with its milliseconds, such as `retrieve 12.7, rank 0.9`."""
+        return ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in self.steps.items())
 
 
 def exposition(series: Iterable[Series], common: Labels) -> str:
@@ -133,6 +140,7 @@ def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -
     )
     latency = "Seconds that the sources of a layer took; for a late layer, until the end of the build."
     yield _gauges("memory_source_latency", latency, "layer", times.layers)
+    yield _gauges("ctxasm_step_seconds", "Seconds that each step of the build took.", "step", times.steps)
     yield Series(
         "memory_source_errors_total",
         "counter",

@@ -167,7 +167,7 @@ def problem_line(problem: Problem) -> str:
 
 
 def receipt(context: Context, taken: str = "") -> str:
-    """One line with tokens by layer, fallbacks, private parts, what else is left out by outcome, and the newest days.
+    """One line with tokens by layer, fallbacks, layers that lost by score, what is left out, and the newest days.
 
     `taken` says which profile was taken for a folder without settings; empty for none.
     """
@@ -177,10 +177,12 @@ def receipt(context: Context, taken: str = "") -> str:
     fallbacks = dict.fromkeys(decision.layer for decision in context.decisions if decision.reason.code == "fallback")
     fell_back = f"nothing matches the topic in {', '.join(fallbacks)}" if fallbacks else ""
     spent = f"{size}, headings included: {parts}" if parts else size
+    by_score = dict.fromkeys(each.layer for each in context.decisions if ("limit", "score") in each.reason.facts)
+    decided = f"scores decide between layers: {', '.join(by_score)}" if by_score else ""
     left_out = (_left_out_words(context), private_words(context))
     ages = ", ".join(f"{name} {age_words(day, request.date)} old" for name, day in context.newest)
     newest = f"newest {ages}" if ages else ""
-    return "; ".join(filter(None, (spent, fell_back, *left_out, newest, _mask_words(context), taken)))
+    return "; ".join(filter(None, (spent, fell_back, decided, *left_out, newest, _mask_words(context), taken)))
 
 
 def _mask_words(context: Context) -> str:

@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 
 from contextasm.model import (
+    CHAT_FORMATS,
     CLEAN,
     TIMEOUT,
     Build,
@@ -63,6 +64,7 @@ SOURCES: Mapping[str, Source] = {
     "manifests": partial(_imported, "manifests", "manifests"),
     "threads": threads,
     "files": partial(_imported, "files", "files"),
+    "tree": partial(_imported, "files", "tree"),
     "tools": partial(_imported, "tools", "tools"),
     "root-goal": partial(_imported, "tasks", "root_goal"),
     "ancestor-goals": partial(_imported, "tasks", "ancestor_goals"),
@@ -130,6 +132,25 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
+def with_message_steps(profile: Profile, form: str) -> Profile:
+    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named.
+
+    The profile itself for another format.
+    """
+    if form not in CHAT_FORMATS:
+        return profile
+    return profile._replace(layers=tuple(map(_with_message_steps, profile.layers)))
+
+
+def _with_message_steps(layer: Layer) -> Layer:
+    allowed = {step for source in layer.query.traits for step in source.message_steps}
+    if not allowed:
+        return layer
+    steps = tuple(step for step in layer.overflow.steps if step in allowed) or ("drop",)
+    detail = layer.overflow.detail if "detail" in allowed else "atomic"
+    return layer._replace(overflow=layer.overflow._replace(steps=steps, detail=detail))
+
+
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
     """The profile with `fallback_top` as the `top` of the layers whose fragments are a fallback."""
     fell_back = {
@@ -190,6 +211,10 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
             break
     # A source that found nothing may have found nothing because of its problems: they are reported, too.
     result = result._replace(problems=tuple(dict.fromkeys(problems)))
+    if "credibility" in dict(query.layer.ranking.weights) and any(fragment.score for fragment in result.fragments):
+        from contextasm.retrieval.reading.feedback import with_credibility  # here: most layers do not weigh it
+
+        result = with_credibility(query, result)
     if not is_fallback:
         return result
     return result._replace(
@@ -255,16 +280,24 @@ def _suggestion(name: str, names: Iterable[str]) -> str:
 
 def _options_without_layer(profile: Profile, request: Request) -> Iterator[Problem]:
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
-    additional = _layers_of(profile, lambda source: not source.reads_files)
+    additional = _layers_of(profile, lambda source: not (source.reads_files or source.lists_project))
+    limited = [layer for layer in profile.layers if layer.ranking.min_score and not layer.limits.required]
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
+        ("--history", request.history, events, "reads no sessions"),
         ("--event-type", request.filters.event_types, events, "reads no events"),
         (f"--task {request.filters.task}", request.filters.task, events, "reads no events"),
         ("--entity-type", request.filters.entity_types, entities, "reads no entities"),
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
         ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
+        (
+            "min_score",
+            limited,
+            any(layer.query.has_scores for layer in limited),
+            "gives no scores in layers that have it",
+        ),
     ):
         if given and not is_used:
             yield _problem(option, f"profile {profile.name} {what}")
@@ -277,6 +310,8 @@ def _uses_open_files(profile: Profile) -> bool:
 
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
+        if dict(layer.ranking.weights).get("intent") and not layer.query.intents:
+            yield _problem(layer.id, "gives a weight to intent, and no types of events; add `intents:`")
         if layer.ranking.weights == Ranking().weights:
             continue
         if layer.ranking.order == "given" and not layer.ranking.min_score:
@@ -296,6 +331,7 @@ _OF_OTHER_SOURCES: Mapping[str, Callable[[Layer], object]] = {
     "start_from": lambda layer: layer.query.start_from,
     "depth": lambda layer: layer.query.depth,
     "types": lambda layer: layer.query.event_types,
+    "intents": lambda layer: layer.query.intents,
     "tier": lambda layer: layer.memories.tier,
     "tiers": lambda layer: layer.memories.tier_of_key,
     "quota": lambda layer: layer.memories.key_quota,

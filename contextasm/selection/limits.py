@@ -6,7 +6,7 @@ Amounts are in the counter's units.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from contextasm.model import PIN_FIELD, Fragment, Layer, NamedTuple, Problem, Profile
@@ -35,7 +35,7 @@ def loses_no_line(layer: Layer) -> bool:
 
 def is_stable(layer: Layer, profile: Profile) -> bool:
     """Whether a layer shows documents, and no other source decides how much room it has."""
-    later = profile.layers[profile.layers.index(layer) + 1 :]
+    later = profile.layers[0 if profile.select == "across" else profile.layers.index(layer) + 1 :]
     shares_room = any(
         other.limits.within == layer.id
         or (other.limits.reserve and not _shows_only_documents(other) and binds(other, layer))
@@ -56,13 +56,15 @@ def binds(reserving: Layer, earlier: Layer) -> bool:
     return not against or earlier.id in against
 
 
-def in_turn(demands: Sequence[Demand], total: int) -> list[Demand]:
+def in_turn(demands: Sequence[Demand], total: int, across: Collection[str] = ()) -> list[Demand]:
     """The demands in the order in which they take their room, each with the room that is held for it.
 
-    A layer within another comes right after that one.
+    A layer within another comes right after that one. The layers `across` come together, after others of their rank.
     """
     ids = {demand.layer.id for demand in demands}
-    ordered = sorted(demands, key=lambda demand: (not demand.layer.limits.required, -demand.layer.limits.priority))
+    ordered = sorted(
+        demands, key=lambda each: (not each.layer.limits.required, -each.layer.limits.priority, each.layer.id in across)
+    )
     followers = {demand.layer.limits.within: demand for demand in ordered if demand.layer.limits.within in ids}
     owners = [demand for demand in ordered if demand.layer.limits.within not in ids]
     paired = [each for owner in owners for each in (owner, followers.get(owner.layer.id)) if each]

@@ -262,9 +262,9 @@ def source_span(fragment: Fragment) -> Span:
     return first, first + rows - 1 if rows else fragment.location.file_line(fragment.text.count("\n"))
 
 
-def shown_text(excerpt: Excerpt) -> str:
-    """The text that is shown of a fragment, without the markers."""
-    return "".join(piece for piece in _pieces(excerpt) if isinstance(piece, str))
+def shown_text(excerpt: Excerpt, marker: Marker = lambda _omission: "") -> str:
+    """The text that is shown of a fragment; without the markers, unless one is given."""
+    return "".join(piece if isinstance(piece, str) else marker(piece) for piece in _pieces(excerpt))
 
 
 def whole_text(fragment: Fragment) -> str:
@@ -432,7 +432,7 @@ class Demand(NamedTuple):
         by_heading: dict[str, list[Fragment]] = {heading: [] for heading in self.layer.heading}
         for fragment in sorted(candidates, key=lambda fragment: not fragment.verdict.pinned_by):
             if fragment.verdict.excluded is None:
-                by_heading[fragment.display.heading].append(fragment)
+                by_heading.setdefault(fragment.display.heading, []).append(fragment)
         sections = {heading: group for heading, group in by_heading.items() if group}
         demand = self._replace(candidates=candidates, sections=sections)
         shown = [fragment for group in sections.values() for fragment in group]

@@ -61,14 +61,17 @@ _WEIGHTS = bytes(
     next((weight for (first, last), weight in _SCRIPTS if first <= block <= last), _LATIN) for block in range(256)
 )
 
+_HIGH_BYTE = "\u0100".encode("utf-16").index(b"\x01")
+"""Place of the first high byte after the byte order mark. In `utf-16-be` it is known, but Python imports a module."""
+
 _OTHER_WEIGHTS: set[int] = {*_WEIGHTS} - {_LATIN}
 
 
 def _weighted(text: str) -> int:
     if text.isascii():
         return _LATIN * len(text)
-    # The first byte of a UTF-16 unit is the block of its character, or half a pair of surrogates.
-    weights = text.encode("utf-16-be", "surrogatepass")[::2].translate(_WEIGHTS)
+    # The high byte of a UTF-16 unit is the block of its character, or half a pair of surrogates.
+    weights = text.encode("utf-16", "surrogatepass")[_HIGH_BYTE::2].translate(_WEIGHTS)
     # Most characters are Latin: to count the others takes less time than to add all up.
     return _LATIN * len(weights) + sum((weight - _LATIN) * weights.count(weight) for weight in _OTHER_WEIGHTS)
 

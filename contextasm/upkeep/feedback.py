@@ -6,15 +6,19 @@ limits and the changes come from the digest (4.1, Feedback; 003-8).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
+from pathlib import Path
 
 from contextasm.config.input.settings import resolve_settings
 from contextasm.config.profiles.loader import is_profile_path
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.rules.rule_files import load_rules
-from contextasm.model import Conflicts, Layer, Profile, Rule
+from contextasm.model import INCOMPLETE, Conflicts, Context, ContextasmError, Layer, Profile, Rule
 from contextasm.ranking.order import ORDERS
+from contextasm.records.replay import load_record, record_paths
 from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.text.data.events import Feedback
 from contextasm.upkeep.actions import Action
@@ -34,6 +38,12 @@ MIN_MEAN_COHERENCE = 0.8
 
 SENSITIVITY_FACTOR = 1.2
 """Factor of the severities of conflicts."""
+
+LEAST_BUILDS = 3
+"""Builds that have to agree before a layer is to have less room, or more."""
+
+ROOM_TAKEN = 4
+"""A layer that is to have less room gives one part in so many of it."""
 
 COHERENCE_WEIGHT = 0.15
 """Weight of coherence in a score (digest 4.1, Priority)."""
@@ -62,14 +72,16 @@ def mean_coherence(judged: Sequence[Feedback]) -> float | None:
 def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     """A proposal for each figure of the last 30 days that is beyond its limit, unless the settings have that change.
 
+    And one if a layer has room that another one lacks.
     Raises `ContextasmError` for a profile or a rule that can't be loaded, if there is something to propose.
     """
     first = max(1, upkeep.today.toordinal() - FEEDBACK_DAYS)  # no calendar goes further back
     first_day = date.fromordinal(first).isoformat()
-    judged = [line for line in read_feedback(upkeep.workspace, upkeep.today).lines if line.day >= first_day]
+    judged = [line for line in read_feedback(upkeep.workspace, upkeep.today)[0] if line.day >= first_day]
     contradiction, complete, coherence = contradiction_rate(judged), completeness(judged), mean_coherence(judged)
     is_incoherent = coherence is not None and coherence < MIN_MEAN_COHERENCE
-    if contradiction <= MAX_CONTRADICTION and complete >= MIN_COMPLETENESS and not is_incoherent:
+    is_fine = contradiction <= MAX_CONTRADICTION and complete >= MIN_COMPLETENESS and not is_incoherent
+    if is_fine and sum(bool(line.useful or line.wrong) for line in judged) < LEAST_BUILDS:
         return
     builds = f"{len(judged)} build{'s' * (len(judged) != 1)} judged since {first_day}"
     profile, place = _profile_in_use(upkeep)
@@ -84,6 +96,7 @@ def plan_feedback(upkeep: UpkeepInput) -> Iterator[Action]:
     if is_incoherent:
         found = f"the mean coherence of {builds} is {coherence:.2f}, below {MIN_MEAN_COHERENCE:g}"
         yield from _weigh_coherence(found, profile)
+    yield from _rebalance(judged, profile, upkeep.workspace.root, first_day)
 
 
 def _profile_in_use(upkeep: UpkeepInput) -> tuple[Profile, str]:
@@ -150,9 +163,13 @@ def _weigh_coherence(found: str, profile: Profile) -> Iterator[Action]:
 def _is_flat(layer: Layer) -> bool:
     """Whether a layer orders by a sum of parts in which coherence weighs less than it should."""
     weights = dict(layer.ranking.weights)
-    has_parts = any(source.score_parts for source in layer.query.traits)
     is_sum = sum(weight > 0 for weight in weights.values()) > 1
-    return layer.ranking.order in ORDERS and has_parts and is_sum and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
+    return (
+        layer.ranking.order in ORDERS
+        and layer.query.has_scores
+        and is_sum
+        and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
+    )
 
 
 def _reweighted(layer: Layer) -> str:
@@ -163,3 +180,57 @@ def _reweighted(layer: Layer) -> str:
     largest = max(scaled, key=lambda part: scaled[part])
     scaled[largest] = round(scaled[largest] + 1 - COHERENCE_WEIGHT - sum(scaled.values()), 3)
     return ", ".join(f"{part}: {weight:g}" for part, weight in (*scaled.items(), ("coherence", COHERENCE_WEIGHT)))
+
+
+# --- Room of layers --------------------------------------------------------------------------------------------------
+
+
+def _rebalance(judged: Sequence[Feedback], profile: Profile, root: str, first_day: str) -> Iterator[Action]:
+    """A proposal that a layer of which nothing was useful gives room to one that left out something for lack of it.
+
+    The figures come from records of builds with the layers as they are now: after a change they begin anew.
+    """
+    shown, useful, short = Counter[str](), Counter[str](), Counter[str]()
+    for line, context in _recorded_contexts(judged, profile, root):
+        for layer in profile.layers:
+            own = [each for each in context.decisions if each.layer == layer.id]
+            ids = {each.fragment for each in own if each.kept}
+            is_useful = not ids.isdisjoint(line.useful)
+            useful[layer.id] += is_useful
+            # Few people name running text as useful. Who only names what is wrong says nothing of the rest.
+            is_list = not any(source.is_running_text for source in layer.query.traits)
+            shown[layer.id] += bool(ids and line.useful and is_list) or not ids.isdisjoint(line.wrong)
+            lacks_room = any(each.outcome in INCOMPLETE for each in own)
+            short[layer.id] += lacks_room and (is_useful or bool(line.missing))
+    rooms = {layer.id: limit for layer in profile.layers if (limit := _room(layer))}
+    givers = [name for name in rooms if shown[name] >= LEAST_BUILDS and not useful[name]]
+    takers = [name for name in rooms if short[name] >= LEAST_BUILDS and name not in givers]
+    pairs = [(one, other) for one in givers for other in takers if rooms[one][0] == rooms[other][0]]
+    if not pairs:
+        return
+    giver, taker = max(pairs, key=lambda pair: shown[pair[0]] + short[pair[1]])
+    (key, room), more = rooms[giver], rooms[taker][1]
+    moved = room // ROOM_TAKEN
+    found = f"since {first_day}, nothing of {giver} was useful in the {shown[giver]} judged builds that showed it"
+    change = f"{{id: {giver}, {key}: {room - moved:g}}}, {{id: {taker}, {key}: {more + moved:g}}}"
+    yield _proposal(
+        f"ctxasm.yaml: layers {giver}, {taker}",
+        f"{found}, and {taker} had too little room in {short[taker]}; move a quarter of the room: `layers: [{change}]`",
+    )
+
+
+def _room(layer: Layer) -> tuple[str, float] | None:
+    """The key and the figure of the limit that a change may move; None for a layer without one, or with very little."""
+    limits = layer.limits
+    key, room = ("share", limits.share) if limits.share else ("max_tokens", limits.max_tokens)
+    return (key, room) if room and room >= ROOM_TAKEN and not limits.required else None
+
+
+def _recorded_contexts(judged: Sequence[Feedback], profile: Profile, root: str) -> Iterator[tuple[Feedback, Context]]:
+    """The judged builds of which the workspace has a record, and which had the layers as they are now."""
+    paths = {path.stem: path for path in record_paths(Path(root))}
+    for line in judged:
+        with suppress(KeyError, ContextasmError):  # a record that is gone or damaged tells nothing
+            record = load_record(paths[line.record])
+            if record.making.profile.layers == profile.layers:
+                yield line, record.context

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 
 from contextasm.config.input.options import ProcessEnvironment
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
@@ -146,44 +146,32 @@ class OwnerMemories:
         return {root for memory in shared if (root := id_root(memory.id)) in named or self.has_taken_id(memory)}
 
 
+@dataclass(frozen=True)
 class UpkeepInput:
     """All that a plan depends on: equal inputs give an equal plan. Files of memories are read once, at first use."""
 
-    def __init__(
-        self,
-        workspace: Folder,
-        settings: UpkeepSettings,
-        settings_file: YamlMapping,
-        today: date,
-        summarizer: Summarizer | None = None,
-        profiles: Sequence[Profile] = (),
-        semantics: SemanticSimilarity | None = None,
-        environment: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        """Read nothing yet.
+    workspace: Folder
+    settings: UpkeepSettings
+    settings_file: YamlMapping
+    """All of `ctxasm.yaml`; empty without one."""
+    today: date
+    summarizer: Summarizer | None = None
+    """The configured one, which gives problems if the person does not trust it."""
+    profiles: Sequence[Profile] = ()
+    """Those of the workspace: they say what is private, where logs are, and which host reads the same files."""
+    semantics: SemanticSimilarity | None = None
+    """0 or more for texts that belong together by meaning; a problem if the person does not trust the embedder."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """That of git, which knows moved files."""
 
-        `settings_file` is all of `ctxasm.yaml`, empty without one. `summarizer` is the configured one, which gives
-        problems if the person does not trust it; so does `semantics`, which is 0 or more for texts that belong
-        together by meaning. `profiles` are those of the workspace: they say what is private,
-        where logs are, and which host reads the same files. `environment` is that of git, which knows moved files.
-        """
-        self.workspace = workspace
-        self.settings = settings
-        self.settings_file = settings_file
-        self.today = today
-        self.summarizer = summarizer
-        self.profiles = profiles
-        self.semantics = semantics
-        self.environment = environment
-        self.files = TidyFiles(workspace)
+    @cached_property
+    def files(self) -> TidyFiles:
         """Lists of the files that a plan may change; planners list files by it."""
+        return TidyFiles(self.workspace)
 
     def read_again(self) -> UpkeepInput:
         """The same input over the files as they are now; the settings stay."""
-        workspace = Folder(Path(self.workspace.root), self.workspace.overlay)
-        settings = self.settings, self.settings_file
-        profiles, semantics = self.profiles, self.semantics
-        return UpkeepInput(workspace, *settings, self.today, self.summarizer, profiles, semantics, self.environment)
+        return replace(self, workspace=Folder(Path(self.workspace.root), self.workspace.overlay))
 
     @property
     def log_folders(self) -> Sequence[str]:

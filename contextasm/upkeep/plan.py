@@ -42,7 +42,7 @@ def plan_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
 
     They are found while the plan is made.
     """
-    feedback = read_feedback(upkeep.workspace, upkeep.today)
+    _, feedback = read_feedback(upkeep.workspace, upkeep.today)
     return (*upkeep.problems, *upkeep.files.problems, *feedback.problems)
 
 

@@ -20,7 +20,7 @@ from contextasm.selection.sections import detail_levels
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning.clean import decode_document
 from contextasm.text.cleaning.private_parts import withhold
-from contextasm.text.memories.parser import ACTIVE_STATUSES, importance_of
+from contextasm.text.memories.parser import ACTIVE_STATUSES, memory_of_numbers
 from contextasm.text.names.dates import day_of_name, parse_date
 from contextasm.text.names.glob import glob_matches, matching_paths, wildcard_matches
 from contextasm.text.names.places import LOG_FOLDERS, archived_path
@@ -217,7 +217,7 @@ class _Items:
                 continue
             is_weighed = policy.evict and policy.evict.quality and path.endswith(".md")
             read = self._upkeep.workspace.read(path) if is_weighed else None
-            quality = importance_of(read.front) if isinstance(read, Document) else 0.5
+            quality = memory_of_numbers(read.front).importance if isinstance(read, Document) else 0.5
             yield self._item(path, path, stamp.size, self._day_of_file(path), quality)
 
     def _is_archived_by_age(self, path: str) -> bool:

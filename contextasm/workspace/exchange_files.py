@@ -9,7 +9,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
 
-from contextasm.model import ContextasmError, system_errors
+from contextasm.model import ContextasmError, system_errors, utf8_text
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.text.markdown.managed_block import without_block
 from contextasm.workspace.atomic import create, permission_mask
@@ -57,10 +57,7 @@ def _file_data(path: str, holds: Callable[[str], bool] | None = None) -> bytes:
 
 def source_file(name: str, data: bytes) -> SourceFile:
     """A file of these bytes, as formats read it. Raises `ContextasmError` if they are not UTF-8."""
-    try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ContextasmError(name, f"byte {error.start} is not UTF-8", "save it as UTF-8") from error
+    text = utf8_text(data, name, "save it as UTF-8").replace("\r\n", "\n")
     return SourceFile(name, without_block(text)[0], sha256(data).hexdigest())
 
 

@@ -5,6 +5,7 @@ A file that can't be read is a `Problem`; the caller decides whether that is an 
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -94,6 +95,19 @@ def repository_top(folder: str) -> str | None:
     return next((place for place in (folder, *folders_above(folder)) if reads.path_type(f"{place}/.git")), None)
 
 
+def _is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether anything is at a path. Raises `OSError` if that can't be known, as for a name that is too long."""
+    try:
+        os.stat(path)
+    except ValueError:
+        return False
+    except OSError as error:
+        if error.errno not in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+            raise
+        return False
+    return True
+
+
 class Folder:
     """Workspace that is a folder on disk (`model.StampedWorkspace`)."""
 
@@ -103,11 +117,8 @@ class Folder:
     def __init__(self, root: str | os.PathLike[str], overlay: Overlay | None = None) -> None:
         """Open the folder `root`. Raises `ContextasmError` if it is not a folder."""
         if not reads.is_folder(str(root)):
-            from pathlib import Path
-
-            path = Path(root)
-            what = "is not a folder" if path.exists() else "does not exist"  # or an OSError, as for a name too long
-            raise ContextasmError(str(path), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
+            what = "is not a folder" if _is_there(root) else "does not exist"
+            raise ContextasmError(str(root), what, "name a workspace with -w DIR, or make one with `ctxasm init`")
         self.root = reads.real_path(str(root))
         self.overlay = overlay
         """What has the memories of some owners in another place; it is set before any of them is read."""

@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from contextasm.model import MAX_FILE, FileStamp, NamedTuple
+from contextasm.model import MAX_FILE, ContextasmError, FileStamp, NamedTuple
 from contextasm.workspace import reads
 
 MISSING = "missing"
@@ -36,6 +36,14 @@ def file_bytes(path: str, limit: int = MAX_FILE, holds: Callable[[str], bool] | 
     if isinstance(data, ReadFailure) and data.code != MISSING:
         reads.note_other_input()  # such a failure is rare, and need not be the same again
     return data
+
+
+def required_bytes(path: str, hint: str, where: str = "", limit: int = MAX_FILE) -> bytes:
+    """The bytes of a regular file. Raises `ContextasmError`, at `where` or at the file, if they can't be read."""
+    data = file_bytes(path, limit)
+    if isinstance(data, bytes):
+        return data
+    raise ContextasmError(where or path, data.message, hint)
 
 
 def _file_bytes(path: str, limit: int, holds: Callable[[str], bool] | None) -> bytes | ReadFailure:

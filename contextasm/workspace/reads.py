@@ -69,7 +69,7 @@ def file_stamp(path: str) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def file_stamps(paths: str) -> object:
+def file_stamps(paths: str) -> list[tuple[int, ...]]:
     """The stamps of several files, one a line. Raises `OSError`."""
     return [*map(file_stamp, paths.split("\n"))]
 

@@ -26,6 +26,8 @@ from tests.command import ROOT
 
 PAGES = ("ctxasm.1", "ctxasm.yaml.5")
 
+PAPERS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +57,7 @@ def flags(command: str) -> list[str]:
     return [name for each in parameters if each.param_type_name == "option" for name in each.opts]
 
 
-@pytest.mark.parametrize("tool", ["man_options.py", "json_schemas.py"])
+@pytest.mark.parametrize("tool", ["man_options.py", "json_schemas.py", "pictures.py"])
 def test_what_is_generated_is_current(tool: str) -> None:
     words = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -114,6 +116,26 @@ def test_the_page_of_the_files_has_every_key(heading: str, keys: Iterable[str]) 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_manual_pages_are_of_this_version(name: str) -> None:
     assert f'"ctxasm {__version__}"' in page(name).split("\n.SH")[0]
+
+
+def test_the_examples_of_a_release_are_of_this_version() -> None:
+    found = [text for path in PAPERS for text in re.findall(r"(?:rev: |/ctxasm@)v([\d.]+\d)", path.read_text())]
+    assert {*found} == {__version__}
+
+
+def test_every_address_has_the_same_owner() -> None:
+    """`just owner` replaces a placeholder: one address that it missed would lead nowhere."""
+    address = r"(?:github\.com/|io\.github\.|uses: |https://)([\w-]+)(?:/ctxasm\b|\.github\.io/ctxasm)"
+    files = [
+        *PAPERS,
+        ROOT / "server.json",
+        *(ROOT / "contextasm").rglob("*.py"),
+        *(ROOT / "tests/cases").rglob("*.txt"),
+    ]
+    owners = {
+        owner for path in files for owner in re.findall(address, path.read_text(encoding="utf-8", errors="ignore"))
+    }
+    assert len(owners) == 1
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -16,7 +16,6 @@ EXCEPTIONS = {
     "retrieval.embeddings.http_embedder": "opens a URL, no file",
     "retrieval.embeddings.local_model": "reads a model's folder that the person trusts; steps know no workspace",
     "selection.summarizer": "reads its own cache of summaries; steps know no workspace",
-    "config.build": "reads a token table of the package, and compares its hash",
     "cli.commands.profiles": "prints a profile of the package",
     "cli.page_file": "reads the style sheet of the package",
     "cli.stored_output": "makes new files for outputs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import shlex
@@ -16,7 +17,7 @@ import pytest
 
 from contextasm.cli.command_line import COMMANDS
 from contextasm.cli.typer_commands import group
-from tests.command import TIMEOUT, clean, fill, inside
+from tests.command import TIMEOUT, clean, fill, inside, refused
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -101,6 +102,47 @@ def test_records_are_offered_where_a_command_takes_one(workspace: Path) -> None:
         assert complete(*words, record.stem[:3], cwd=workspace) == [record.stem]
 
 
+IDS = {
+    "agents/luna/IDENTITY.md": "I am here.\n",
+    "agents/luna/INSTRUCTIONS.md": "Do it.\n",
+    "agents/luna/memories/m.md": "- [fact] The bell rings. {id=bell-1}\n- [fact] The tide turns. {id=tide-1}\n",
+    "teams/q1/memories/m.md": "- [fact] The lamp is on. {id=lamp-1}\n",
+    "agents/luna/daily/2024-01-02.md": "An old day.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("show", "b"), ["bell-1"]),
+        (("edit", ""), ["bell-1", "lamp-1", "tide-1"]),
+        (("show", "-t", "q1", ""), ["lamp-1"]),
+        (("memory", "approve", "t"), ["tide-1"]),
+        (("memory", "deprecate", "bell-1", "l"), ["lamp-1"]),
+        (("remember", "--supersedes", "b"), ["bell-1"]),
+        (("build", "--prefer", "t"), ["tide-1"]),
+        (("explain", "--id", "l"), ["lamp-1"]),
+        (("build", "--scope", "L"), ["L1", "L2", "L3", "L4", "L5", "L7"]),
+        (("build", "--scope", "L1,L7,re"), ["L1,L7,related"]),
+        (("build", "-p", "memory", "--strategy", "c"), ["code"]),
+        (("check", "--host", "c"), ["claude-code", "codex", "copilot", "cursor"]),
+        (("explain", "--host", "al"), ["all"]),
+        (("hook", "--install", "g"), ["gemini"]),
+        (("hook", "--for", "cl"), ["claude-code"]),
+    ],
+    ids=" ".join,
+)
+def test_what_is_in_the_workspace_is_offered(tmp_path: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    assert complete(*words, cwd=fill(tmp_path, IDS, base={})) == offered
+
+
+def test_actions_of_a_plan_are_offered(tmp_path: Path) -> None:
+    folder = fill(tmp_path, {**IDS, "ctxasm.yaml": "date: 2025-03-14\n"}, base={})
+    ids = [action["id"] for action in json.loads(inside("tidy", "--json", cwd=folder).out)["actions"]]
+    assert ids
+    assert complete("tidy", "--apply", "", cwd=folder) == ids
+
+
 def test_names_are_those_of_the_workspace_on_the_line(workspace: Path) -> None:
     assert complete("build", "-w", str(workspace), "-a", "") == ["lukas", "luna"]
     assert complete("build", "--workspace", str(workspace), "-t", "") == ["q1"]
@@ -115,6 +157,93 @@ def test_a_broken_workspace_offers_nothing(tmp_path: Path, workspace: Path, fold
 def test_mistakes_in_the_settings_do_not_matter(workspace: Path) -> None:
     (workspace / "ctxasm.yaml").write_text("agents: [\n", encoding="utf-8")
     assert complete("build", "-a", "", cwd=workspace) == ["lukas", "luna"]
+
+
+# Installed.
+
+FILES = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/completions/ctxasm.fish"}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "old", [None, b"alias x=y\n", b"alias x=y", b"\xff\r\n"], ids=["none", "lines", "no end", "bytes"]
+)
+def test_what_is_installed_is_taken_out_again(tmp_path: Path, shell: str, old: bytes | None) -> None:
+    path, env = tmp_path / FILES[shell], {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
+    if old is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(old)
+    asked = inside("completion", "--install", env=env)
+    assert (asked.code, asked.out) == (1, "")
+    assert "+# completion of ctxasm: begin" in asked.err
+    assert "--yes writes it" in asked.err
+    assert (path.read_bytes() if path.exists() else None) == old
+    assert inside("completion", shell, "--install", "--yes", env=env).code == 0
+    installed = path.read_bytes()
+    script = inside("completion", shell).out.strip().encode()
+    assert installed.startswith(old or b"")
+    assert script in installed
+    again = inside("completion", "--install", "--yes", env=env)
+    assert (again.code, again.err) == (0, f"{path}: unchanged\n")
+    path.write_bytes(installed.replace(script, b"an older script") + b"alias z=y\n")
+    assert inside("completion", "--install", "--yes", env=env).code == 0
+    assert path.read_bytes() == installed + b"alias z=y\n"
+    path.write_bytes(installed)
+    assert inside("completion", "--uninstall", "--yes", env=env).code == 0
+    assert (path.read_bytes() if path.exists() else None) == old
+    assert inside("completion", "--uninstall", env=env).err == f"{path}: unchanged\n"
+
+
+def test_a_file_with_half_of_the_script_stays_as_it_is(tmp_path: Path) -> None:
+    rc = tmp_path / ".bashrc"
+    rc.write_text("a=b\n\n# completion of ctxasm: begin\nhalf\n")
+    for flag in ("--install", "--uninstall"):
+        result = inside("completion", "bash", flag, "--yes", env={"HOME": str(tmp_path)})
+        refused(result, str(rc), "completion of ctxasm: end", "write it below the script")
+    assert rc.read_text() == "a=b\n\n# completion of ctxasm: begin\nhalf\n"
+
+
+def test_a_link_to_the_file_of_a_shell_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").write_text("a=b\n")
+    (tmp_path / ".bashrc").symlink_to("dotfiles")
+    assert inside("completion", "bash", "--install", "--yes", env={"HOME": str(tmp_path)}).code == 0
+    assert (tmp_path / ".bashrc").is_symlink()
+    assert "begin" in (tmp_path / "dotfiles").read_text()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_new_shell_completes_after_the_installation(tmp_path: Path, bin_folder: Path, shell: str) -> None:
+    script(shell, tmp_path)  # skips the test where the shell is missing
+    assert inside("completion", shell, "--install", "--yes", env={"HOME": str(tmp_path)}).code == 0
+    ask = {
+        "bash": "complete -p ctxasm",
+        "zsh": "print -r -- ${_comps[ctxasm]}",
+        "fish": "complete --do-complete 'ctxasm pl'",
+    }[shell]
+    env = {"HOME": str(tmp_path), "PATH": f"{bin_folder}:{os.defpath}"}
+    done = subprocess.run(
+        [shell, "-ic", ask],
+        env=clean(env),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert ("plan" if shell == "fish" else "_ctxasm_completion") in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("--install", "--uninstall"), ("--uninstall", "leave one of them out")),
+        (("--yes",), ("--yes", "add --install")),
+        ((), ("SHELL", "name one")),
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_refused(words: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    refused(inside("completion", *(["bash"] if words else []), *words), *parts)
 
 
 # Real shells. The program that they find logs its words, unless it is asked for completions.

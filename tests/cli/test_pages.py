@@ -397,7 +397,7 @@ LINKING = {
 def test_links_lead_somewhere(page: str) -> None:
     lost = []
     for link in re.findall(r"\]\(([^)\s]+)\)", LINKING[page]):
-        path, _, anchor = link.partition("#")
+        path, _, anchor = re.sub("#gh-(light|dark)-mode-only$", "", link).partition("#")  # an image of one theme
         if ":" in path:
             continue
         target = (ROOT / page).parent / path if path else ROOT / page

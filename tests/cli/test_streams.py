@@ -44,7 +44,7 @@ def test_parts_of_the_receipt_add_up_to_its_total(tokenizer: str, budget: str) -
 
 def test_sections_of_a_verbose_build_add_up_to_the_receipt() -> None:
     err = inside("build", "-v", *LUNA).err
-    table = re.findall(r"^(L\d)  .*?  +([\d,]+)(?:  cut)?$", err, re.MULTILINE)
+    table = re.findall(r"^(L\d)  .*?[a-z] +([\d,]+)(?:  cut)?$", err, re.MULTILINE)
     sums: dict[str, int] = {}
     for layer, tokens in table:
         sums[layer] = sums.get(layer, 0) + int(tokens.replace(",", ""))
@@ -84,12 +84,40 @@ def test_quiet_build_still_tells_of_errors(tmp_path: Path) -> None:
     assert "ctxasm: error: " in inside("build", "-q", "-a", "b", cwd=fill(tmp_path, {})).err
 
 
-def test_verbose_build_tells_settings_sections_and_time() -> None:
+def test_verbose_build_tells_settings_sections_and_times() -> None:
     err = inside("build", *LUNA, "-v").err
     assert "luna (--agent)" in err
     assert "2025-03-14 (ctxasm.yaml:" in err
     assert "Recent Activity" in err
-    assert err.endswith(" ms\n")
+    steps = ", ".join(f"{step} [0-9.]+" for step in ("retrieve", "rules", "rank", "select", "render", "report"))
+    assert re.search(rf"\n\d+ ms, of which {steps}\n$", err)
+
+
+def test_figures_of_an_assembly_as_source_001_reports_them(tmp_path: Path) -> None:
+    texts = {"graph/entities.yaml": "".join(f"- {{name: Pier {number}}}\n" for number in range(30))}
+    folder = fill(tmp_path, {"ctxasm.yaml": "profile: query\n", **texts})
+    words = (
+        "build",
+        "-w",
+        folder,
+        "--topic",
+        "Pier 7",
+        "--strategy",
+        "coding",
+        "-f",
+        "json",
+        "--manifest",
+        "m.json",
+        "-v",
+    )
+    result = inside(*words, cwd=tmp_path)
+    manifest, context = json.loads((tmp_path / "m.json").read_text()), json.loads(result.out)
+    for layers in (manifest["layers"], context["allowances"]):
+        assert [(each["considered"], each["kept"]) for each in layers if each["layer"] == "entities"] == [(30, 11)]
+    assert manifest["strategy"] == context["request"]["strategy"] == "coding"
+    assert re.search(r"\nstrategy +coding \(--strategy\)\n", result.err)
+    assert re.search(r"\nentities +30 +11\n", result.err)
+    assert "ms" not in json.dumps([manifest["layers"], context["allowances"]])
 
 
 def test_explain_is_on_standard_error_while_building() -> None:

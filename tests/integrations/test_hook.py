@@ -810,7 +810,7 @@ def test_split_ends_parts_before_blocks() -> None:
 
 def test_help_lists_the_hosts_that_have_hooks() -> None:
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
-    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: an answer for claude-code, codex and gemini)." in words
+    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: for claude-code, codex and gemini)." in words
 
 
 def test_page_shows_lines_to_paste() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import random
@@ -615,3 +616,17 @@ def test_each_call_sees_the_files_as_they_are(tmp_path: Path, seed: int) -> None
 
     draw.shuffle(edits)
     ask(served, rounds)
+
+
+def test_a_server_frees_what_its_calls_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A command collects no garbage, and a server may run for weeks.
+    collecting: list[bool] = []
+    monkeypatch.setattr("contextasm.integrations.mcp_server.serve", lambda _served: collecting.append(gc.isenabled()))
+    usual = gc.get_threshold()
+    gc.disable()
+    try:
+        inside("mcp", "-w", str(SAMPLE))
+    finally:
+        gc.set_threshold(*usual)
+        gc.enable()
+    assert collecting == [True]

@@ -43,11 +43,17 @@ def test_every_fragment_found_has_exactly_one_decision(
     assert len(set(ranked)) == len(ranked)
 
 
-@given(files=workspaces(), profile=profiles(), budget=budgets, topic=topics)
+@given(
+    files=workspaces(),
+    profile=profiles(),
+    budget=budgets,
+    topic=topics,
+    audience=st.sampled_from(("personal", "shared")),
+)
 def test_what_has_no_decision_is_in_exactly_one_count(
-    files: Mapping[str, Content], profile: Profile, budget: int, topic: str
+    files: Mapping[str, Content], profile: Profile, budget: int, topic: str, audience: str
 ) -> None:
-    asked = Build(Files(files), profile, request(budget=budget, topic=topic), ESTIMATE)
+    asked = Build(Files(files), profile, request(budget=budget, topic=topic, audience=audience), ESTIMATE)
     all_of_it = assemble(asked)
     nothing_stored = Mock(query=Mock(return_value=None))
     counted = assemble(asked._replace(memory_index=nothing_stored))
@@ -90,6 +96,9 @@ def test_decision_agrees_with_what_is_shown(
             assert isinstance(read, Document)
             assert read.line <= first <= last <= read.line + read.text.count("\n")
     assert {each.reason.code for each in context.decisions} <= {*OUTCOME}
+    for usage in context.allowances:
+        own = [each for each in context.decisions if each.layer == usage.layer]
+        assert (usage.considered, usage.kept) == (len(own), sum(bool(each.kept) for each in own))
 
 
 @given(counter=counters, files=workspaces(), profile=profiles(), budget=budgets, topic=topics)

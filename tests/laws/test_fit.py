@@ -1,15 +1,16 @@
-"""`fit` on random texts and on real ones: the budget holds, nothing stays open, and more room loses no line."""
+"""`fit` on random texts and on real ones: the budget holds, fences stay whole, and more room loses no line."""
 
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from contextasm.model import ContextasmError, TokenCounter
 from contextasm.rendering.formats import MARKER, MARKERS
 from contextasm.selection.tokens import ESTIMATE
-from contextasm.selection.truncate import KEEP, fit_text
+from contextasm.selection.truncate import KEEP, WHOLE_CODE, fit_text
 from contextasm.text.markdown.literals import open_literal
 from tests.workspaces import BLOCKS, OPEN_FENCES, counters
 
@@ -30,9 +31,12 @@ REAL = sorted(
 )[:60]
 """Prose, code, and manual pages of this repository."""
 
+LONG_FENCE = "\n".join(("```python", *(f"row_{number} = {number}" for number in range(WHOLE_CODE + 5)), "```"))
+"""A fence that may be cut between lines, which a shorter one may not."""
+
 texts = st.builds(
     lambda parts, joint, end: joint.join(parts) + end,
-    st.lists(st.sampled_from((*BLOCKS, *OPEN_FENCES)), max_size=10),
+    st.lists(st.sampled_from((*BLOCKS, *OPEN_FENCES, LONG_FENCE)), max_size=10),
     st.sampled_from(("\n\n", "\n")),
     st.sampled_from(("\n", "", "\n\n")),
 )
@@ -53,13 +57,29 @@ def assert_fits(text: str, small: int, large: int, keep: str, counter: TokenCoun
     assert counter.count(less) <= small
     part = open_literal(less.rstrip("\n"))
     assert part is None or not part.closing
-    lines = more.split("\n")
-    for line in less.split("\n"):
-        assert line == MARKER or any(longer.startswith(line) for longer in lines)
+    assert_fences_whole(text, less)
+    originals = {*text.split("\n")}
+    lines = iter(more.split("\n"))
+    for line in (line for line in less.split("\n") if line.strip() and line != MARKER):
+        # In their order. A line that is not in the text is the beginning of one, or closes a fence.
+        assert any(longer == line if line in originals else longer.startswith(line) for longer in lines), line
+
+
+def assert_fences_whole(text: str, fitted_text: str) -> None:
+    """Each fence is one of the text, or has lines of one that is too long to be whole or not at all."""
+    whole = fences(text)
+    long = [{*fence} for fence in whole if len(fence) > WHOLE_CODE]
+    for fence in fences(fitted_text):
+        assert fence in whole or any({*fence} - {MARKER} <= lines for lines in long), fence
+
+
+def fences(text: str) -> list[list[str]]:
+    """The lines of each fence, as a parser that is not ours reads them."""
+    return [token.content.rstrip("\n").split("\n") for token in MarkdownIt().parse(text) if token.type == "fence"]
 
 
 @given(text=texts, small=st.integers(0, 150), more=st.integers(0, 60), keep=keeps, counter=counters)
-def test_fit_keeps_to_the_budget_leaves_nothing_open_and_loses_no_line_to_more_room(
+def test_fit_keeps_to_the_budget_leaves_fences_whole_and_loses_no_line_to_more_room(
     text: str, small: int, more: int, keep: str, counter: TokenCounter
 ) -> None:
     assert_fits(text, small, small + more, keep, counter)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from contextasm.config.input.yaml_loader import load_yaml
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile, shipped
-from contextasm.model import OUTCOME, Build, Context, Layer, Profile
+from contextasm.model import CONCATENATE, OUTCOME, Build, Context, Layer, Profile
 from contextasm.model.build import INCOMPLETE
 from contextasm.pipeline import assemble
 from contextasm.rendering.formats import MARKER
@@ -41,6 +41,11 @@ SHIPPED = {name: load_profile(name, "tests", Path()) for name in shipped() if na
 VARIANTS = {
     **SHIPPED,
     **{f"{name}, {each}": own for name, profile in SHIPPED.items() for each, own in profile.strategies},
+    **{
+        f"{name}, across": load_profile(name, "tests", Path())._replace(select="across")
+        for name in ("default", "librarian", "memory", "query")
+    },
+    "memory, assembled again": SHIPPED["memory"]._replace(min_coherence=0.9, fallback=CONCATENATE),
 }
 
 EVENTS = (

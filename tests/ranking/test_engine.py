@@ -320,6 +320,19 @@ def test_least_score_and_detail_of_a_request_as_source_003_asks(tmp_path: Path) 
             built(root, **asked)
 
 
+def test_least_score_says_which_layers_it_does_not_limit(tmp_path: Path) -> None:
+    root = fill(tmp_path, {**GRAPH})
+    words = ("build", "--date", "2025-03-14", "--topic", "harbour tram", "--min-score", "0.01", "-v")
+    shown = inside(*words, "-p", "query", cwd=root).err
+    (line,) = (line for line in shown.splitlines() if line.startswith("min_score: no limit for "))
+    assert "recent" not in line
+    assert "additional, which give no scores" in line
+    assert "no-effect" not in shown
+    none = inside(*words, "-p", "openclaw", "--scope", "memory,tools", cwd=root).err
+    assert "min_score: profile openclaw gives no scores in layers that have it [no-effect]" in none
+    assert "no limit for" not in inside(*words[:-3], "-v", "-p", "query", cwd=root).err
+
+
 def test_request_id_is_in_json_record_and_metrics(tmp_path: Path) -> None:
     root = fill(tmp_path, {**GRAPH})
     words = ("build", "-p", "query", "--date", "2025-03-14", "--request-id", "r-7", "--record", "--metrics", "m.prom")
@@ -497,6 +510,63 @@ def test_row_103_context_below_the_least_coherence_has_a_problem_and_is_the_plai
     assert (codes(plain), codes(failed), failed.text) == ([], ["low-coherence"], plain.text)
     assert failed.text == "## High\n- [fact] Blue lamps\n- [fact] Red boats\n"
     assert 0 < MEMORY.min_coherence < 0.5
+
+
+PLAIN = {"min_coherence": 0.9, "fallback": "concatenate"}
+
+
+def test_row_103_too_little_coherence_falls_back_to_fragments_in_their_order_whatever_their_scores() -> None:
+    files: dict[str, Content] = {"high/a.md": "- Red boats {id=r}\n- Blue lamps of red {id=b}\n- Green tea {id=g}\n"}
+    layer = memories("high", source=("search",), top=2, min_score=0.1, weights=(("similarity", 1.0),), item="- {text}")
+    ranked = build(files, profile(layer), topic="red lamps, tea")
+    plain = build(files, profile(layer, **PLAIN), topic="red lamps, tea")
+    assert "Red boats" not in ranked.text
+    assert plain.text == "## High\n- Red boats\n- Blue lamps of red\n- Green tea\n"
+    (problem,) = plain.problems
+    assert problem.code == "low-coherence"
+    assert problem.message.endswith("; so they come in the order of their sources, and no score decides")
+    coherent = build(files, profile(layer, min_coherence=0.01, fallback="concatenate"), topic="red lamps, tea")
+    assert (coherent.text, coherent.problems) == (ranked.text, ())
+
+
+def test_row_103_a_fallback_keeps_the_budget_merges_and_has_the_receipts_of_private_parts() -> None:
+    hidden = "- [fact] Nobody knows {id=p private=true}\n"
+    files = pages("- [fact] One boat\n- [fact] Two lamps\n- [fact] Three cups\n" + hidden, "- [note] One  boat\n")
+    asked = {"budget": 16, "audience": "shared"}
+    context = build(files, profile(*TWO, merge=("content",), **PLAIN), **asked)
+    assert context.tokens <= 16
+    assert codes(context) == ["low-coherence"]
+    assert {each.outcome for each in context.decisions} == {"included", "dropped", "merged", "excluded"}
+    (receipt,) = (each for each in context.decisions if each.outcome == "excluded")
+    assert (receipt.reason.code, receipt.path, receipt.lines) == ("private", "high/a.md", (4, 4))
+
+
+def test_row_103_a_layer_that_was_late_stays_late_in_a_fallback() -> None:
+    files = pages("- [fact] In time\n- [fact] Blue lamps\n", "- [fact] Too late\n")
+    late = build(Slow(files, "low", 5), profile(*TWO, **PLAIN), run_sources=run_until_deadline(0.3))
+    assert (codes(late), late.text) == (
+        ["source-timeout", "low-coherence"],
+        "## High\n- [fact] In time\n- [fact] Blue lamps\n",
+    )
+
+
+def test_row_103_a_fallback_is_replayed_byte_for_byte(tmp_path: Path) -> None:
+    own = "extends: memory\nmin_coherence: 0.9\nfallback: concatenate\n"
+    notes = "- [fact] Red boats\n- [fact] Blue lamps of red\n- [fact] Green tea\n"
+    root = fill(tmp_path, {"ctxasm.yaml": "profile: own.yaml\n", "own.yaml": own, "memories/m.md": notes})
+    built = inside("build", "-q", "--date", "2025-03-14", "--topic", "lamps and boats", "--record", cwd=root)
+    assert built.out == "## Experience\n- [fact] Red boats\n- [fact] Blue lamps of red\n- [fact] Green tea\n"
+    (record,) = root.glob(".ctxasm/records/*.json")
+    assert inside("replay", "-q", str(record), cwd=root).out == built.out
+
+
+def test_row_103_a_fallback_that_nothing_sets_off_is_refused(tmp_path: Path) -> None:
+    root = fill(
+        tmp_path, {"ctxasm.yaml": "profile: own.yaml\n", "own.yaml": "extends: default\nfallback: concatenate\n"}
+    )
+    refused = inside("build", "-q", cwd=root)
+    assert (refused.code, refused.out) == (2, "")
+    assert "own.yaml:2: fallback: no context is below a `min_coherence` of 0: add `min_coherence: 0.05`" in refused.err
 
 
 def test_row_118_strategy_of_pack_that_needs_no_name_has_one(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from contextasm.model import Fragment, FragmentDisplay, Layer, Location, Ranking, Score, Verdict, least_similarity
 from contextasm.ranking.order import rank
-from contextasm.selection.select import keep_top_k
+from contextasm.selection.rooms import keep_top_k
 
 BEST = 1.0
 NEARLY = 0.71**3

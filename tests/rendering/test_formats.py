@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
+from contextasm.model import CHAT_FORMATS
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import CASES, LUNA, SMALL_TEXT, fill, inside
 
@@ -250,7 +251,7 @@ def test_budget_holds_in_every_format(form: str) -> None:
         assert not over or out == required
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*FORMATS, *CHAT_FORMATS])
 def test_format_of_any_origin_is_the_same(tmp_path: Path, form: str) -> None:
     fill(tmp_path, {})
     flag = inside("build", "-q", "-f", form, cwd=tmp_path).out

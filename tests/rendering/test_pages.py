@@ -1,10 +1,6 @@
 """Pages: one file that needs nothing else, with every decision, and nothing of a hostile text but its letters."""
 
 import re
-import shutil
-import struct
-import subprocess
-import zlib
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
@@ -291,65 +287,3 @@ def test_beginnings_end_at_words_and_never_inside_a_letter() -> None:
     assert clipped(family * 5, 14) == f"{family}…"
     assert len(clipped("x" * 500, 20)) == 20
     assert words("<b>&\u202e\x07\n") == "&lt;b&gt;&amp;  "
-
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
-@pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_browser_draws_the_page(tmp_path: Path, width: int, theme: str) -> None:
-    inside("explain", *LUNA, "--html", tmp_path / "page.html", "--budgets", "4k,8k,16k")
-    picture, pixels = screenshot(tmp_path, tmp_path / "page.html", width, theme)
-    assert picture == (width, 900)
-    light = sum(pixels[:3]) > 3 * 128
-    assert light == (theme == "light")
-    assert wide_parts(tmp_path, width) == ""
-
-
-def screenshot(folder: Path, page: Path, width: int, theme: str) -> tuple[tuple[int, int], bytes]:
-    """The size of a screenshot of a page, and the first pixel of it as red, green and blue."""
-    chromium(folder, width, theme, f"--screenshot={folder / 'page.png'}", page)
-    data = (folder / "page.png").read_bytes()
-    size = struct.unpack(">II", data[16:24])
-    at, packed = 8, b""
-    while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at : at + 8])
-        packed += data[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
-        at += length + 12
-    return (size[0], size[1]), zlib.decompress(packed)[1:4]
-
-
-def wide_parts(folder: Path, width: int) -> str:
-    """The elements of a page that are wider than the window, as the browser measures them; empty for none."""
-    html = (folder / "page.html").read_text()
-    probe = """<script>document.title = [...document.querySelectorAll("body *")].filter(
-        each => !each.closest(".scrolls table, title") && each.getBoundingClientRect().right > innerWidth + 1
-    ).map(each => each.tagName + "." + each.className).join(" ")</script>"""
-    open_page = re.sub(r"<meta http-equiv[^>]*>", "", html).replace("<details>", "<details open>")
-    (folder / "probe.html").write_text(open_page.replace("</body>", f"{probe}</body>"))
-    out = chromium(folder, width, "light", "--dump-dom", folder / "probe.html")
-    found = re.search(r"<title>(.*?)</title>", out)
-    assert found
-    return "" if found[1].startswith("Context of") else found[1]
-
-
-def chromium(folder: Path, width: int, theme: str, *words: str | Path) -> str:
-    """Standard output of a headless browser without a network."""
-    theme_flag = f"--blink-settings=preferredColorScheme={0 if theme == 'dark' else 1}"
-    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--proxy-server=127.0.0.1:9")
-    done = subprocess.run(
-        [
-            str(CHROMIUM),
-            *flags,
-            f"--user-data-dir={folder / 'browser'}",
-            f"--window-size={width},900",
-            theme_flag,
-            *map(str, words),
-        ],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
-    return done.stdout.decode()

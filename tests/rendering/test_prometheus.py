@@ -61,6 +61,9 @@ def test_row_105_a_metrics_file_carries_the_five_named_series(tmp_path: Path) ->
     assert 0 <= values(text, "memory_coherence_score")[""] <= 1
     assert {*values(text, "memory_source_latency", "layer")} == {"L1", "L2", "L3", "L4", "L5", "L7"}
     assert values(text, "memory_source_errors") == {"": 0}
+    steps = values(text, "ctxasm_step_seconds", "step")
+    assert [*steps] == sorted(["retrieve", "rules", "rank", "select", "render", "report"])
+    assert 0 < sum(steps.values()) <= values(text, "memory_assembly_duration_seconds")[""]
 
 
 def test_sizes_cuts_and_starvation_are_those_of_the_build(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextasm.config.input.values import parse_intents
 from contextasm.config.profiles.loader import load_profile, with_strategy
-from contextasm.model import Context, Document
+from contextasm.model import Context, ContextasmError, Document
 from contextasm.retrieval.pool import MANY
 from contextasm.text.markdown.front_matter import front_matter
 from contextasm.text.memories.parser import unique_ids
@@ -123,8 +124,30 @@ def test_events_are_ranked_by_relevance_recency_and_importance() -> None:
     assert "The ledger was migrated" in context.text
     score = dict(next(decision.score for decision in context.decisions if decision.lines[0] == 1))
     assert score["total"] == pytest.approx(
-        0.4 * score["similarity"] + 0.3 * score["recency"] + 0.3 * score["importance"]
+        0.3 * score["similarity"] + 0.1 * score["intent"] + 0.3 * score["recency"] + 0.3 * score["importance"]
     )
+
+
+def test_the_intent_of_a_topic_says_which_types_of_events_count_as_source_001_describes() -> None:
+    types = ("error", "file_read", "file_write", "note")
+    lines = [event(type_, f"{DAY}T08:00:00Z", {"text": "the weather"}) for type_ in types]
+    files: dict[str, Content] = {"sessions/s.jsonl": "\n".join(lines)}
+
+    def counted(topic: str) -> list[str]:
+        scores = {each.lines[0]: dict(each.score) for each in query(files, topic).decisions}
+        return [type_ for line, type_ in enumerate(types, 1) if scores[line].get("intent")]
+
+    assert counted("fix the weather") == ["error", "file_write"]
+    assert counted("explain the weather") == counted("the weather?") == ["file_read"]
+    assert counted("show the weather") == ["file_write"]
+    assert counted("") == []
+    shown = [query(files, topic, budget=40).text for topic in ("fix the weather", "explain the weather")]
+    assert ["Read:" in text for text in shown] == [False, True]
+
+
+def test_an_intent_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ContextasmError, match="unknown intent fixx: did you mean fix"):
+        parse_intents({"fixx": ["error"]}, "intents")
 
 
 def test_strategies_change_the_scores_of_events() -> None:

@@ -136,12 +136,16 @@ def weighing(order: str, **weights: float) -> Profile:
 
 def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
     (problem,) = told(context(weighing("best", recency=0.5, salience=0.5)))
-    assert problem.startswith(
-        "recent: gives a weight to salience, and source events has only coherence, importance, recency"
-    )
+    parts = "coherence, credibility, importance, intent, recency"
+    assert problem.startswith(f"recent: gives a weight to salience, and source events has only {parts}")
     (problem,) = told(context(weighing("given", recency=1.0)))
     assert problem == "recent: has weights that decide nothing; set `order: best`"
     assert told(context(weighing("best", recency=0.5, importance=0.5))) == []
+    profile = weighing("best", recency=0.5, intent=0.5)
+    assert told(context(profile)) == []
+    layers = [each._replace(query=each.query._replace(intents=())) for each in profile.layers]
+    (problem,) = told(context(profile._replace(layers=tuple(layers))))
+    assert problem == "recent: gives a weight to intent, and no types of events; add `intents:`"
 
 
 @given(
@@ -193,9 +197,9 @@ IDLE_FLAGS: dict[str, tuple[str, ...]] = {
 }
 ALWAYS_USED = {
     *("topic", "entities", "budget", "date", "tz", "since", "deadline", "min_score", "audience", "offline"),
-    *("show_expired", "request_id"),
+    *("show_expired", "request_id", "history"),
 }
-"""Flags whose value is a text, a number, a day, an audience or none: they name nothing of the workspace."""
+"""Flags whose value is a text, a number, a day, an audience or none, or name nothing of the workspace."""
 
 
 def test_every_flag_that_names_something_is_in_the_law() -> None:

@@ -6,13 +6,17 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from contextasm.config.input.yaml_loader import load_mapping
+from contextasm.config.input.yaml_loader import load_mapping, load_yaml
 from contextasm.config.profiles.layers import with_layer_changes, with_layer_values
 from contextasm.model import Build, Context, ContextasmError, Profile
 from contextasm.pipeline import assemble
 from contextasm.rendering.formats import MARKER
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.data.task_stack import TaskStack, pop, push
+from contextasm.workspace.editing.tasks import changed_task_text
 from tests.laws.test_profiles import SHIPPED, build
 from tests.workspaces import Content, Files, agent, limited, o200k, request, team
 from tests.workspaces import build as build_default
@@ -186,3 +190,20 @@ def test_row_60_query_shows_pages_in_fewer_words_before_it_leaves_them_out() -> 
     assert len(shown) == 3
     assert "dropped" not in shown
     assert "shortened" in shown
+
+
+@given(*[st.integers(1, 60)] * 3, st.integers(0, 60), st.integers(60, 1_500), st.sampled_from(("layers", "across")))
+def test_row_65_the_root_loses_no_text_while_room_is_free(
+    root: int, goal: int, result: int, additional: int, budget: int, select: str
+) -> None:
+    def sentences(count: int) -> str:
+        return " ".join(f"Sentence {number} says more." for number in range(count))
+
+    stack = push(pop(push(push(TaskStack(), sentences(root)), "Side"), sentences(result)), sentences(goal))
+    files = Files({"tasks.yaml": changed_task_text("", TaskStack(), push(stack, "Now"))})
+    asked = request(budget=budget, additional=sentences(additional))
+    profile = SHIPPED["query"]._replace(select=select)
+    context = assemble(Build(files, profile, asked, ESTIMATE, parse_yaml=load_yaml))
+    usage = context.allowances[0]
+    # A sentence and the marker of a cut take less than 20 tokens.
+    assert (usage.layer, usage.used == usage.wanted or budget - context.tokens < 20) == ("root", True)

@@ -31,6 +31,11 @@ def said(record: str, **fields: Any) -> str:
 def planned(root: Path, *lines: str, settings: str = "", **files: str) -> list[Action]:
     """The proposals for a workspace with this feedback."""
     fill(root, {LINES: "".join(lines), "ctxasm.yaml": settings, **files})
+    return planned_again(root)
+
+
+def planned_again(root: Path) -> list[Action]:
+    """The proposals for a workspace as it is."""
     folder = Folder(root)
     settings_file = load_settings_file(folder)
     upkeep = UpkeepInput(
@@ -117,3 +122,87 @@ def test_a_profile_that_is_not_there_is_an_error_only_where_it_is_asked(tmp_path
 
 def test_rates_of_no_feedback_call_for_nothing() -> None:
     assert (contradiction_rate([]), completeness([]), mean_coherence([])) == (0, 1, None)
+
+
+ROOMS = """extends: default
+layers:
+  - {id: L3, max_tokens: 100}
+  - {id: L5, max_tokens: 40}
+"""
+MEMORIES = "".join(f"- [fact] Number {word} of the boats is in the harbour {{id={word}}}\n" for word in "abcdefgh")
+
+
+def judge(root: Path, day: int, *words: str) -> None:
+    """Build with a record on a day of March 2025, and say something of it."""
+    date_of = ("--date", f"2025-03-{day:02}")
+    assert inside("build", "-q", "--record", *date_of, cwd=root).code == 0
+    newest = max(root.glob(".ctxasm/records/*.json"), key=lambda path: path.stat().st_mtime_ns)
+    assert inside("feedback", newest.stem, *words, *date_of, "-q", cwd=root).code == 0
+
+
+def log_of(day: int) -> str:
+    return f"agents/a/daily/2025-03-{day:02}.md:1"
+
+
+def rooms(root: Path) -> list[Action]:
+    """The proposals on the room of layers."""
+    return [action for action in planned_again(root) if action.targets[0].startswith("ctxasm.yaml: layers L")]
+
+
+def boats(root: Path) -> Path:
+    log = {f"agents/a/daily/2025-03-{day:02}.md": "We sailed.\n" for day in (5, 6, 7, 8, 9, 10)}
+    return fill(
+        root, {"ctxasm.yaml": "profile: own.yaml\n", "own.yaml": ROOMS, "agents/a/memories/m.md": MEMORIES, **log}
+    )
+
+
+def test_a_layer_of_which_nothing_was_useful_gives_room_to_one_that_has_too_little(tmp_path: Path) -> None:
+    root = boats(tmp_path)
+    for day in (8, 9):
+        judge(root, day, "--useful", "h", "--wrong", log_of(day))
+    assert rooms(root) == []  # two builds are too few
+    judge(root, 10, "--useful", "g", "--missing", "the other boats", "--wrong", log_of(10))
+    (action,) = rooms(root)
+    assert (action.verb, action.targets) == ("propose", ("ctxasm.yaml: layers L3, L5",))
+    assert action.for_you
+    assert "since 2025-02-12, nothing of L3 was useful in the 3 judged builds that showed it" in action.reason
+    assert "and L5 had too little room in 3; move a quarter of the room: `layers: [" in action.reason
+    change = action.reason.partition("`")[2].partition("`")[0]
+    assert change == "layers: [{id: L3, max_tokens: 75}, {id: L5, max_tokens: 65}]"
+    fill(root, {"ctxasm.yaml": f"profile: own.yaml\n{change}\n"}, base={})
+    assert rooms(root) == []  # figures of the old limits say nothing of the new ones
+    assert inside("build", "-q", "--date", "2025-03-14", cwd=root).code == 0
+
+
+def test_memories_that_nobody_called_useful_give_room_to_others(tmp_path: Path) -> None:
+    root = fill(boats(tmp_path), {"teams/t/memories/m.md": "- [fact] An old crane {id=crane}\n"}, base={})
+    limits = f"{ROOMS}  - {{id: L4, max_tokens: 80}}\n"
+    fill(root, {"ctxasm.yaml": "profile: own.yaml\nteam: t\n", "own.yaml": limits}, base={})
+    for day in (8, 9, 10):
+        judge(root, day, "--useful", "h")
+    (action,) = rooms(root)
+    assert action.targets == ("ctxasm.yaml: layers L4, L5",)
+    assert "`layers: [{id: L4, max_tokens: 60}, {id: L5, max_tokens: 60}]`" in action.reason
+
+
+@pytest.mark.parametrize("said_of_last", [("--useful", log_of(10), "--useful", "h"), ("--useful", "h")])
+def test_a_layer_that_was_useful_once_or_of_which_nobody_spoke_keeps_its_room(
+    tmp_path: Path, said_of_last: tuple[str, ...]
+) -> None:
+    root = boats(tmp_path)
+    for day in (7, 8, *((9,) if log_of(10) in said_of_last else ())):
+        judge(root, day, "--useful", "h", "--wrong", log_of(day))
+    judge(root, 10, *said_of_last)
+    assert rooms(root) == []
+
+
+def test_a_record_that_is_gone_or_damaged_counts_for_nothing(tmp_path: Path) -> None:
+    root = boats(tmp_path)
+    for day in (8, 9, 10):
+        judge(root, day, "--useful", "h", "--wrong", log_of(day))
+    assert len(rooms(root)) == 1
+    path = next(iter(root.glob(".ctxasm/records/*.json")))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("Luna", "Lina").replace("decisions", "d"), encoding="utf-8"
+    )
+    assert rooms(root) == []

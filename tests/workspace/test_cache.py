@@ -201,7 +201,7 @@ def test_every_encoding_has_its_table(name: str) -> None:
 
 def test_missing_table_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_TOKEN_TABLES", tmp_path)
-    with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read .*--tokenizer estimate"):
+    with pytest.raises(ContextasmError, match=f"{NAME}.bin: the token table can't be read: .*--tokenizer estimate"):
         load_token_table(NAME)
 
 

@@ -1,7 +1,4 @@
-"""Host files: which files of a folder a host loads by itself, and which parts of them its limits leave.
-
-The limits are the limits of each file, of the files of one rule together, and of all.
-"""
+"""Host files: which files of a folder a host loads by itself, and which it does not."""
 
 from __future__ import annotations
 
@@ -11,10 +8,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
-from contextasm.checks.hosts import cuts
+from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
 from contextasm.checks.hosts.skills import Skill, list_skills
 from contextasm.checks.skills import SKILL_FILE, skill_findings
-from contextasm.config.hosts.loader import Cut, Host, ImportRule, LoadRule, instruction_files
+from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
@@ -30,127 +27,13 @@ from contextasm.text.markdown.imports import (
 )
 from contextasm.text.markdown.literals import indent_of, literals
 from contextasm.workspace.folder import Folder, repository_top
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import real_path
 
 NO_FILE = "import"
 """Code of the problem of an import that the host does not load."""
 
 _PASSED_HINT = "put it between blanks, with no comma or other sign next to it, and with an ending such as .md"
-
-FoundFile = tuple[str, str]
-"""Path of a file that a host finds, and its text as the host decodes it."""
-
-
-class LoadedFile(NamedTuple):
-    """A file that a host loads by itself, whole or in part."""
-
-    path: str
-    """Path in the folder that the reading is of, or as typed for a file outside of it."""
-    text: str
-    """The text of the file's bytes, as the host decodes them."""
-    kept: Sequence[cuts.Run]
-    """The parts of the text that reach the model."""
-    rule: LoadRule
-    limit: str
-    """The limit that cuts the file, in words; empty for a file that is loaded whole."""
-    imported_by: str = ""
-    """Path and line of the import that brings the file; empty for one that the rule names."""
-    taken: Sequence[cuts.Run] = ()
-    """The parts that the host takes out before it measures the rest, such as comments."""
-    on_demand: bool = False
-    """Whether it is loaded only once the host works on a file that was named."""
-
-    @property
-    def lost_parts(self) -> Sequence[Sequence[cuts.LostSection]]:
-        """The parts that never reach the model, each as its sections; those between the lines of a digest are one."""
-        lost = cuts.lost_runs(self.text, sorted([*self.kept, *self.taken]))
-        parts = [lost] if lost and self.rule.each.digest else [[run] for run in lost]
-        return [cuts.lost_sections(self.text, part) for part in parts]
-
-
-def cut_files(rule: LoadRule, files: Sequence[FoundFile], session: str) -> Sequence[LoadedFile]:
-    """The files of a rule, each with what its own limits and the limits of all together leave."""
-    loaded: list[LoadedFile] = []
-    places: list[int] = []
-    whole = ""
-    for path, text in files:
-        lead, taken = _lead(rule, path, session), cuts.taken_runs(text, rule.taken_out)
-        kept = cuts.kept_around(text, taken, rule.each, lead)
-        limit = _limit_words(rule.each) if cuts.lost_runs(text, sorted([*kept, *taken])) else ""
-        loaded.append(LoadedFile(path, text, kept, rule, limit, "", taken))
-        places.append(len(whole + lead))
-        whole += lead + "".join(text[start:stop] for start, stop in kept) + ("\n\n" if rule.spaced else "")
-    kept_together = cuts.kept_runs(whole, rule.together)
-    if not cuts.lost_runs(whole, kept_together):
-        return loaded
-    return [_kept_of(file, place, kept_together) for file, place in zip(loaded, places, strict=True)]
-
-
-def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[cuts.Run]) -> LoadedFile:
-    """A file with what is kept of the whole in which its kept parts begin at `place`."""
-    kept: list[cuts.Run] = []
-    for start, stop in file.kept:
-        part = cuts.common_runs(kept_together, [(place, place + stop - start)])
-        kept += [(a - place + start, b - place + start) for a, b in part]
-        place += stop - start
-    is_cut = kept != [*file.kept]
-    limit = f"{_limit_words(file.rule.together)} for all of them" if is_cut else file.limit
-    return file._replace(kept=kept, limit=limit)
-
-
-def _lead(rule: LoadRule, path: str, session: str) -> str:
-    """The words that the host puts before a file."""
-    title = rule.title.replace("PATH", os.path.relpath(path, session or ".")).replace("NAME", os.path.basename(path))
-    return f"{title}\n\n" if title else ""
-
-
-def within_total(host: Host, files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
-    """The files, cut again to what is left of the host's total if it has one."""
-    if not host.total:
-        return files
-    left = host.total
-    result = []
-    for file in files:
-        result.append(_cut_to(file, left if left >= host.least else 0, host.total))
-        left -= _used_units(result[-1])
-    return result
-
-
-def _used_units(file: LoadedFile) -> int:
-    """Units of the total that a file takes, with the host's marker, and with the lines around a digest."""
-    kept, cut = _kept_units(file), file.rule.each
-    if not (kept and file.limit):
-        return kept
-    if cut.digest:  # It repeats lines of both ends. Each of its lines ends, and the host's own lines are around it.
-        lines = cuts.digest_runs(file.text, cut.digest, cut.chars * cut.digest.share // 100, cuts.MEASURES["chars"])
-        runs = [file.kept[0], *lines, file.kept[-1]]
-        kept = _units_of(file.text, runs) + len(runs) + cut.digest.marker
-    return min(kept + cut.marker, cut.chars or kept)
-
-
-def _cut_to(file: LoadedFile, left: int, total: int) -> LoadedFile:
-    """The file with no more kept than the units that are left of the total."""
-    if _kept_units(file) <= left:
-        return file
-    kept = cuts.kept_runs(file.text, file.rule.each._replace(chars=left)) if left else []
-    return file._replace(kept=kept, limit=f"{total:,} characters in all")
-
-
-def _kept_units(file: LoadedFile) -> int:
-    return _units_of(file.text, file.kept)
-
-
-def _units_of(text: str, runs: Sequence[cuts.Run]) -> int:
-    return sum(cuts.MEASURES["chars"](text[start:stop]) for start, stop in runs)
-
-
-def _limit_words(cut: Cut) -> str:
-    limits = ((cut.chars or cut.codepoints, "characters"), (cut.lines, "lines"), (cut.bytes, "bytes"))
-    words = " or ".join(f"{limit:,} {unit}" for limit, unit in limits if limit)
-    if not cut.window:
-        return words
-    return f"{words}, or more in a window of over {cut.codepoints * 25 // cut.window:,} tokens"
 
 
 class UnreadFile(NamedTuple):
@@ -165,6 +48,8 @@ class UnreadFile(NamedTuple):
     """Whether the host loads the file later; else another file takes its place."""
     is_scoped: bool = False
     """Whether the file is only for some of the files of the repository, as its front matter says."""
+    text: str = ""
+    """Its text."""
 
 
 class HostReading(NamedTuple):
@@ -189,6 +74,11 @@ class HostReading(NamedTuple):
     window: int = 0
     """Tokens of the window that the list of skills is for; 0 for that of the host."""
 
+    @property
+    def found(self) -> Sequence[LoadedFile | UnreadFile]:
+        """All files, the ones that are loaded first."""
+        return [*self.files, *self.unread]
+
 
 def read_host_files(
     host: Host,
@@ -212,7 +102,7 @@ def read_host_files(
     files_of_root = files_of_root or Folder(root)
     touched = [os.path.relpath(real_path(os.path.join(real, path)), real_path(str(root))) for path in opened]
     reader = _FolderReader(host, files_of_root, os.path.relpath(real, real_path(str(root))), touched)
-    loads, unread = reader.loads()
+    loads, passed = reader.loads()
     own = _FolderReader(host._replace(loads=_home_rules(host, root)), home, "", touched, "~/") if home else None
     own_loads, own_unread = own.loads() if own else ([], [])
     own_paths = [path for _, found in own_loads for path, _ in found]
@@ -226,7 +116,8 @@ def read_host_files(
     if touched:
         first = {file.path for file in read_host_files(host, folder, outside, files_of_root, home=home).files}
         files = [file._replace(on_demand=file.path not in first) for file in files]
-    unread = [*own_unread, *reader.unread_files(files, unread)]
+    unread = [*own.with_texts(own_unread)] if own else []
+    unread += reader.with_texts(reader.unread_files(files, passed))
     problems = [*reader.problems, *(own.problems if own else ())]
     reading = HostReading(host, reader.folder.root, reader.session, files, unread, problems, not_looked_at)
     return reading if window is None else _with_skills(reading, reader, own, window)
@@ -397,6 +288,10 @@ class _FolderReader:
         shown = "".join(_plain(file.text) for file in files)
         return [file for file in unread if _plain(self.text(file.path)) not in shown]
 
+    def with_texts(self, files: Iterable[UnreadFile]) -> Iterator[UnreadFile]:
+        """The files, each with its text."""
+        return (file._replace(text=self.text(file.path.removeprefix(self._mark))) for file in files)
+
     def others(self, known: Collection[str]) -> Iterator[UnreadFile]:
         """The other files of hosts and coding agents on the way to the session's folder."""
         own = {name for rule in self._host.loads if not rule.place for name in rule.files}
@@ -457,9 +352,7 @@ def _outside_rule(host: Host, path: str) -> LoadRule:
 
 
 def _read_outside(host: Host, path: str) -> FoundFile:
-    data = file_bytes(os.path.expanduser(path))
-    if not isinstance(data, bytes):
-        raise ContextasmError("--host-file", f"{path}: {data.message}", "name a file that can be read")
+    data = required_bytes(os.path.expanduser(path), "name a file that can be read", f"--host-file: {path}")
     return path, decode_as_host(data, host)
 
 

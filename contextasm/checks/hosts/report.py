@@ -9,7 +9,8 @@ from datetime import date
 from contextasm.checks.finding import Finding, Severity
 from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.directives import directive_findings
-from contextasm.checks.hosts.files import NO_FILE, HostReading, LoadedFile, find_host_imports
+from contextasm.checks.hosts.files import NO_FILE, HostReading, find_host_imports
+from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.skills import OVERRIDDEN, Skill, least_lost, list_room, list_units, listed_skills
 from contextasm.config.hosts.loader import SkillRule
 from contextasm.selection.tokens import ESTIMATE

@@ -1,7 +1,5 @@
 """`ctxasm build`: write the assembled context to standard output or to files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -23,10 +21,13 @@ from contextasm.workspace.recording import Read
 if TYPE_CHECKING:
     from contextasm.config.build_timer import BuildTimer
     from contextasm.records.record import RecordingServices
+    from contextasm.rendering.prometheus import BuildTimes
 
 
 class BuildFlags(NamedTuple):
     """The flags that only `build` has, as typed."""
+
+    # Types, not texts of types: each build reads them, and would compile the texts.
 
     output: Annotated[Text, Flag("Write to this file; - is standard output.", "FILE", "-o")] = None
     into: Annotated[Texts, Flag("Write into a managed block of this file; repeatable.", "FILE")] = ()
@@ -43,7 +44,7 @@ class BuildFlags(NamedTuple):
     record_inputs: Annotated[bool, Flag("Write a record and store the bytes of its inputs with it.")] = False
     locked: LockedOption = False
     quiet: QuietOption = False
-    verbose: Annotated[bool, Flag("Print settings, sections and time on standard error.", names="-v")] = False
+    verbose: Annotated[bool, Flag("Print settings, figures and times on standard error.", names="-v")] = False
 
     @property
     def is_recorded(self) -> bool:
@@ -59,6 +60,11 @@ class BuildFlags(NamedTuple):
     def needs_all_decisions(self) -> bool:
         """Whether every memory must have its decision, shown or not."""
         return bool(self.manifest or self.metrics or self.explain or self.is_recorded or self.touch)
+
+    @property
+    def shows_times(self) -> bool:
+        """Whether the time of each step is printed."""
+        return self.verbose and not self.quiet
 
     @property
     def reports(self) -> Mapping[str, str | None]:
@@ -83,13 +89,13 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
     job, files = _fitted(job, files, flags)
     recording = _start_recording(job) if flags.is_recorded else None
     chosen = job.in_full if flags.needs_all_decisions else job.build
-    if recording:
-        chosen = recording.listen(chosen)
-    timer = _start_timer(job) if flags.metrics is not None else None
+    chosen = recording.listen(chosen) if recording else chosen
+    timer = _start_timer(job) if flags.shows_times or flags.metrics is not None else None
     context = run_build(job, timer.timed(chosen) if timer else chosen, quiet=flags.quiet)
     _refuse_empty_index(context, job, files)
     refuse_cited(files.targets, job.workspace.root, context.cited)
-    reports = _reports(job, context, timer, flags)
+    times = timer.times() if timer else None
+    reports = _reports(job, context, times, flags)
     if flags.strict and context.problems:
         return output.strict_failure(context)
     if not flags.quiet:
@@ -102,8 +108,8 @@ def write_context(options: Options, *, flags: BuildFlags) -> int:
         code = files.check(format_context(context), force=flags.force)
     else:
         code = _write(files, job, context, recording, reports, flags)
-    if flags.verbose and not flags.quiet:
-        output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms")
+    if times and flags.shows_times:
+        output.write_stderr(f"{(perf_counter() - started) * 1000:.0f} ms, of which {times.step_words}")
     return code
 
 
@@ -171,7 +177,7 @@ def _write(
     files: RequestedFiles,
     job: PreparedBuild,
     context: Context,
-    recording: RecordingServices | None,
+    recording: "RecordingServices | None",
     reports: Reports,
     flags: BuildFlags,
 ) -> int:
@@ -204,7 +210,7 @@ def _write(
     if flags.touch:
         output.show_problems(touch_shown(workspace, context))
     elif not (files.targets or recording):
-        note_whole_output(is_timed=flags.verbose and not flags.quiet)
+        note_whole_output(is_timed=flags.shows_times)
     return 0
 
 
@@ -221,6 +227,11 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
         output.write_stderr_lines(format_columns(("setting", "value"), rows, ()))
         sections = section_rows(context, job.build.counter)
         output.write_stderr_lines(format_columns(("layer", "section", "tokens", ""), sections, (2,)))
+        entries = [(each.layer, f"{each.considered:,}", f"{each.kept:,}") for each in context.allowances]
+        output.write_stderr_lines(format_columns(("layer", "considered", "kept"), entries, (1, 2)))
+        layers = [layer for layer in job.build.profile.layers if layer.ranking.min_score and not layer.query.has_scores]
+        if unlimited := ", ".join(layer.id for layer in layers if not layer.limits.required):
+            output.write_stderr(f"min_score: no limit for {unlimited}, which give no scores")
         if any(trace.lost for trace in context.rule_traces):
             output.write_stderr_lines(format_columns(*rule_trace_table(context.rule_traces)))
         output.write_stderr(f"etag: {context.etag}")
@@ -228,17 +239,17 @@ def _write_summary(job: PreparedBuild, context: Context, flags: BuildFlags) -> N
     output.write_stderr(receipt(context, job.taken))
 
 
-def _start_timer(job: PreparedBuild) -> BuildTimer:
+def _start_timer(job: PreparedBuild) -> "BuildTimer":
     from contextasm.config.build_timer import BuildTimer
 
     return BuildTimer(job)
 
 
-def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None, flags: BuildFlags) -> Reports:
-    """The texts of the other files of a build; `timer` has just seen the build end."""
+def _reports(job: PreparedBuild, context: Context, times: "BuildTimes | None", flags: BuildFlags) -> Reports:
+    """The texts of the other files of a build, which took these times; None if it was not measured."""
     reports = {}
-    if timer:
-        reports["metrics"] = metrics_text(context, timer.times(), job.workspace.root)
+    if times and flags.metrics is not None:
+        reports["metrics"] = metrics_text(context, times, job.workspace.root)
     if flags.manifest is not None:
         from contextasm.rendering.documents import ManifestDocument, manifest_data
 
@@ -246,13 +257,13 @@ def _reports(job: PreparedBuild, context: Context, timer: BuildTimer | None, fla
     return reports
 
 
-def _start_recording(job: PreparedBuild) -> RecordingServices:
+def _start_recording(job: PreparedBuild) -> "RecordingServices":
     from contextasm.records.record import RecordingServices
 
     return RecordingServices(job.build)
 
 
-def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str, Read]:
+def _stored_reads(context: Context, recording: "RecordingServices") -> Mapping[str, Read]:
     """The files to store with a record: none with a secret that is masked; of a shared context, nothing private."""
     # A copy: a source that is late may still be reading.
     reads = {path: read for path, read in recording.workspace.reads.copy().items() if isinstance(read, Document)}
@@ -263,7 +274,7 @@ def _stored_reads(context: Context, recording: RecordingServices) -> Mapping[str
     return {path: document for path, document in reads.items() if shows_secrets or not document.secrets}
 
 
-def _show_left_out(context: Context, recording: RecordingServices, stored: Mapping[str, Read]) -> None:
+def _show_left_out(context: Context, recording: "RecordingServices", stored: Mapping[str, Read]) -> None:
     """Say which files are not stored with a record: without them a replay elsewhere can't be the same."""
     from contextasm.text.names.matching import list_names
 

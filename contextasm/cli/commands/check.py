@@ -27,12 +27,12 @@ from contextasm.config.input.settings import resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.resolve import process_environment, resolve_date
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.model import ContextasmError, NamedTuple
+from contextasm.model import ContextasmError, NamedTuple, utf8_text
 from contextasm.workspace.atomic import write
 from contextasm.workspace.folder import Folder, is_below, repository_top
 from contextasm.workspace.git.folder import open_index
 from contextasm.workspace.outputs import OutputFile, current_bytes, refuse_inputs
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import required_bytes
 
 _NAMES = [*FORMATS]
 
@@ -187,13 +187,8 @@ def _write_baseline(path: Path, findings: Sequence[Finding]) -> None:
 
 def _without_accepted(path: Path, findings: Sequence[Finding]) -> Sequence[Finding]:
     """The findings that the baseline does not accept. Raises `ContextasmError` for a file that can't be read."""
-    data = file_bytes(str(path))
-    try:
-        text = data.decode("utf-8-sig") if isinstance(data, bytes) else ""
-    except UnicodeDecodeError as error:
-        raise ContextasmError(str(path), "is not UTF-8", "write it with --update-baseline") from error
-    if not isinstance(data, bytes):
-        raise ContextasmError(str(path), data.message, "write it with --update-baseline")
+    hint = "write it with --update-baseline"
+    text = utf8_text(required_bytes(str(path), hint), str(path), hint)
     new, accepted, gone = split_accepted(text, findings, str(path))
     rest = f", and {len(gone)} no longer found: --update-baseline removes them" if gone else ""
     write_stderr(f"{path}: {len(accepted)} accepted{rest}")

@@ -1,35 +1,109 @@
-"""`ctxasm completion`: typer's completion script for a shell, and the answers when the script asks for them.
+"""`ctxasm completion`: typer's completion script for a shell, its place in the files of a person, and its answers.
 
 The script calls `ctxasm` at each TAB with the variable `_CTXASM_COMPLETE`, which typer derives from the program's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from contextasm.cli.command_line import Argument, Command
-from contextasm.cli.output import write_stdout
+from contextasm.cli.output import write_stderr, write_stdout
+from contextasm.config.input.options import Flag
+from contextasm.model import ContextasmError
 
 if TYPE_CHECKING:
+    from contextasm.config.input.options import Options, ProcessEnvironment
     from contextasm.text.names.places import OwnerKind
 
+Shell = Literal["bash", "zsh", "fish"]
 
-def print_script(
-    shell: Annotated[Literal["bash", "zsh", "fish"], Argument("bash|zsh|fish", "The shell to complete in.")],
+_FILES: Mapping[Shell, tuple[str, str, str]] = {
+    "bash": ("HOME", "", ".bashrc"),
+    "zsh": ("ZDOTDIR", "", ".zshrc"),
+    "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/ctxasm.fish"),
+}
+"""The file that each shell reads: a variable with its folder, that folder below the home folder, and the rest."""
+
+_COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
+"""Line that zsh needs before the script, unless completion is on already."""
+
+_BEGIN, _END = b"\n# completion of ctxasm: begin\n", b"# completion of ctxasm: end\n"
+
+
+def completion(
+    shell: Annotated[Shell | None, Argument("bash|zsh|fish", "The shell to complete in (default: $SHELL).")] = None,
+    *,
+    install: Annotated[bool, Flag("Put the script into the file that the shell reads when it starts.")] = False,
+    uninstall: Annotated[bool, Flag("Take it out of the file again.")] = False,
+    yes: Annotated[bool, Flag("Write the file without a question.")] = False,
 ) -> int:
-    """Print a completion script for bash, zsh or fish.
+    """Print a completion script for bash, zsh or fish, or install it.
 
-    For bash and zsh, put `eval "$(ctxasm completion bash)"` (or `zsh`) into ~/.bashrc or ~/.zshrc, in zsh after
-    `compinit`. For fish, save the script as ~/.config/fish/completions/ctxasm.fish.
+    --install shows what it adds to ~/.bashrc, to ~/.zshrc, or to ~/.config/fish/completions/ctxasm.fish, and asks. Or
+    put `eval "$(ctxasm completion bash)"` into such a file by hand, in zsh after `compinit`.
     """
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]
-
-    write_stdout(get_completion_script(prog_name="ctxasm", complete_var="_CTXASM_COMPLETE", shell=shell) + "\n")
+    if install and uninstall:
+        raise ContextasmError("--uninstall", "does not go with --install", "leave one of them out")
+    shell = shell or _shell_of_person()
+    if install or uninstall:
+        return _change_file(shell, removes=uninstall, yes=yes)
+    if yes:
+        raise ContextasmError("--yes", "nothing is written", "add --install or --uninstall")
+    write_stdout(_script(shell))
     return 0
 
 
-run = Command(print_script)
+run = Command(completion, ())
+
+
+def _shell_of_person() -> Shell:
+    name = os.path.basename(os.environ.get("SHELL", ""))
+    for shell in _FILES:
+        if shell == name:
+            return shell
+    what = f"SHELL is {name}, which has no script" if name else "SHELL does not say which shell you use"
+    raise ContextasmError("completion", what, "name one: `ctxasm completion bash`, zsh or fish")
+
+
+def _script(shell: Shell) -> str:
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    return str(get_completion_script(prog_name="ctxasm", complete_var="_CTXASM_COMPLETE", shell=shell)) + "\n"
+
+
+def _change_file(shell: Shell, *, removes: bool, yes: bool) -> int:
+    """Show the change of the file that a shell reads, and make it after a yes; returns the exit code."""
+    from contextasm.cli.build_files import confirm_change
+    from contextasm.workspace.atomic import make_folders, write
+    from contextasm.workspace.outputs import current_bytes
+
+    variable, folder, name = _FILES[shell]
+    path = Path(os.environ.get(variable) or Path.home() / folder, name)
+    old = current_bytes(path)
+    script = _COMPINIT * (shell == "zsh") + _script(shell).lstrip("\n")
+    new = _changed(old or b"", None if removes else script, path)
+    if new == (old or b""):
+        write_stderr(f"{path}: unchanged")
+        return 0
+    if not confirm_change(path, old or b"", new, yes=yes):
+        return 1
+    make_folders(path.parent)
+    write(path, new or None)
+    write_stderr(f"{path}: {'written: begin a new shell' if new else 'removed'}")
+    return 0
+
+
+def _changed(old: bytes, script: str | None, path: Path) -> bytes:
+    """The content of a file with this script in place of an earlier one, or without any for None."""
+    before, begin, rest = old.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if begin and not end:
+        raise ContextasmError(str(path), f"the line `{_END.decode().strip()}` is missing", "write it below the script")
+    return before + (_BEGIN + script.encode() + _END if script is not None else b"") + after
 
 
 def complete(group: Any) -> int:
@@ -49,32 +123,68 @@ def complete(group: Any) -> int:
     return 0
 
 
-def known_values(field: str, workspace: str | None) -> Sequence[str]:
-    """The values of a field of `Options`: profiles, tokenizers, formats, or agents or teams of the workspace.
+def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequence[str]:
+    """The values of a kind: profiles, tokenizers, formats and audiences, and what a workspace has.
 
-    Of `record`, the ids of the workspace's records. Empty for a workspace that is missing or can't be read.
+    That is agents, teams, records, memories, layers, strategies and the actions of `tidy`. `typed` are the parameters
+    of the line, and `incomplete` is the word that is typed: of a list, all but the last name stay. Empty for a
+    workspace that is missing or can't be read.
     """
-    from os.path import expanduser
-    from pathlib import Path
-
     from contextasm.config.input.options import Options
-    from contextasm.config.owners import owner_names
     from contextasm.config.profiles.loader import shipped
     from contextasm.config.resolve import process_environment
-    from contextasm.config.workspace_folder import open_workspace
     from contextasm.model import AUDIENCES
-    from contextasm.records.replay import record_paths
     from contextasm.rendering.formats import FORMATS
     from contextasm.selection.tokens import TOKENIZERS
 
     values = {"profile": shipped(), "tokenizer": [*TOKENIZERS], "format": [*FORMATS], "audience": AUDIENCES}
-    if field in values:
-        return values[field]
-    options = Options(workspace=workspace and expanduser(workspace))
+    if kind in values:
+        return values[kind]
+    named = {name: typed[name] for name in ("workspace", "agent", "team", "profile") if typed.get(name)}
+    if "workspace" in named:
+        named["workspace"] = os.path.expanduser(named["workspace"])
+    first, comma, _ = incomplete.rpartition(",")
     try:
-        folder = open_workspace(options, process_environment())
-        if field == "record":
-            return [path.stem for path in record_paths(Path(folder.root))]
-        return owner_names(folder, cast("OwnerKind", field))
+        found = _VALUES[kind](kind, Options(**named, offline=True), process_environment())
     except Exception:  # noqa: BLE001
         return ()
+    return [f"{first}{comma}{value}" for value in found]
+
+
+def _files(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
+    from contextasm.config.owners import owner_names
+    from contextasm.config.workspace_folder import open_workspace
+    from contextasm.records.replay import record_paths
+
+    folder = open_workspace(options, process)
+    if kind == "record":
+        return [path.stem for path in record_paths(Path(folder.root))]
+    return owner_names(folder, cast("OwnerKind", kind))
+
+
+def _memories(_kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
+    from contextasm.cli.owner import known_ids
+    from contextasm.memories.owner import find_owner
+
+    return sorted(known_ids(find_owner(options, process, needed=False), process).names())
+
+
+def _actions(_kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
+    from contextasm.upkeep.plan import make_plan, prepare_upkeep
+
+    return [action.id for action in make_plan(prepare_upkeep(options, process))]
+
+
+def _parts_of_profile(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
+    from contextasm.memories.owner import find_owner
+
+    profile = find_owner(options, process, needed=False).profile
+    return [layer.id for layer in profile.layers] if kind == "layer" else dict(profile.strategies)
+
+
+_VALUES: Mapping[str, Callable[[str, Options, ProcessEnvironment], Iterable[str]]] = {
+    **dict.fromkeys(("agent", "team", "record"), _files),
+    "memory": _memories,
+    "action": _actions,
+    **dict.fromkeys(("layer", "strategy"), _parts_of_profile),
+}

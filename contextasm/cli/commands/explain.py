@@ -11,7 +11,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, require_same
 from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
 from contextasm.cli.options import LockedOption, prepare_context, refuse_given, run_build, typed_flags
-from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
+from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_host_page, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.settings import load_settings_file
@@ -46,8 +46,12 @@ class ExplainFlags(NamedTuple):
     """The flags that only `explain` has, as typed."""
 
     line: Annotated[Text, Flag("Show only whether this line is included, and why.", "FILE:LINE")] = None
-    fragment: Annotated[Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id")] = None
-    html: Annotated[Text, Flag("Write a page with layers, fragments and files to this file.", "FILE")] = None
+    fragment: Annotated[
+        Text, Flag("Show only this fragment: the path of a file or an id.", "ID", "--id", completed="memory")
+    ] = None
+    html: Annotated[
+        Text, Flag("Write a page to this file: layers, fragments and files, or the files of --host.", "FILE")
+    ] = None
     budgets: Annotated[Text, Flag("Show these budgets side by side on the page.", "N,N,...")] = None
     locked: LockedOption = False
     json: Annotated[bool, Flag("Print JSON: ctxasm.context/1, with --id the decisions, with --host its files.")] = False
@@ -72,9 +76,8 @@ def show_decisions(
     A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
     """
     _refuse_flags_of_hosts(record, flags, hosts.host)
-    if readings := read_hosts(hosts, options, staged=flags.staged):
-        explain_host(readings[0], as_json=flags.json)
-        return 0
+    if hosts != HostFlags():
+        return _show_hosts(hosts, options, flags)
     if flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
         _write_page(options, record, flags)
@@ -108,9 +111,23 @@ def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags, host: str | 
             raise ContextasmError("--staged", "goes with --host only", "name the host with --host")
         return
     of_build = {"RECORD": record, "--line": flags.line, "--id": flags.fragment, "--locked": flags.locked}
-    refuse_given({f"--host {ALL}": host == ALL}, "explain", "name one host")
-    of_views = {"--html": flags.html, "--budgets": flags.budgets, "--verbose": flags.verbose}
+    refuse_given({f"--host {ALL}": host == ALL and flags.html is None}, "a table", "name one host, or add --html FILE")
+    refuse_given({"--json": flags.json and flags.html is not None}, "--html", "leave one of them out")
+    of_views = {"--budgets": flags.budgets, "--verbose": flags.verbose}
     refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
+
+
+def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> int:
+    """Write what a host loads, or the page of it; returns the exit code. Raises `ContextasmError`, also without one."""
+    of_request = options._replace(audience=None) if flags.html is not None else options
+    readings = read_hosts(hosts, of_request, staged=flags.staged)
+    if not readings:
+        raise ContextasmError(f"--host {ALL}", "no file or folder of a host is here", "name one host")
+    if flags.html is not None:
+        write_host_page(readings, options, flags.html)
+    else:
+        explain_host(readings[0], as_json=flags.json)
+    return 0
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:

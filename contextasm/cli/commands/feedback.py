@@ -42,8 +42,8 @@ def add_feedback(
     """Append your feedback on a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
     The fragments have to be shown in that build. If you judge a fragment of a record twice, the later judgement counts.
-    Layers that weigh credibility prefer useful memories to wrong ones, and tidy proposes changes of the settings if the
-    feedback calls for them.
+    Layers that weigh credibility prefer useful fragments to wrong ones, and tidy proposes changes of the settings if
+    the feedback calls for them.
     """
     receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())

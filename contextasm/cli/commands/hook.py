@@ -20,20 +20,25 @@ from contextasm.workspace.reads import note_whole_output
 if TYPE_CHECKING:
     from contextasm.integrations.hook import HookCall
 
-_HOSTS = " or ".join(", ".join(host_names(with_hook=True)).rsplit(", ", 1))
+_NAMES = host_names(with_hook=True)
+_HOSTS = " or ".join(", ".join(_NAMES).rsplit(", ", 1))
 _ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 
 
 def hook(
     options: Options,
     *,
-    host: Annotated[Text, Flag(f"{_HOSTS} (default: an answer for {_ALIKE}).", "HOST", "--for")] = None,
+    host: Annotated[Text, Flag(f"{_HOSTS} (default: for {_ALIKE}).", "HOST", "--for", completed=_NAMES)] = None,
     limit: Annotated[int | None, Flag("Write at most N of the host's units.", "N")] = None,
     part: Annotated[Text, Flag("Write part K of a context that takes N hooks.", "K/N")] = None,
     record: Annotated[bool, Flag("Write a record of what is sent to .ctxasm/records/.")] = False,
-    print_config: Annotated[Text, Flag("Print the settings to paste into this host; change nothing.", "HOST")] = None,
-    install: Annotated[Text, Flag("Put these settings into the file of this host in the project.", "HOST")] = None,
-    uninstall: Annotated[Text, Flag("Take them out of the file again.", "HOST")] = None,
+    print_config: Annotated[
+        Text, Flag("Print the settings to paste into this host; change nothing.", "HOST", completed=_NAMES)
+    ] = None,
+    install: Annotated[
+        Text, Flag("Put these settings into the file of this host in the project.", "HOST", completed=_NAMES)
+    ] = None,
+    uninstall: Annotated[Text, Flag("Take them out of the file again.", "HOST", completed=_NAMES)] = None,
     yes: Annotated[bool, Flag("Write the file without a question.")] = False,
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
@@ -76,7 +81,7 @@ def _print_settings(call: HookCall) -> int:
 
 def _change_settings(call: HookCall, *, removes: bool, yes: bool) -> int:
     """Show the change of the settings of a project, and make it after a yes; returns the exit code."""
-    from contextasm.cli.build_files import write_file_diff
+    from contextasm.cli.build_files import confirm_change
     from contextasm.config.resolve import prepare_build, process_environment
     from contextasm.config.workspace_folder import nearest_workspace, open_workspace
     from contextasm.integrations.hook_settings import SettingsFile
@@ -91,12 +96,7 @@ def _change_settings(call: HookCall, *, removes: bool, yes: bool) -> int:
     if new == file.data:
         write_stderr(f"{shown}: unchanged")
         return 0
-    write_file_diff(shown, file.data or b"", new or b"", "new")
-    if not yes and sys.stdin and sys.stdin.isatty():
-        write_stderr("write this? [y/N]")
-        yes = sys.stdin.readline().strip().lower() in {"y", "yes"}
-    if not yes:
-        write_stderr("ctxasm: nothing has been written; --yes writes it")
+    if not confirm_change(shown, file.data or b"", new or b"", yes=yes):
         return 1
     with locked(workspace, edits=False):
         file.write(new)

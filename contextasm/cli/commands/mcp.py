@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from contextasm.cli.command_line import Argument, Command
+from contextasm.cli.command_line import Argument, Command, collect_garbage
 from contextasm.config.input.options import Flag, Options
 from contextasm.config.input.settings import load_settings_file, resolve_settings
 from contextasm.config.input.values import one_of, require_known
@@ -50,6 +50,7 @@ def mcp(
         writes=write,
         drafts=kind is not None,
     )
+    collect_garbage()
     serve(served)
     return 0
 

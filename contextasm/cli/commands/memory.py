@@ -38,7 +38,8 @@ def memory(
     options: Options,
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
-        tuple[str, ...], Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).")
+        tuple[str, ...],
+        Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).", "memory"),
     ] = (),
     *,
     receipt: Receipt,

@@ -54,7 +54,7 @@ def add_memories(
     ] = None,
     tag: Annotated[Texts, Flag("A tag; repeatable.", "TAG")] = (),
     key: Annotated[Text, Flag("The subject; memories with the same key are of one subject.", "KEY")] = None,
-    supersedes: Annotated[Texts, Flag("A memory that this one replaces; repeatable.", "ID")] = (),
+    supersedes: Annotated[Texts, Flag("A memory that this one replaces; repeatable.", "ID", completed="memory")] = (),
     valid_from: Annotated[Text, Flag("The first day on which the memory is shown.", "YYYY-MM-DD")] = None,
     expires: Annotated[Text, Flag("The last day on which the memory is shown.", "YYYY-MM-DD")] = None,
     repositories: Annotated[Texts, Flag("A repository in which it holds; repeatable.", "GLOB")] = (),

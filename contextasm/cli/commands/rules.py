@@ -11,7 +11,7 @@ from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import open_rules, process_environment
-from contextasm.model import Effect, Rule, grouped
+from contextasm.model import Condition, Effect, Rule, grouped
 from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
 from contextasm.rendering.json_codec import Positive
 from contextasm.rendering.tables import rule_trace_table
@@ -20,17 +20,6 @@ from contextasm.rules.evaluate import EFFECTS, in_precedence
 
 ACTIONS: Sequence[str] = ("list", "eval")
 """What can be done with rules."""
-
-
-class ConditionData(TypedDict):
-    """One condition."""
-
-    field: str
-    """The fact that is looked at."""
-    op: str
-    """The operator."""
-    value: str | list[str]
-    """The value it is compared with, or several."""
 
 
 class RuleData(TypedDict):
@@ -46,7 +35,7 @@ class RuleData(TypedDict):
     """Its priority; a higher one goes first."""
     enabled: bool
     """Whether it is switched on."""
-    when: list[ConditionData]
+    when: list[Condition]
     """The conditions, all of which must hold."""
     then: dict[str, list[str]]
     """Its effects: what it names for each action, with values, by the word for the action in a rule file."""

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command, flag_names
-from contextasm.cli.options import JsonOption, all_but
-from contextasm.config.input.options import UNUSED_IN_SEARCH, Flag, Options
+from contextasm.cli.options import JsonOption
+from contextasm.config.input.options import USED_IN_SEARCH, Flag, Options
 from contextasm.config.owners import owner_folder
 from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.memories.search import best_memories, searched_topic
@@ -75,7 +75,7 @@ def show_hits(
     return _show_search(found.hits, found.searched, found.problems, found.noun, f"no {one} to search was found")
 
 
-run = Command(show_hits, all_but(*UNUSED_IN_SEARCH))
+run = Command(show_hits, USED_IN_SEARCH)
 
 Hit = tuple["Memory", "Score"]
 

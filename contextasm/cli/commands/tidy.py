@@ -48,7 +48,7 @@ class TidyFlags(NamedTuple):
 
 def tidy(
     options: Options,
-    ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.")] = (),
+    ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.", "action")] = (),
     *,
     flags: TidyFlags,
     receipt: Receipt,

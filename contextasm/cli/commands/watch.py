@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.build_files import metrics_text
-from contextasm.cli.command_line import Command
+from contextasm.cli.command_line import Command, collect_garbage
 from contextasm.cli.host_cap import within_limits
 from contextasm.cli.host_view import without_known
 from contextasm.cli.options import LockedOption, QuietOption
-from contextasm.cli.output import has_live_line, show_problems, show_taken, shown_line, write_json, write_stderr
+from contextasm.cli.output import has_live_line, show_problems, show_taken, write_json, write_stderr
 from contextasm.config.build import Counters, PreparedBuild
 from contextasm.config.build_timer import BuildTimer
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text, Texts
@@ -51,13 +50,13 @@ def watch(
 
     The files are written only if their content changes. After an error they stay as they are, and the watch goes on.
     """
+    collect_garbage()
     taken: list[str] = []
     spec = _watch_spec(options, _output_files(output, into, metrics, poll), taken, locked=locked)
     if json:
         return watch_workspace(spec, WatchEvents(spec.root), command or "", poll)
-    with nullcontext(_Lines()) if quiet or not has_live_line() else _LiveLines() as lines:
-        messages = _Messages(spec.root, lines, taken, quiet=quiet, verbose=verbose)
-        return watch_workspace(spec, messages, command or "", poll)
+    messages = _Messages(spec.root, taken, quiet=quiet, verbose=verbose)
+    return watch_workspace(spec, messages, command or "", poll)
 
 
 run = Command(watch)
@@ -151,9 +150,8 @@ def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[]
 class _Messages:
     """The messages of a watch; what the previous build said about a problem or a file is not repeated."""
 
-    def __init__(self, root: Path, lines: _Lines | _LiveLines, taken: list[str], *, quiet: bool, verbose: bool) -> None:
+    def __init__(self, root: Path, taken: list[str], *, quiet: bool, verbose: bool) -> None:
         self._root = root
-        self._lines = lines
         self._taken = taken
         self._taken_before: list[str] = []
         self._quiet = quiet
@@ -164,75 +162,40 @@ class _Messages:
     def ready(self) -> None:
         """Write that the first build is done, and that changes are seen from now on."""
         if not self._quiet:
-            self._lines.write(f"ctxasm: watching {self._root}; Ctrl-C ends it")
+            write_stderr(f"ctxasm: watching {self._root}; Ctrl-C ends it")
 
     def report(self, rebuild: Rebuild) -> None:
         """Write a line for the build and one for each new problem."""
         for error in rebuild.errors:
             if error not in self._file_errors:
-                self._lines.write(f"ctxasm: error: {error}")
+                write_stderr(f"ctxasm: error: {error}")
         self._file_errors = frozenset(rebuild.file_errors)
         if self._quiet or not rebuild.context:
             return
         if self._taken != self._taken_before:
             self._taken_before = [*self._taken]
-            show_taken("".join(self._taken), write=self._lines.write)
+            show_taken("".join(self._taken))
         problems = [problem for problem in rebuild.context.problems if problem not in self._problems]
-        show_problems(problems, write=self._lines.write)
+        show_problems(problems)
         self._problems = frozenset(rebuild.context.problems)
         if rebuild.written or rebuild.unchanged:
-            self._lines.show(_rebuild_line(rebuild, rebuild.context, verbose=self._verbose))
+            write_stderr(_rebuild_line(rebuild, rebuild.context, verbose=self._verbose))
 
     def warn(self, message: str) -> None:
         """Write a warning that belongs to no build."""
-        self._lines.write(f"ctxasm: warning: {message}")
+        write_stderr(f"ctxasm: warning: {message}")
 
 
 def _rebuild_line(rebuild: Rebuild, context: Context, *, verbose: bool) -> str:
-    """The files that changed, else the ones that are up to date already, with the tokens of their text."""
+    """The files that changed, else those that are up to date already, with the tokens; on a terminal with the time."""
     written = rebuild.written
     files = ", ".join(map(str, written or rebuild.unchanged))
+    files = f"{time.strftime('%H:%M:%S')} {files}" if has_live_line() else files
     tokens = f"{context.tokens:,} of {context.request.budget:,} tokens"
     line = f"{files}: {'written' if written else 'unchanged'}: {tokens}"
     if not verbose:
         return line
     return f"{line} (for {list_names(rebuild.why, 3)}; {rebuild.seconds * 1000:.0f} ms)"
-
-
-class _Lines:
-    """Standard error, a line for each message and each build."""
-
-    write = show = staticmethod(write_stderr)
-
-
-class _LiveLines:
-    """A terminal: its last line shows the latest build and the time of it, and messages scroll by above."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self._live = Live(console=Console(stderr=True), auto_refresh=False)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._live.stop()
-
-    def write(self, line: str) -> None:
-        """Write a message above the last line."""
-        from rich.text import Text
-
-        self._live.console.print(Text(shown_line(line)), soft_wrap=True)
-
-    def show(self, line: str) -> None:
-        """Show the latest build in the last line."""
-        from rich.text import Text
-
-        text = Text(f"{time.strftime('%H:%M:%S')} {shown_line(line)}", no_wrap=True, overflow="ellipsis")
-        self._live.update(text, refresh=True)
 
 
 class WatchEvents:

@@ -22,8 +22,8 @@ class Flag(NamedTuple):
     """The least number that it takes; None for no limit."""
     most: int | None = None
     """The greatest one."""
-    completed: bool = False
-    """Whether a shell completes its values (`cli/commands/completion.py`)."""
+    completed: str | Sequence[str] = ()
+    """The values that a shell completes; as a text, their kind (`known_values` of `cli/commands/completion.py`)."""
 
 
 Text = str | None
@@ -36,28 +36,31 @@ Texts = tuple[str, ...]
 class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 
-    agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed=True)] = None
-    team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed=True)] = None
+    agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed="agent")] = None
+    team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed="team")] = None
     topic: Annotated[Text, Flag("The topic of the conversation; - reads standard input.", "TEXT")] = None
     entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
-    profile: Annotated[Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed=True)] = (
-        None
-    )
+    profile: Annotated[
+        Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed="profile")
+    ] = None
     budget: Annotated[Text, Flag("Tokens of the document, such as 8k (default: by profile).", "N", "-b")] = None
-    tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed=True)] = None
+    tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed="tokenizer")] = None
     date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
     tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
     layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer")] = ()
-    strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME")] = None
-    scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...")] = None
+    strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME", completed="strategy")] = (
+        None
+    )
+    scope: Annotated[Text, Flag("Build only these layers and the required ones.", "ID,...", completed="layer")] = None
     session: Annotated[Text, Flag("The session to continue (default: the latest).", "ID")] = None
+    history: Annotated[Text, Flag("The conversation so far, as JSON; - reads standard input.", "FILE")] = None
     open: Annotated[Texts, Flag("A file that is open; repeatable.", "FILE", "--open --active-file")] = ()
     since: Annotated[Text, Flag("Leave out entries before this day or time (ISO; UTC without a zone).", "DAY")] = None
     event_types: Annotated[Texts, Flag("Only events of this type; repeatable.", "TYPE", "--event-type")] = ()
     entity_types: Annotated[Texts, Flag("Only entities of this type; repeatable.", "TYPE", "--entity-type")] = ()
     task: Annotated[Text, Flag("Only events of this task.", "ID")] = None
-    exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB")] = ()
-    prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID")] = ()
+    exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB", completed="memory")] = ()
+    prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
     show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
     detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
     min_score: Annotated[Text, Flag("Leave out fragments with a lower score, from 0 to 1.", "N")] = None
@@ -65,37 +68,19 @@ class Options(NamedTuple):
     additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
-    format: Annotated[Text, Flag("markdown (default), xml, json or messages.", "NAME", "-f", completed=True)] = None
+    format: Annotated[
+        Text,
+        Flag(
+            "markdown (default), xml, json, messages, chat-openai or chat-anthropic.",
+            "NAME",
+            "-f",
+            completed="format",
+        ),
+    ] = None
     privacy: Annotated[Text, Flag("Secrets: mask (default), drop texts that have one, or off.", "MODE")] = None
-    audience: Annotated[Text, Flag("personal, or shared, without private text.", "NAME", completed=True)] = None
+    audience: Annotated[Text, Flag("personal, or shared, without private text.", "NAME", completed="audience")] = None
     offline: Annotated[bool, Flag("Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
-
-
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Who": ("agent", "team", "workspace", "audience", "offline"),
-    "Text and limits": (
-        *(
-            "topic",
-            "entities",
-            "profile",
-            "strategy",
-            "budget",
-            "layers",
-            "detail",
-            "tokenizer",
-            "date",
-            "tz",
-            "format",
-        ),
-        *("privacy", "additional", "deadline", "show_expired", "request_id"),
-    ),
-    "Selection": (
-        *("scope", "session", "task", "open", "since", "min_score", "event_types", "entity_types", "exclude", "prefer"),
-        "variables",
-    ),
-}
-"""The headings of these flags in the help of commands that have many."""
 
 
 class ProcessEnvironment(NamedTuple):
@@ -124,19 +109,8 @@ def is_lock_required(environment: Mapping[str, str]) -> bool:
     return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}
 
 
-UNUSED_IN_SEARCH = (
-    *("topic", "budget", "tokenizer", "layers", "session", "open", "since", "event_types", "entity_types", "exclude"),
-    *(
-        "prefer",
-        "deadline",
-        "additional",
-        "variables",
-        "format",
-        "entities",
-        "task",
-        "detail",
-        "min_score",
-        "request_id",
-    ),
+USED_IN_SEARCH = (
+    *("agent", "team", "profile", "date", "tz", "strategy", "scope"),
+    *("show_expired", "privacy", "audience", "offline", "workspace"),
 )
-"""Options of a build that mean nothing to a search."""
+"""Options of a build that mean something to a search, too."""

@@ -42,6 +42,8 @@ class RequestOptions(TypedDict, total=False):
     scope: Iterable[str] | None
     """Ids of the only layers to build."""
     session: str | None
+    history: str | Iterable[Mapping[str, Any]] | None
+    """The conversation so far: events, or messages of a model's API, or a text with the JSON of these."""
     open: Iterable[str | os.PathLike[str]] | None
     since: day | str | None
     event_types: Iterable[str] | None
@@ -146,6 +148,20 @@ def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
     return tuple(f"{key}={parse_number(item, f'{name}: {key}')}" for key, item in pairs)
 
 
+def _parse_history(value: object, name: str) -> str:
+    """Events or messages as the JSON of a list; a text as it is."""
+    if isinstance(value, str):
+        return parse_text(value, name)
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes | bytearray | memoryview):
+        raise _refused(value, name, "a list of messages")
+    import json
+
+    try:
+        return parse_text(json.dumps([*islice(value, MAX_ITEMS)]), name)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refused(value, name, "a list of messages as JSON has them") from error
+
+
 _PARSERS_BY_FORM: Mapping[object, Callable[[object, str], Any]] = {None: parse_text, (): parse_texts, False: parse_flag}
 """The parsers of texts, of several texts and of flags, by their default in `Options`."""
 
@@ -156,6 +172,7 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "date": parse_day,
     "layers": _parse_mapping,
     "scope": lambda value, name: ",".join(parse_texts(value, name)),
+    "history": _parse_history,
     "open": lambda value, name: _several(value, name, parse_path, "a path, or a list of paths"),
     "since": _parse_day_or_time,
     "deadline": parse_number,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection
 from datetime import date
 from functools import cache
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from contextasm.model import SCORE_PARTS, ContextasmError
 from contextasm.text.cleaning.clean import shown_name
@@ -18,8 +18,9 @@ from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import is_date_form, moment, parse_date
 from contextasm.text.names.glob import wildcard_matches
 from contextasm.text.names.matching import list_names, nearest
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import required_bytes
 
+T = TypeVar("T")
 ParseValue = Callable[[object, str], object]
 """Takes a raw value and `WHERE: key`; gives the checked one."""
 
@@ -126,25 +127,30 @@ def parse_weights(value: object, where: str) -> tuple[tuple[str, float], ...]:
     return weights
 
 
-def parse_counts(value: object, where: str) -> tuple[tuple[str, int], ...]:
-    """Whole numbers by name, such as `{root/decisions*: 3}`."""
-    return tuple((name, parse_count(count, f"{where}: {name}")) for name, count in _pairs(value, where))
+def by_name(parse: Callable[[object, str], T]) -> Callable[[object, str], tuple[tuple[str, T], ...]]:
+    """A parser of values by name, such as `{root/decisions*: 3}`, each of which `parse` takes."""
+
+    def parse_pairs(value: object, where: str) -> tuple[tuple[str, T], ...]:
+        if not isinstance(value, dict):
+            raise ContextasmError(where, f"{value} is not a mapping", "write {NAME: VALUE, ...}")
+        return tuple((name, parse(item, f"{where}: {name}")) for name, item in value.items())
+
+    return parse_pairs
 
 
-def parse_words(value: object, where: str) -> tuple[tuple[str, str], ...]:
-    """Words by name, such as `{root/conventions*: 1}`; a number counts as a word."""
-    return tuple((name, parse_text(str(word), f"{where}: {name}")) for name, word in _pairs(value, where))
+def parse_intents(value: object, where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Types of events by intent, such as `{fix: [error, shell_exec]}`."""
+    from contextasm.retrieval.reading.query_signals import INTENTS  # here: few layers name intents
+
+    intents = by_name(parse_texts)(value, where)
+    for name, _ in intents:
+        require_known(name, [intent for intent, _ in INTENTS], where, "intent")
+    return intents
 
 
 def parse_word(value: object, where: str) -> str:
     """A word; a number counts as one."""
     return parse_text(str(value) if isinstance(value, int) and not isinstance(value, bool) else value, where)
-
-
-def _pairs(value: object, where: str) -> list[tuple[str, object]]:
-    if not isinstance(value, dict):
-        raise ContextasmError(where, f"{value} is not a mapping", "write {NAME: VALUE, ...}")
-    return [*value.items()]
 
 
 def parse_flag(value: object, where: str) -> bool:
@@ -211,9 +217,7 @@ def require_known(name: str, known: Collection[str], where: str, kind: str = "va
 @cache
 def load_table(path: str) -> Any:
     """The values of a JSON file of this package."""
-    data = file_bytes(path)
-    assert isinstance(data, bytes)
-    return load_json(data.decode(), path)
+    return load_json(required_bytes(path, "install ctxasm again").decode(), path)
 
 
 def suggestion(name: str, known: Collection[str], kind: str, least: float = 0.5) -> str:

@@ -73,11 +73,9 @@ COMMON: Mapping[str, ParseValue] = {
 
 def parse_embedder(file: YamlMapping) -> EmbedderConfig:
     """The embedder that the file configures. Raises `ContextasmError` for anything that can't be used."""
-    table = file["embedder"]
     where = f"{file.where('embedder')}: embedder"
     hint = f"write one of {', '.join(KINDS)} under it"
-    if not isinstance(table, YamlMapping):
-        raise ContextasmError(where, "names nothing that makes vectors", hint)
+    table = parse_mapping(file["embedder"], where, hint)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
         table.refuse_unknown((*{key for keys in KINDS.values() for key in keys}, *COMMON))

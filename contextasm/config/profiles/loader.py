@@ -13,13 +13,12 @@ from typing import Any
 
 from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
-from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping
+from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping, parse_mapping
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.model import Conflicts, ContextasmError, Profile
-from contextasm.ranking.deduplicate import METHODS
+from contextasm.model import CONCATENATE, MERGE_METHODS, Conflicts, ContextasmError, Profile, utf8_text
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
-from contextasm.workspace.reading import file_bytes
+from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import path_type, real_path
 
 SHIPPED = os.path.dirname(__file__)
@@ -31,16 +30,15 @@ def shipped() -> Sequence[str]:
     return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(SHIPPED) if name.endswith(".yaml")))
 
 
+_READABLE = "name a profile's file that can be read"
+
 ReadProfile = Callable[[str, str], bytes]
 """Gives the bytes of a profile's file; raises `ContextasmError`, at the place given, for one that can't be read."""
 
 
 def read_file(path: str, where: str) -> bytes:
     """The bytes of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
-    data = file_bytes(path, limit=MAX_CONFIG)
-    if isinstance(data, bytes):
-        return data
-    raise ContextasmError(where, f"{path}: {data.message}", "name a profile's file that can be read")
+    return required_bytes(path, _READABLE, f"{where}: {path}", MAX_CONFIG)
 
 
 def load_profile(
@@ -59,7 +57,7 @@ def load_profile(
     path = _profile_path(name, where, folder)
     if path in seen:
         raise ContextasmError(path, "extends itself", "take one `extends` out of the circle")
-    (parent, file), text = os.path.split(path), _text(read(path, where), path, where)
+    (parent, file), text = os.path.split(path), utf8_text(read(path, where), f"{where}: {path}", _READABLE)
     stem, shown = os.path.splitext(file)[0], file if parent == SHIPPED else path
     table, parsed = _profile_table(text, shown)
     base = Profile(stem, "", 16_000, "plain", (), min_coherence=0.0)
@@ -82,32 +80,34 @@ def _built_profile(base: Profile, text: str, path: str) -> Profile:
     return _with_strategies(_changed_profile(base, table, parsed), table)
 
 
-def _text(data: bytes, path: str, where: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except ValueError as error:
-        raise ContextasmError(where, f"{path}: not UTF-8", "name a profile's file that can be read") from error
-
-
 def _changed_profile(base: Profile, table: YamlMapping, parsed: Mapping[str, Any]) -> Profile:
     profile = with_layer_changes(base, table.get("layers"), f"{table.where('layers')}: layers", new=True)
-    return profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
+    profile = profile._replace(**{key: value for key, value in parsed.items() if key not in _BUILT_ON})
+    if profile.select == "across":
+        from contextasm.selection.across import layers_across  # here: few profiles select across layers
+
+        if len(layers_across(profile.layers)) < 2:
+            what = "fewer than two layers rank by score and drop what does not fit"
+            hint = "give two layers `order: best` and `overflow: drop`, or take it out"
+            raise ContextasmError(f"{table.where('select')}: select", what, hint)
+    if profile.fallback == CONCATENATE and not profile.min_coherence:
+        where = f"{table.where('fallback')}: fallback"
+        raise ContextasmError(where, "no context is below a `min_coherence` of 0", "add `min_coherence: 0.05`")
+    return profile
+
+
+_CONFLICT_KEYS: Mapping[str, ParseValue] = {
+    "severity": values.by_name(values.parse_fraction),
+    "otherwise": values.parse_fraction,
+    "precedence": values.parse_texts,
+}
 
 
 def _parse_conflicts(value: object, where: str) -> Conflicts | None:
     if value is None:
         return None
-    if not isinstance(value, YamlMapping):
-        raise ContextasmError(where, "is not a mapping", "write `severity:` and `precedence:` under it")
-    value.refuse_unknown(("severity", "otherwise", "precedence"))
-    severity = value.get("severity", {})
-    if not isinstance(severity, dict):
-        raise ContextasmError(where, "severity names no types", "write {TYPE: 0.2, ...}")
-    return Conflicts(
-        severity=tuple((kind, values.parse_fraction(share, f"{where}: severity")) for kind, share in severity.items()),
-        otherwise=values.parse_fraction(value.get("otherwise", Conflicts().otherwise), f"{where}: otherwise"),
-        precedence=values.parse_texts(value.get("precedence", []), f"{where}: precedence"),
-    )
+    mapping = parse_mapping(value, where, "write `severity:` and `precedence:` under it")
+    return Conflicts(**mapping.parsed(_CONFLICT_KEYS))
 
 
 def _parse_place(names: Sequence[str]) -> ParseValue:
@@ -131,10 +131,12 @@ KEYS: Mapping[str, ParseValue] = {
     "extends": values.parse_text,
     "budget": values.parse_tokens,
     "marker": values.one_of(MARKERS),
+    "select": values.one_of(("layers", "across")),
     "fill": lambda value, where: values.parse_percent(value, where) or 0,
     "max_chars": values.parse_count,
     "min_coherence": values.parse_fraction,
-    "merge": values.some_of(METHODS, "way to be the same"),
+    "fallback": values.one_of(("none", CONCATENATE)),
+    "merge": values.some_of(MERGE_METHODS, "way to be the same"),
     "conflicts": _parse_conflicts,
     "agents": _parse_place(("agent",)),
     "remember": _parse_place(("owner", "month", "date")),
@@ -145,7 +147,7 @@ KEYS: Mapping[str, ParseValue] = {
 }
 """The keys of a profile, with the parsers of their values."""
 
-STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "layers")}
+STRATEGY_KEYS = {key: KEYS[key] for key in ("summary", "budget", "marker", "select", "layers")}
 """The keys that a strategy of a profile may change."""
 
 
@@ -154,11 +156,10 @@ def _with_strategies(profile: Profile, table: YamlMapping) -> Profile:
     where = f"{table.where('strategies')}: strategies"
     if tables is None:
         return profile
-    if not isinstance(tables, YamlMapping) or not all(isinstance(value, YamlMapping) for value in tables.values()):
-        raise ContextasmError(where, "is not a mapping", "write `NAME:` and below it what it changes")
+    hint = "write `NAME:` and below it what it changes"
     strategies, base = dict(profile.strategies), profile._replace(strategies=())
-    for name, changes in tables.items():
-        assert isinstance(changes, YamlMapping)
+    for name, value in parse_mapping(tables, where, hint).items():
+        changes = parse_mapping(value, where, hint)
         parsed = changes.parsed(STRATEGY_KEYS)
         strategies[values.parse_name(name, where)] = _changed_profile(base, changes, parsed)
     return profile._replace(strategies=tuple(strategies.items()))

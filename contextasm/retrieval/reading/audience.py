@@ -121,12 +121,22 @@ def private_patterns(profile: Profile, request: Request | None = None) -> Sequen
     return [path for paths in paths_of.values() for path in paths]
 
 
+class _NothingStored:
+    """Stored pools that no shared context looks into, as they hold private memories."""
+
+    def query(self, *_asked: object, **_options: object) -> None:
+        """None: the files are read."""
+
+
 def for_audience(build: Build) -> Build:
-    """The build with the workspace that its audience may see; a shared one without a memory index, which knows all."""
+    """The build with the workspace that its audience may see; a shared one reads all memories from there.
+
+    What it does not show is counted as in any other build.
+    """
     if build.request.audience != SHARED:
         return build
     workspace = visible_workspace(build.workspace, build.profile, build.request, build.parse_yaml)
-    return build._replace(workspace=workspace, memory_index=None)
+    return build._replace(workspace=workspace, memory_index=build.memory_index and _NothingStored())
 
 
 def with_receipts(build: Build, results: Results) -> Results:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, time
 
 from contextasm.model import (
+    CHAT_FORMATS,
     Document,
     Filters,
     Fragment,
@@ -19,6 +20,7 @@ from contextasm.model import (
     Reason,
     RetrievalResult,
     SourceQuery,
+    Verdict,
 )
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import matches
@@ -29,9 +31,10 @@ from contextasm.retrieval.reading.files import (
     read_documents,
     receipt,
 )
-from contextasm.retrieval.reading.query_signals import half_life
-from contextasm.text.data.events import Event, event_text, parse_events
-from contextasm.text.names.templates import fill_item
+from contextasm.retrieval.reading.query_signals import half_life, intent
+from contextasm.text.data.events import MESSAGE_TYPES, Event, event_message, event_text, parse_events
+from contextasm.text.data.history import HISTORY, history_document
+from contextasm.text.names.templates import fill_item, one_line
 
 OTHERS = 5
 """Number of other sessions that show their highlights, the latest first."""
@@ -49,6 +52,8 @@ class _Session(NamedTuple):
     """Events up to the day of the request that pass the filter of types, oldest first."""
     excluded: Sequence[tuple[Event, Reason]]
     """Events that do not pass a filter, and after them those of later days, each with its reason."""
+    last_message: str
+    """Time of the newest turn or result of a tool up to that day, whatever the layer's types; empty for none."""
 
     @property
     def latest(self) -> tuple[str, str]:
@@ -62,37 +67,67 @@ def events(query: SourceQuery) -> RetrievalResult:
 
     Where the request names no session, it is the one with the newest event. `max_candidates` of its events may enter.
     Events of days after the request's are excluded. A layer that weighs `similarity` has its events compared with the
-    topic.
+    topic. The part `intent` is 1 for events of the types that its `intents` name for the intent of the topic, else 0.
+    One that starts from others has the events that those found and did not look at.
     """
     sessions, problems = _latest_sessions_first(query)
-    named = query.build.request.session
-    current = next((session for session in sessions if session.id == named), None)
+    documents = tuple(session.document for session in sessions if session.document.path != HISTORY)
+    if query.layer.query.start_from:
+        fragments, problems = _fragments_beyond(sessions, query), []
+    else:
+        fragments = _fragments_of_all(sessions, query, problems)
+    scored, late = _with_similarity(_with_intent(_merge_same_ids(fragments), query), query)
+    return RetrievalResult(tuple(scored), documents, (*problems, *late))
+
+
+def _fragments_beyond(sessions: Sequence[_Session], query: SourceQuery) -> list[Fragment]:
+    """The events that the layers which this one starts from left out for their `max_candidates`, newest first."""
+    found = (fragment for result in query.found.values() for fragment in result.fragments)
+    beyond = {
+        (each.location.path, each.location.line)
+        for each in found
+        if each.verdict.excluded and each.verdict.excluded.code == "not-in-pool"
+    }
+    fragments = []
+    for session in sessions:
+        own = [event for event in session.events if (event.path, event.line) in beyond]
+        fragments += _session_fragments(session._replace(events=own), query, as_messages=False)
+    return fragments
+
+
+def _fragments_of_all(sessions: Sequence[_Session], query: SourceQuery, problems: list[Problem]) -> list[Fragment]:
+    named, history = query.build.request.session, query.build.request.history
+    named_sessions = (each for each in sessions if (each.document.path == HISTORY if history else each.id == named))
+    current = next(named_sessions, None)
     if named and not current and (sessions or query.layer.query.paths):
         where = query.layer.query.paths[0].replace("*", named)
         message = f"no session is called {named}; the others show their highlights"
         problems.append(Problem("no-session", where, 0, message))
-    if not named and sessions:
+    if not (named or current) and sessions:
         current = sessions[0]
-    fragments = _session_fragments(current, query) if current else []
+    # Turns and results are in different layers, whose current sessions may differ: messages are those of one session.
+    latest = max(sessions, key=lambda each: (each.last_message, each.id), default=None)
+    is_spoken = bool(named or history or latest is current) and query.build.request.format in CHAT_FORMATS
+    fragments = _session_fragments(current, query, as_messages=is_spoken) if current else []
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):
         fragments += _highlights(session, number, query)
     fragments += _remaining_fragments(other_sessions, fragments, query)
     fragments += [_excluded_event(event, reason, query) for session in sessions for event, reason in session.excluded]
-    documents = tuple(session.document for session in sessions)
-    scored, late = _with_similarity(_merge_same_ids(fragments), query)
-    return RetrievalResult(tuple(scored), documents, (*problems, *late))
+    return fragments
 
 
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
+    if query.build.request.history:
+        documents.append(history_document(query.build.request))
     layer_types, filters = query.layer.query.event_types, query.build.request.filters
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []
     for document in documents:
         file_events, file_problems = parse_events(document)
         problems += file_problems
-        name = document.path.rpartition("/")[2].removesuffix(".jsonl")
+        name = document.path.rpartition("/")[2].removesuffix(".jsonl").removeprefix("--")
         of_layer = [event for event in _oldest_first(file_events) if not layer_types or event.type in layer_types]
         past = [event for event in of_layer if event.day <= last_day]
         passing = [event for event in past if not _filter_option(event, filters)]
@@ -101,7 +136,9 @@ def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Pro
         ]
         later = ((event, event.time.date()) for event in of_layer if event.time and event.day > last_day)
         excluded += [(event, Reason.of("future", age=(query.build.request.date - day).days)) for event, day in later]
-        sessions.append(_Session(name, document, passing, excluded))
+        times = (event.time.isoformat() for event in file_events if event.time and event.type in MESSAGE_TYPES)
+        last_message = max((time for time in times if time[:10] <= last_day), default="")
+        sessions.append(_Session(name, document, passing, excluded, last_message))
     return sorted(sessions, key=lambda session: session.latest, reverse=True), problems
 
 
@@ -123,12 +160,24 @@ def _oldest_first(file_events: Sequence[Event]) -> list[Event]:
     return [file_events[number] for number in order]
 
 
-def _session_fragments(session: _Session, query: SourceQuery) -> list[Fragment]:
+def _session_fragments(session: _Session, query: SourceQuery, *, as_messages: bool) -> list[Fragment]:
     newest_first = list(reversed(session.events))
     count = query.layer.query.max_candidates or len(newest_first)
     candidates = [_event_fragment(event, session.id, (0, event.line), query) for event in newest_first[:count]]
+    if as_messages:
+        candidates = [*map(_as_message, candidates, newest_first)]
     reason = Reason.of("not-in-pool", pool=count)
     return candidates + [_excluded_event(event, reason, query) for event in newest_first[count:]]
+
+
+def _with_intent(fragments: Sequence[Fragment], query: SourceQuery) -> Sequence[Fragment]:
+    """The fragments with a score that says if their types count for the intent of the topic, where a layer asks."""
+    intents, topic = dict(query.layer.query.intents), query.build.request.topic
+    if not (intents and topic.strip()):
+        return fragments
+    types = intents.get(intent(topic), ())
+    scores = [(*each.score, ("intent", float(each.labels.kind in types))) for each in fragments]
+    return [each._replace(score=score) if each.score else each for each, score in zip(fragments, scores, strict=True)]
 
 
 def _with_similarity(
@@ -180,7 +229,8 @@ def _excluded_event(event: Event, reason: Reason, query: SourceQuery) -> Fragmen
 
 
 def _labels(event: Event) -> Labels:
-    return Labels(day=event.day, time=event.time.isoformat() if event.time else "", kind=event.type)
+    time_of = event.time.isoformat() if event.time else ""
+    return Labels(day=event.day, time=time_of, kind=event.type, confidence=event.confidence)
 
 
 def _highlights(session: _Session, number: int, query: SourceQuery) -> list[Fragment]:
@@ -205,6 +255,21 @@ def _event_fragment(event: Event, session: str, place: tuple[int, int], query: S
         score=_event_score(event, query),
         labels=_labels(event),
     )
+
+
+def _as_message(fragment: Fragment, event: Event) -> Fragment:
+    """The fragment as a message, if its event is one: under a heading of its own, since others are the system's text.
+
+    Who says it is the line of a group, paid for in place of the API's own marks: each message has one.
+    """
+    message = event_message(event)
+    if message is None:
+        return fragment
+    speaker = f"result of {message.tool} {message.arguments}" if message.tool else message.role
+    heading = f"{fragment.display.heading}: messages"
+    display = fragment.display._replace(heading=heading, group=f"{event.line} {one_line(speaker)}:")
+    verdict = Verdict(excluded=None if message.text else Reason("blank"))
+    return fragment._replace(text=message.text, display=display, message=message, verdict=verdict)
 
 
 def _event_score(event: Event, query: SourceQuery) -> tuple[tuple[str, float], ...]:

@@ -1,14 +1,27 @@
-"""Source `files`: files of the project, each in a fence of its language; open and changed files first."""
+"""Sources `files`: files of the project, each in a fence of its language, open and changed files first; and `tree`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
-from contextasm.model import Document, Fragment, Problem, Reason, RetrievalResult, Score, SourceQuery, Verdict
-from contextasm.retrieval.reading.files import layer_display, query_paths
+from contextasm.model import (
+    SHARED,
+    Document,
+    Fragment,
+    Location,
+    Problem,
+    Reason,
+    RetrievalResult,
+    Score,
+    SourceQuery,
+    Verdict,
+)
+from contextasm.retrieval.reading.files import layer_display, query_paths, receipt
 from contextasm.text.markdown.blocks import passage
+from contextasm.text.names.glob import matching_paths
 from contextasm.text.names.matching import mentions
+from contextasm.text.names.templates import fill_item
 
 _OWN_NAMES = (
     *("bash", "c", "cpp", "css", "go", "html", "java", "json", "php", "sql", "swift", "toml", "tsx", "xml", "yaml"),
@@ -108,3 +121,50 @@ def _file_score(path: str, content: float, query: SourceQuery) -> Score:
         ("named", float(is_named)),
         (CONTENT, content),
     )
+
+
+# --- The structure of the project ------------------------------------------------------------------------------------
+
+
+LINE = "- {folder}: {names}"
+"""Template of a folder where the layer has no `item`."""
+
+MOST_NAMES = 40
+"""Names of one folder that are shown; the others are counted."""
+
+
+def tree(query: SourceQuery) -> RetrievalResult:
+    """The folders of the project with the names in each, the uppermost first; `max_candidates` of them may enter.
+
+    `depth` is the number of levels. A shared context lacks the names of private files.
+    """
+    layer = query.layer
+    names_of: dict[str, set[str]] = {}
+    for path in _visible(query):
+        parts = path.rstrip("/").split("/")
+        for level, name in enumerate(parts[: layer.query.depth]):
+            is_folder = level < len(parts) - 1 or path.endswith("/")
+            names_of.setdefault("".join(f"{part}/" for part in parts[:level]), set()).add(name + "/" * is_folder)
+    fragments = []
+    count = layer.query.max_candidates or len(names_of)
+    for number, folder in enumerate(sorted(names_of, key=lambda name: (name.count("/"), name))):
+        location, names = Location(folder or "./", 1, rows=1), sorted(names_of[folder])
+        if number >= count:
+            fragments.append(receipt(location.path, location, layer, Reason.of("not-in-pool", pool=count)))
+            continue
+        more = [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
+        values = {"folder": location.path, "names": ", ".join([*names[:MOST_NAMES], *more])}
+        line = fill_item(layer.display.item_template or LINE, values)
+        fragments.append(Fragment(location.path, location, line, layer_display(layer)))
+    return RetrievalResult(tuple(fragments))
+
+
+def _visible(query: SourceQuery) -> Sequence[str]:
+    request = query.build.request
+    if request.audience != SHARED:
+        return request.tracked
+    from contextasm.retrieval.reading.audience import private_patterns  # here: most contexts are personal
+
+    patterns = private_patterns(query.build.profile, request)
+    private = {path for pattern in patterns for path in matching_paths(request.tracked, pattern)}
+    return [path for path in request.tracked if path not in private]

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from math import inf
 
-from contextasm.model import Document, Fragment, Labels, Layer, Reason, RetrievalResult, SourceQuery
+from contextasm.model import Document, Fragment, Labels, Layer, Reason, RetrievalResult, SourceQuery, recency
 from contextasm.retrieval.pool import matches
 from contextasm.retrieval.reading.files import layer_display, read_documents
 from contextasm.retrieval.reading.query_signals import boosted, keywords
 from contextasm.text.markdown.blocks import blocks, heading, passage, trimmed
+from contextasm.text.memories.parser import memory_of_numbers
 from contextasm.text.names.dates import leading_iso_day
 
 Trail = tuple[str, ...]
@@ -34,15 +35,16 @@ def knowledge(query: SourceQuery) -> RetrievalResult:
     entries = [IndexEntry("\n".join((*trail, fragment.text)), "", fragment.labels.day) for trail, fragment in sections]
     texts = [entry.text for entry in entries]
     scores, late = matches(query, "pages", entries, texts, query.layer.query.min_match)
-    words = keywords(query.build.request.topic)
+    words, today = keywords(query.build.request.topic), query.build.request.date
     fragments = []
     for row, (_, fragment) in enumerate(sections):
         if row in scores:
             (_, similarity), *halves = scores[row]
             folded, day = fragment.text.casefold(), fragment.labels.day
-            hours = (query.build.request.date - date.fromisoformat(day)).days * 24.0 if day else inf
-            score = boosted(similarity, sum(word in folded for word in words), hours)
-            fragments.append(fragment._replace(score=(("similarity", score), *halves)))
+            hours = (today - date.fromisoformat(day)).days * 24.0 if day else inf
+            parts = ("similarity", boosted(similarity, sum(word in folded for word in words), hours)), *halves
+            dated = (("recency", recency(day, today)),) if "recency" in dict(query.layer.ranking.weights) else ()
+            fragments.append(fragment._replace(score=(*parts, *dated)))
         else:
             fragments.append(fragment.exclude(Reason("no-match")))
     return RetrievalResult(tuple(fragments), tuple(documents), (*problems, *late))
@@ -55,6 +57,7 @@ def split_sections(document: Document, layer: Layer) -> Iterator[tuple[Trail, Fr
     key = _front_word(document, "key")
     claim = document.path if key else ""
     labels = Labels(day=_page_day(document), kind=_front_word(document, "type"), key=key, claim=claim)
+    labels = labels._replace(confidence=memory_of_numbers(document.front).confidence)
     for start, stop, trail in _spans(lines, name):
         blank, text = trimmed("\n".join(lines[start:stop]))
         if text:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from contextasm.model import (
     PIN_FIELD,
@@ -53,10 +53,6 @@ from contextasm.text.names.glob import glob_matches, wildcard_matches
 from contextasm.text.names.matching import mentions
 from contextasm.text.names.places import known_paths
 from contextasm.text.names.templates import fill_item
-from contextasm.text.similarity import identities, text_fingerprint
-
-if TYPE_CHECKING:
-    from contextasm.retrieval.reading.feedback import WorkspaceFeedback
 
 _WORD = "[a-z0-9]+(?:-[a-z0-9]+)*"
 _SCHEMA_FORMS = {
@@ -141,6 +137,8 @@ def schema_form(name: str, value: str) -> str:
 
 def _surest_of_twins(memories: Sequence[Memory], layer: Layer, merge: Sequence[str]) -> list[Memory]:
     """The memories that a quota may take, without the ones that say the same as a surer one."""
+    from contextasm.text.similarity import identities, text_fingerprint  # here: few layers have a quota
+
     patterns = [pattern for pattern, _ in layer.memories.key_quota]
     candidates = [
         memory for memory in memories if any(wildcard_matches(pattern, memory_key(memory)) for pattern in patterns)
@@ -216,46 +214,28 @@ def _topic_fragments(query: SourceQuery, pool: EntryPool[Memory]) -> RetrievalRe
         return RetrievalResult(problems=problems)
     hits = best_half(hits, query.layer) if keeps_newest else hits
     fragments = [*result.fragments]
-    feedback = _feedback(query)
     for row, number in enumerate(candidates):
         if hit := hits.get(row):
-            weighted = _weighted_parts(memories[number], query, feedback)
-            fragments[number] = fragments[number]._replace(score=(*hit, *weighted))
+            fragments[number] = fragments[number]._replace(score=(*hit, *_weighted_parts(memories[number], query)))
         elif not (memories[number].pin or keeps_newest):
             fragments[number] = fragments[number].exclude(Reason("no-match"))
-    result = result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
-    return feedback.added_to(result) if feedback else result
+    return result._replace(fragments=tuple(fragments), problems=(*result.problems, *problems))
 
 
 def weighed_memories(query: SourceQuery) -> RetrievalResult:
     """Memories of the layer's files as fragments, with the parts of their scores that need no topic."""
     result, memories = _pool_fragments(query, read_pool(query.build.workspace, MEMORIES, query_paths(query)))
-    feedback = _feedback(query)
     fragments = []
     for fragment, memory in zip(result.fragments, memories, strict=True):
         parts = memory_score(0.0, memory.importance, memory.last_use, query.build.request.date)[1:]
-        fragments.append(fragment._replace(score=parts + _weighted_parts(memory, query, feedback)))
-    result = result._replace(fragments=tuple(fragments))
-    return feedback.added_to(result) if feedback else result
+        fragments.append(fragment._replace(score=parts + _weighted_parts(memory, query)))
+    return result._replace(fragments=tuple(fragments))
 
 
-def _feedback(query: SourceQuery) -> WorkspaceFeedback | None:
-    """The feedback up to the day of the request; None, and nothing read, where the layer does not weigh credibility."""
-    if "credibility" not in dict(query.layer.ranking.weights):
-        return None
-    from contextasm.retrieval.reading.feedback import read_feedback  # here: most layers do not weigh it
-
-    return read_feedback(query.build.workspace, query.build.request.date)
-
-
-def _weighted_parts(memory: Memory, query: SourceQuery, feedback: WorkspaceFeedback | None) -> Score:
+def _weighted_parts(memory: Memory, query: SourceQuery) -> Score:
     # Parts that a memory gets only where the layer gives them a weight.
     weights = dict(query.layer.ranking.weights)
-    parts = (
-        ("confidence", memory.confidence),
-        ("credibility", feedback.credibility(memory) if feedback else 0.0),
-        ("open", float(names_open(memory, query.build.request))),
-    )
+    parts = ("confidence", memory.confidence), ("open", float(names_open(memory, query.build.request)))
     return tuple(part for part in parts if part[0] in weights)
 
 

@@ -8,8 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from contextasm.model import Data, Document, Fragment, Location, Problem, Reason, RetrievalResult, SourceQuery
+from contextasm.model import (
+    CHAT_FORMATS,
+    Data,
+    Document,
+    Fragment,
+    Location,
+    Message,
+    Problem,
+    Reason,
+    RetrievalResult,
+    SourceQuery,
+)
 from contextasm.retrieval.reading.files import layer_display, read_data
+from contextasm.text.data.events import api_name, compact_json
 from contextasm.text.names.templates import fill_item
 
 LINE = "**{name}**: {text}{arguments}"
@@ -22,7 +34,8 @@ SCHEMAS = ("inputSchema", "input_schema", "parameters", "args_schema")
 def tools(query: SourceQuery) -> RetrievalResult:
     """Tools of the layer's files as fragments; tools that do not match the topic are excluded, if any matches.
 
-    Matching ones have their similarity, the most similar first.
+    Matching ones have their similarity, the most similar first. In a format for a model's API their texts are their
+    definitions, and only one of each name is shown.
     """
     files, problems = read_data(query)
     found = [tool for data in files for tool in _tools(data, query, problems)]
@@ -36,6 +49,11 @@ def tools(query: SourceQuery) -> RetrievalResult:
             fragment = fragment.exclude(Reason("no-match"))
         fragments.append(fragment)
     fragments.sort(key=lambda fragment: -dict(fragment.score).get("similarity", 0.0))
+    shown: dict[str, str] = {}
+    for number, fragment in enumerate(fragments):
+        name = fragment.message.tool if fragment.message else ""
+        if name and not fragment.verdict.excluded and (first := shown.setdefault(name, fragment.id)) != fragment.id:
+            fragments[number] = fragment.exclude(Reason.of("overridden", path=first))
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
@@ -72,8 +90,10 @@ def _tools(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[
         name = name.strip()
         arguments = ", ".join(_arguments(tool))
         values = {"name": name, "text": text or "no description", "arguments": f" ({arguments})" if arguments else ""}
-        line = fill_item(query.layer.display.item_template or LINE, values)
-        yield f"{name.replace('_', ' ')} {name} {text}", Fragment("", location, line, layer_display(query.layer))
+        message = _definition(name, tool) if query.build.request.format in CHAT_FORMATS else None
+        line = message.text if message else fill_item(query.layer.display.item_template or LINE, values)
+        fragment = Fragment("", location, line, layer_display(query.layer), message=message)
+        yield f"{name.replace('_', ' ')} {name} {text}", fragment
 
 
 def _lines_of_names(document: Document) -> Mapping[str, int]:
@@ -86,13 +106,25 @@ def _lines_of_names(document: Document) -> Mapping[str, int]:
     return lines
 
 
+def _schema(tool: Mapping[str, object]) -> Mapping[str, object]:
+    schemas = (schema for key in SCHEMAS if isinstance(schema := tool.get(key), Mapping))
+    return next(schemas, {key: tool[key] for key in ("properties", "required") if key in tool})
+
+
+def _definition(name: str, tool: Mapping[str, object]) -> Message:
+    name, text = api_name(name), tool.get("description")
+    description = {"description": text} if isinstance(text, str) and text.strip() else {}
+    parameters = {"properties": {}, **_schema(tool), "type": "object"}
+    return Message("tool", compact_json({"name": name, **description, "parameters": parameters}), name)
+
+
 def _arguments(tool: Mapping[str, object]) -> Iterator[str]:
     # Required ones first.
-    schema = next((tool[key] for key in SCHEMAS if isinstance(tool.get(key), Mapping)), tool)
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    schema = _schema(tool)
+    properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return
-    required = schema.get("required") if isinstance(schema, Mapping) else None
+    required = schema.get("required")
     required = required if isinstance(required, list) else []
     for name in sorted(properties, key=lambda name: name not in required):
         values = properties[name]

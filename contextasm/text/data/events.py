@@ -5,12 +5,13 @@ A line that can't be read is a problem with its number, and the other lines are 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from contextasm.model import Cleaning, ContextasmError, Document, Hidden, NamedTuple, Problem
+from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Message, NamedTuple, Problem
 from contextasm.text.cleaning.clean import clean_value, removal_problems
 from contextasm.text.data.rows import is_count, is_share
 from contextasm.text.json_reader import load_json
@@ -22,6 +23,9 @@ _FRAME_KEYS = {"id", "type", "timestamp", "time", "ts", "outcome", "content", "d
 
 IMPORTANCE = 0.5
 """Importance of an event that states none (digest 2.1)."""
+
+CONFIDENCE = 0.5
+"""Confidence of an event that states none, as of a memory."""
 
 
 class Event(NamedTuple):
@@ -41,6 +45,7 @@ class Event(NamedTuple):
     content_value: object = None
     """The content, where it is a list, a number or a boolean; else None."""
     importance: float = IMPORTANCE
+    confidence: float = CONFIDENCE
     task: str = ""
     """Id of the task that it belongs to; empty for none."""
 
@@ -91,9 +96,13 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     time = moment(written)
     if written is not None and time is None:
         problems.append(Problem("bad-event", path, line, f"timestamp is {written}, no time in ISO form"))
-    importance = value.get("importance")
-    if importance is not None and not is_share(importance):
-        problems.append(Problem("bad-event", path, line, f"importance is {importance}, not a number from 0 to 1"))
+    shares = {"importance": IMPORTANCE, "confidence": CONFIDENCE}
+    for name in shares:
+        share = value.get(name)
+        if is_share(share):
+            shares[name] = share
+        elif share is not None:
+            problems.append(Problem("bad-event", path, line, f"{name} is {share}, not a number from 0 to 1"))
     outcome = value.get("outcome")
     return Event(
         path=path,
@@ -102,11 +111,11 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         type=str(value["type"]).strip(),
         time=time,
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
-        importance=importance if is_share(importance) else IMPORTANCE,
         content=content,
         content_text=content_text,
         content_value=content_value,
         task=_id(next((value[key] for key in ("task", "taskId", "task_id") if key in value), None)),
+        **shares,
     )
 
 
@@ -136,12 +145,12 @@ def _first_filled(event: Event, *keys: str) -> str:
         if isinstance(value, str) and value.strip():
             return value
         if isinstance(value, int | float | dict | list) and value not in ({}, []):
-            return _compact_json(value)
-    return event.content_text if event.content_value is None else _compact_json(event.content_value)
+            return compact_json(value)
+    return event.content_text if event.content_value is None else compact_json(event.content_value)
 
 
-def _compact_json(value: object) -> str:
-    # Without blanks, as JavaScript's `JSON.stringify` writes it (digest 2.1).
+def compact_json(value: object) -> str:
+    """The value as JSON without blanks, as JavaScript's `JSON.stringify` writes it (digest 2.1)."""
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -165,18 +174,28 @@ def _error(event: Event, _outcome: str) -> tuple[str, str]:
 
 
 def _turn(event: Event, _outcome: str) -> tuple[str, str]:
-    role = event.content.get("role")
-    return f"{role if isinstance(role, str) else 'turn'}: {_first_filled(event, 'text', 'content', 'message')}", ""
+    return f"{_first_text(event, 'role') or 'turn'}: {_first_filled(event, *_TURN_KEYS)}", ""
+
+
+_TURN_KEYS = ("text", "content", "message")
+"""The keys that may hold the text of a turn."""
 
 
 def _tool_result(event: Event, outcome: str) -> tuple[str, str]:
-    name = next((value for key in ("tool", "name") if isinstance(value := event.content.get(key), str)), "")
-    return f"Result of {name or 'a tool'}{outcome}:", _first_filled(event, "output", "result", "text", "content")
+    return f"Result of {_first_text(event, 'tool', 'name') or 'a tool'}{outcome}:", _first_filled(event, *_RESULT_KEYS)
+
+
+_RESULT_KEYS = ("output", "result", "text", "content")
+"""The keys that may hold what a tool gave back."""
+
+
+def _first_text(event: Event, *keys: str) -> str:
+    return next((value for key in keys if isinstance(value := event.content.get(key), str)), "")
 
 
 def _type_and_json(event: Event, _outcome: str) -> tuple[str, str]:
     content = event.content_text or (dict(event.content) if event.content_value is None else event.content_value)
-    return f"{event.type}: {_compact_json(content)}", ""
+    return f"{event.type}: {compact_json(content)}", ""
 
 
 FORMS = {
@@ -188,6 +207,35 @@ FORMS = {
     "tool_result": _tool_result,
 }
 """Types of events that have a form of their own: the first line of the text, and the text below it."""
+
+
+MESSAGE_TYPES = ("turn", "tool_result")
+"""Types of events that may be messages."""
+
+
+def event_message(event: Event) -> Message | None:
+    """A turn or the result of a tool as a message, without blank ends; None for any other event.
+
+    A turn is the user's or the assistant's; the outcome of a tool stands above what it gave back.
+    """
+    role = _first_text(event, "role").casefold()
+    if event.type == "turn":
+        return Message(role, _first_filled(event, *_TURN_KEYS).strip()) if role in {"user", "assistant"} else None
+    if event.type not in MESSAGE_TYPES:
+        return None
+    arguments = next((value for key in ("arguments", "input") if (value := event.content.get(key))), {})
+    outcome = f"[{event.outcome}]\n" if event.outcome else ""
+    return Message(
+        "result",
+        f"{outcome}{_first_filled(event, *_RESULT_KEYS)}".strip(),
+        tool=api_name(_first_text(event, "tool", "name") or "a tool"),
+        arguments=compact_json(arguments if isinstance(arguments, dict) else {"value": arguments}),
+    )
+
+
+def api_name(name: str) -> str:
+    """The name of a tool as models' APIs take it: 64 letters, digits, `_` and `-` at most, `_` for all else."""
+    return re.sub("[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
 FEEDBACK_TYPE = "feedback"
@@ -242,11 +290,16 @@ def parse_feedback(documents: Iterable[Document], last_day: str) -> tuple[Sequen
     return tuple(by_record.values()), tuple(problems)
 
 
-def count_judgements(feedback: Iterable[Feedback]) -> Mapping[str, tuple[int, int]]:
-    """In how many contexts each fragment was useful, and in how many it was wrong, by ids of judged fragments."""
+def count_judgements(
+    feedback: Iterable[Feedback], name_of: Callable[[str], str] = str
+) -> Mapping[str, tuple[int, int]]:
+    """In how many contexts each judged fragment was useful, and in how many it was wrong, by its id.
+
+    `name_of` gives the name that an id counts for; one context counts once for it.
+    """
     lines = [*feedback]
-    useful = Counter(name for line in lines for name in line.useful)
-    wrong = Counter(name for line in lines for name in line.wrong)
+    useful = Counter(name for line in lines for name in {*map(name_of, line.useful)})
+    wrong = Counter(name for line in lines for name in {*map(name_of, line.wrong)})
     return {name: (useful[name], wrong[name]) for name in {**useful, **wrong}}
 
 

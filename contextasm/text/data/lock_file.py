@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, utf8_text
 
 VERSION_LINE = "ctxasm-lock 1"
 """The first line that is not a comment: the name of the format and its version."""
@@ -31,10 +31,7 @@ def parse_lock(data: bytes, where: str) -> dict[str, str]:
 
     Raises `ContextasmError` at `where`, with the line, for anything else, and for a path that is there twice.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ContextasmError(where, f"is not UTF-8: byte {error.start}", _HINT) from error
+    text = utf8_text(data, where, _HINT)
     lines = [(number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1)]
     lines = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not lines or lines[0][1] != VERSION_LINE:

@@ -145,10 +145,10 @@ def _read(name: str, written: Value, line: int, report: FieldReport) -> object:
     return value
 
 
-def importance_of(front: Mapping[str, Value]) -> float:
-    """The importance that front matter states, 0 to 1; the default if none can be read."""
-    stated = {"importance": front["importance"]} if "importance" in front else {}
-    return memory_of_fields("", 0, "", stated, FieldReport("")).importance
+def memory_of_numbers(front: Mapping[str, Value]) -> Memory:
+    """A memory with the numbers that front matter states, such as `confidence`; defaults for what can't be read."""
+    stated = {name: front[name] for name in NUMBERS if name in front}
+    return memory_of_fields("", 0, "", stated, FieldReport(""))
 
 
 def _day(written: str) -> str | None:

@@ -103,6 +103,10 @@ class WorkspaceIds:
         """Every memory under its id, in path order."""
         return [memory for folder in self._folders for memory in folder.all()]
 
+    def names(self) -> set[str]:
+        """Every id."""
+        return {name for folder in self._folders for name in folder.names()}
+
     def find(self, name: str) -> list[Memory]:
         """The memories with an id, or with the only one that begins so, in path order: one of each owner.
 
@@ -110,7 +114,7 @@ class WorkspaceIds:
         """
         found = [memory for folder in self._folders if (memory := folder.find(name))]
         if not found:
-            ids = {other for folder in self._folders for other in folder.names()}
+            ids = self.names()
             if len(longer := _ids_from(name, ids)) != 1:
                 raise unknown_id(name, ids, "id")
             found = [memory for folder in self._folders if (memory := folder.find(longer[0]))]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
 from contextasm.text.names.matching import repository_address
-from contextasm.workspace.folder import is_below, repository_top
+from contextasm.workspace.folder import Folder, is_below, repository_top
 from contextasm.workspace.reads import note_other_input, real_path
 
 if TYPE_CHECKING:
@@ -138,13 +138,24 @@ def changed_files(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:
 
     Deleted files and the files that make the workspace are left out.
     """
-    return tuple(
-        path
-        for path in changed_paths(root, environment)
-        if not path.startswith((*WORKSPACE_PREFIXES, "."))
-        and path not in WORKSPACE_FILES
-        and os.path.lexists(os.path.join(root, path))
+    paths = filter(_is_of_project, changed_paths(root, environment))
+    return tuple(path for path in paths if os.path.lexists(os.path.join(root, path)))
+
+
+def _is_of_project(path: str) -> bool:
+    return not path.startswith((*WORKSPACE_PREFIXES, ".")) and path not in WORKSPACE_FILES
+
+
+def tracked_files(workspace: Folder, environment: Mapping[str, str], depth: int) -> Sequence[str]:
+    """Files of a workspace that git tracks, in code point order; empty without git. Of a revision, its files.
+
+    The files that make the workspace are left out. What is below `depth` folders is one path, which ends in `/`.
+    """
+    listed = _listed_by_git(workspace.root, environment, "ls-files", "-z") if workspace.is_on_disk else None
+    parts_of = (
+        path.split("/") for path in filter(_is_of_project, workspace.list("**/*") if listed is None else listed)
     )
+    return sorted({"/".join(parts[:depth]) + "/" * (len(parts) > depth) for parts in parts_of})
 
 
 def changed_paths(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:

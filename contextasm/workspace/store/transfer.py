@@ -24,7 +24,7 @@ from contextasm.text.memories.parser import parse_memories
 from contextasm.workspace.atomic import write
 from contextasm.workspace.editing.memories import MemoryEditor
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes, file_stamp
+from contextasm.workspace.reading import MISSING, ReadFailure, file_bytes, file_stamp, required_bytes
 from contextasm.workspace.storage import MemoryPlace, PrivateLines
 from contextasm.workspace.store.connection import Session, StatementError
 from contextasm.workspace.store.overlay import StoreOverlay
@@ -296,9 +296,7 @@ def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
 
 def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
     """The bytes of a page of the replica. Raises `ContextasmError` if it is not as it was pulled."""
-    data = file_bytes(str(page))
-    if not isinstance(data, bytes):
-        raise ContextasmError(str(page), data.message, "run `ctxasm store pull`")
+    data = required_bytes(str(page), "run `ctxasm store pull`")
     with system_errors(str(page), "can't be read", "run `ctxasm store pull`"):
         is_as_pulled = file_stamp(page) == stamp
     if not is_as_pulled:

@@ -5,7 +5,6 @@ Hints only say when to look; the disk says whether something changed. This threa
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -105,11 +104,6 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
     `command` runs after each change of a file. `poll` is the number of seconds between looks at the disk; None is for
     hints in place of regular looks. Raises `ContextasmError` if the first build can't be done as asked.
     """
-    # A single build collects no garbage; a watch may run for weeks. A build makes ten thousand values that all live
-    # until its end: with the usual threshold a quarter of its time would go into looking through them.
-    gc.freeze()
-    gc.set_threshold(50_000)
-    gc.enable()
     rebuilder = Rebuilder(spec, reporter.warn)
     relevant = _RelevantPaths(spec, rebuilder)
 

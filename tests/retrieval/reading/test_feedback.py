@@ -12,8 +12,9 @@ from contextasm.config.profiles.layers import with_layer_values
 from contextasm.model import Build, Context, Layer, Profile, credibility
 from contextasm.pipeline import assemble
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.data.events import parse_events
 from contextasm.workspace.recording import RecordingWorkspace
-from tests.workspaces import Content, Files, codes, request
+from tests.workspaces import Content, Files, codes, document, request
 
 MEMORIES = "- [fact] The pier is wet {id=a}\n- [fact] The lamp is red {id=b}\n- [fact] The fog is thick {id=c}\n"
 CREDIBLE = (("credibility", 1.0),)
@@ -83,3 +84,63 @@ def test_a_line_that_is_no_feedback_is_a_problem_of_the_build() -> None:
     assert codes(context) == ["bad-event", "bad-feedback"]
     assert [each.line for each in context.problems] == [2, 3]
     assert credibilities(context)["b"] == pytest.approx(2 / 3)
+
+
+FOUR = (("similarity", 0.4), ("recency", 0.2), ("credibility", 0.25), ("coherence", 0.15))
+PAGE = "---\nupdated: 2025-03-14\nconfidence: high\n---\nThe pier is wet.\n\n## Lamps\n\nA lamp on the pier is red.\n"
+EVENT = {"type": "note", "time": "2025-03-14T10:00:00Z", "content": "the pier"}
+SOURCES: dict[str, Content] = {
+    "knowledge/a.md": PAGE,
+    "knowledge/b.md": "A pier without a day.\n",
+    "sessions/s.jsonl": f"{json.dumps({**EVENT, 'confidence': 0.9})}\n{json.dumps(EVENT)}\n",
+    "src/pier.py": "print('pier')\n",
+}
+
+
+def judged(source: str, path: str, feedback: str = "", weights: tuple[tuple[str, float], ...] = FOUR) -> Context:
+    """A build of one layer for the topic "pier"."""
+    values = {"source": (source,), "path": (path,), "order": "best", "weights": weights, "overflow": ("drop",)}
+    profile = Profile("one", "", 4000, "plain", (with_layer_values(Layer("M", ("Found",)), values),))
+    asked = request(agent="", team="", topic="pier")
+    workspace = Files({**SOURCES, "feedback/2025-03.jsonl": feedback})
+    return assemble(Build(workspace, profile, asked, ESTIMATE, parse_yaml=load_yaml))
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "confidences"),
+    [
+        ("knowledge", "knowledge/*.md", {"knowledge/a.md:5": 0.8, "knowledge/a.md:9": 0.8, "knowledge/b.md:1": 0.5}),
+        ("events", "sessions/*.jsonl", {"sessions/s.jsonl:1": 0.9, "sessions/s.jsonl:2": 0.5}),
+    ],
+)
+def test_source_003_pages_and_events_have_the_four_parts_that_memories_have(
+    source: str, path: str, confidences: dict[str, float]
+) -> None:
+    context = judged(source, path)
+    assert credibilities(context) == confidences
+    for each in context.decisions:
+        parts = dict(each.score)
+        assert {name for name, _ in FOUR} <= parts.keys()
+        assert parts["total"] == pytest.approx(sum(weight * parts[name] for name, weight in FOUR))
+    recencies = {each.fragment: dict(each.score)["recency"] for each in context.decisions}
+    assert recencies.get("knowledge/a.md:9", 1.0) == 1.0
+    assert recencies.get("knowledge/b.md:1", 0.0) == 0.0
+
+
+def test_a_section_has_the_judgements_of_its_page_whatever_line_it_is_in() -> None:
+    said_of_page = said("r1", wrong=["knowledge/a.md:5", "knowledge/a.md:40"]) + said("r2", useful=["knowledge/b.md:1"])
+    found = credibilities(judged("knowledge", "knowledge/*.md", said_of_page))
+    assert found == pytest.approx({"knowledge/a.md:5": 1.6 / 3, "knowledge/a.md:9": 1.6 / 3, "knowledge/b.md:1": 2 / 3})
+
+
+def test_events_and_files_are_judged_each_by_itself() -> None:
+    said_of_both = said("r1", wrong=["sessions/s.jsonl:2"], useful=["src/pier.py"])
+    found = credibilities(judged("events", "sessions/*.jsonl", said_of_both))
+    assert found == pytest.approx({"sessions/s.jsonl:1": 0.9, "sessions/s.jsonl:2": 1 / 3})
+    of_files = (("named", 0.5), ("credibility", 0.5))
+    assert credibilities(judged("files", "src/*.py", said_of_both, of_files)) == pytest.approx({"src/pier.py": 2 / 3})
+
+
+def test_a_confidence_of_an_event_that_is_not_a_share_is_a_problem() -> None:
+    (problem,) = parse_events(document('{"type": "note", "confidence": 7}'))[1]
+    assert problem.message == "confidence is 7, not a number from 0 to 1"

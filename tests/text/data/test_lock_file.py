@@ -72,7 +72,7 @@ def test_a_lock_means_the_same_however_an_editor_left_it(change: object) -> None
         (f"{VERSION_LINE}\n{DIGEST}  a\\b\n", "ctxasm.lock:2: is not a SHA-256"),
         (f"{VERSION_LINE}\n{DIGEST}  a\n=======\n", "ctxasm.lock:3: is not a SHA-256"),
         (f"{VERSION_LINE}\n{DIGEST}  a\n{DIGEST}  \\x61\n", "ctxasm.lock:3: has a a second time"),
-        (b"ctxasm-lock 1\n\xff", "ctxasm.lock: is not UTF-8: byte 14"),
+        (b"ctxasm-lock 1\n\xff", "ctxasm.lock: byte 14 is not UTF-8"),
     ],
 )
 def test_anything_else_is_an_error_with_its_line(text: str | bytes, says: str) -> None:

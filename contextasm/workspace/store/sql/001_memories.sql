@@ -78,8 +78,14 @@ CREATE TABLE ctxasm.memory (
     private boolean NOT NULL DEFAULT false,
     pin boolean NOT NULL DEFAULT false,
     supersedes text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(supersedes)),
+    -- The first and the last day on which a memory holds, and the day on which it was last confirmed.
+    valid_from date CHECK (valid_from BETWEEN '0001-01-01' AND '9999-12-31'),
     expires date CHECK (expires BETWEEN '0001-01-01' AND '9999-12-31'),
+    verified date CHECK (verified BETWEEN '0001-01-01' AND '9999-12-31'),
     superseded_by text NOT NULL DEFAULT '',
+    -- Patterns of the repositories in which a memory holds, and the lines of files that it rests on.
+    repositories text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(repositories)),
+    cites text[] NOT NULL DEFAULT '{}' CHECK (ctxasm.are_values(cites)),
     writer text NOT NULL DEFAULT '' CHECK (writer = '' OR ctxasm.is_value(writer)),
     deleted boolean NOT NULL DEFAULT false,
     role name NOT NULL,
@@ -92,7 +98,8 @@ CREATE TABLE ctxasm.memory (
     CHECK (page ~ ('^[0-9]{4}-[0-9]{2}\.' || CASE WHEN private THEN 'private\.' ELSE '' END || '[0-9]{6}$')),
     -- 512 rows are a file of less than 64 MB, whatever is in them and however they grow: a larger one is not read.
     CONSTRAINT memory_size CHECK (
-        octet_length(replace(text, E'\n', E'\n  ')) + octet_length(array_to_string(tags || files || supersedes, ','))
+        octet_length(replace(text, E'\n', E'\n  '))
+        + octet_length(array_to_string(tags || files || supersedes || repositories || cites, ','))
         + octet_length(id || type || status || key || tier || dedup || superseded_by || writer) <= 120000
     ),
     CHECK (ctxasm.is_id(id, private)),
@@ -175,7 +182,7 @@ CREATE FUNCTION ctxasm.sign() RETURNS trigger LANGUAGE plpgsql SET search_path =
 DECLARE
     month text;
     place record;
-    by_others text[] := '{importance,accessed,status,superseded_by,type,key,tags,supersedes,changed,scope}';
+    by_others text[] := '{importance,accessed,status,superseded_by,verified,type,key,tags,supersedes,cites,changed,scope}';
 BEGIN
     IF TG_OP = 'INSERT' THEN
         NEW.role := current_user;
@@ -199,12 +206,13 @@ BEGIN
         to_jsonb(NEW) - by_others IS DISTINCT FROM to_jsonb(OLD) - by_others
         OR NEW.importance < OLD.importance
         OR (OLD.accessed IS NOT NULL AND (NEW.accessed < OLD.accessed OR NEW.accessed IS NULL))
+        OR (OLD.verified IS NOT NULL AND (NEW.verified < OLD.verified OR NEW.verified IS NULL))
         OR (NEW.type <> OLD.type AND OLD.type <> 'note')
         OR (NEW.key <> OLD.key AND OLD.key <> '')
         OR NOT NEW.tags @> OLD.tags
         OR NOT NEW.supersedes @> OLD.supersedes
     ) THEN
-        RAISE EXCEPTION 'other roles than the one that stored a memory reinforce it or set its status'
+        RAISE EXCEPTION 'other roles than the one that stored a memory reinforce it, verify it or set its status'
             USING ERRCODE = 'insufficient_privilege';
     END IF;
     NEW.changed := pg_current_xact_id();
@@ -284,9 +292,11 @@ BEGIN
         EXECUTE format(rights, 'SELECT', 'salt', member);
         EXECUTE format(rights, 'SELECT', 'memory', member);
         EXECUTE format(rights, 'INSERT (owner, id, text, type, importance, created, accessed, status, confidence, key, tier,'
-            ' dedup, tags, files, private, pin, supersedes, expires, superseded_by, writer, page)', 'memory', member);
+            ' dedup, tags, files, private, pin, supersedes, valid_from, expires, verified, repositories, cites,'
+            ' superseded_by, writer, page)', 'memory', member);
         EXECUTE format(rights, 'UPDATE (text, type, importance, created, accessed, status, confidence, key, tier, dedup,'
-            ' tags, files, pin, supersedes, expires, superseded_by, deleted)', 'memory', member);
+            ' tags, files, pin, supersedes, valid_from, expires, verified, repositories, cites,'
+            ' superseded_by, deleted)', 'memory', member);
     END LOOP;
     RETURN NULL;
 END

@@ -1,0 +1,92 @@
+"""The conversation so far, as a caller has it: events of a session, or messages of a model's API, become events.
+
+Messages are those of OpenAI's Chat Completions API and Anthropic's Messages API, as the types of their SDKs have them
+in 2026. The system's text is no part of a conversation: a context takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from contextasm.model import Cleaning, ContextasmError, Document, Request
+from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.data.events import compact_json
+from contextasm.text.json_reader import load_json
+
+HISTORY = "--history"
+"""Path of the session in decisions and messages: no file of a workspace is named so by any pattern."""
+
+_HINT = "give a list of messages with `role`, or events with `type`, as JSON"
+
+Calls = dict[str, tuple[object, object]]
+"""Name of the tool and arguments of each call, by its id."""
+
+
+def session_of_history(text: str) -> str:
+    """The session, one event a line, of a JSON list or of one JSON object a line; a blank line for an empty list.
+
+    Raises `ContextasmError` for a text without any value, for what is not JSON, and for another value than an event or
+    a message.
+    """
+    if not text.strip():
+        raise ContextasmError(HISTORY, "is empty", f"{_HINT}; [] if nothing was said")
+    lines = [] if text.lstrip().startswith("[") else text.split("\n")
+    entries = [load_json(line, f"{HISTORY}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    calls: Calls = {}
+    events: list[Mapping[str, object]] = []
+    for number, entry in enumerate(entries if lines else _listed(text), 1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("type", entry.get("role")), str):
+            raise ContextasmError(HISTORY, f"value {number} is neither a message nor an event", _HINT)
+        is_message = "role" in entry and entry.get("type", "message") == "message"
+        events += _events_of_message(entry, calls) if is_message else [entry]
+    return "".join(f"{compact_json(event)}\n" for event in events) or "\n"
+
+
+def history_document(request: Request) -> Document:
+    """The session of a request's `history` as a file, clean as the request asks for it."""
+    cleaning = Cleaning(secrets="keep" if request.privacy == "off" else "mask")
+    document = decode_document(HISTORY, request.history.encode(), cleaning)
+    assert isinstance(document, Document)  # its bytes are UTF-8
+    return document
+
+
+def _listed(text: str) -> list[object]:
+    value = load_json(text, HISTORY)
+    assert isinstance(value, list)  # it begins with `[`
+    return value
+
+
+def _events_of_message(message: Mapping[str, object], calls: Calls) -> Iterator[Mapping[str, object]]:
+    """The results of tools and the texts of a message, each as an event. Calls are noted."""
+    role, content = str(message["role"]), message.get("content")
+    for call in _mappings(message.get("tool_calls")):
+        for function in _mappings([call.get("function")]):
+            calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments"))
+    if role == "tool":
+        yield _result(message.get("tool_call_id"), content, calls)
+        return
+    for block in _mappings(content) if isinstance(content, list) else [{"text": content}]:
+        if block.get("type") == "tool_use":
+            calls[str(block.get("id"))] = block.get("name"), block.get("input")
+        elif block.get("type") == "tool_result":
+            yield _result(block.get("tool_use_id"), block.get("content"), calls)
+        elif isinstance(block.get("text"), str) and role not in {"system", "developer"}:
+            yield {"type": "turn", "role": role, "content": block["text"]}
+
+
+def _result(call: object, content: object, calls: Calls) -> Mapping[str, object]:
+    name, arguments = calls.get(str(call), (None, None))
+    if isinstance(content, list):
+        content = "\n\n".join(text for block in _mappings(content) if isinstance(text := block.get("text"), str))
+    return {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
+
+
+def _arguments(written: object) -> object:
+    try:
+        return load_json(written, HISTORY) if isinstance(written, str) else written
+    except ContextasmError:  # a model wrote them
+        return written
+
+
+def _mappings(value: object) -> Iterator[Mapping[str, object]]:
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
