@@ -358,10 +358,10 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
         if _excludes_any(pattern, _fragments(optional, results)):
             continue
         if _excludes_any(pattern, _fragments(required, results)):
-            yield _problem(f"--exclude {pattern}", "names only what is always shown: its layer is required")
+            yield _problem(f"--exclude {pattern}", "names only text that is always shown: its layer is required")
             continue
         names = {name for each in _fragments(profile.layers, results) for name in (each.id, each.location.path)}
-        message = "leaves nothing out: no file and no id is like it"
+        message = "leaves nothing out: no file and no id matches it"
         yield _problem(f"--exclude {pattern}", message, _suggestion(pattern, sorted(names)))
 
 
@@ -393,7 +393,7 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
         if name not in keys:
             yield _problem(f"--prefer {name}", "there is no such id", _suggestion(name, sorted(keys)))
         elif not keys[name]:
-            yield _problem(f"--prefer {name}", "has no `key`, so it is in no conflict")
+            yield _problem(f"--prefer {name}", "has no `key`, so it has no conflict")
 
 
 def _is_for_open_file(found: str, path: str) -> bool:

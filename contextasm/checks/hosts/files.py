@@ -150,7 +150,7 @@ def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding
             above, file = os.path.split(path)
             if file != SKILL_FILE and "description" in front_matter(text.removeprefix("\ufeff").split("\n")).values:
                 place = above if file.lower() == SKILL_FILE.lower() else f"{above}/{os.path.splitext(file)[0]}"
-                message = "has the front matter of a skill, and is not where a skill is looked for"
+                message = "has the front matter of a skill, but is not in a folder of skills"
                 yield warning_finding(path, 1, message, f"move it to {place}/{SKILL_FILE}")
 
 
@@ -248,7 +248,7 @@ class _FolderReader:
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
         files = [path for path in listed if not path.endswith("/")]
         linked = [] if self._host.links else [path for path in files if os.path.islink(f"{self.folder.root}/{path}")]
-        message, hint = f"{self._host.summary} does not load a file that is a link", "put the text itself there"
+        message, hint = f"{self._host.summary} does not load a file that is a link", "replace it with its text"
         self.problems += [Problem("link", path, 0, message, hint) for path in linked]
         return [path for path in files if path not in linked]
 

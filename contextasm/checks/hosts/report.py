@@ -52,7 +52,7 @@ def check_host(reading: HostReading, today: date) -> list[Finding]:
 def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
     verified = dict(reading.host.verified)
     if verified and (today - date.fromisoformat(verified["date"])).days > _MAX_AGE:
-        message = f"what is known of {reading.host.summary} is of {verified['date']}, over {_MAX_AGE} days ago"
+        message = f"the facts about {reading.host.summary} are of {verified['date']}, over {_MAX_AGE} days ago"
         yield Finding(OLD, "note", "", 0, message, "a newer ctxasm may know its limits better")
 
 
@@ -131,7 +131,7 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
         hint = "move its text to a file that is loaded" if file.is_retired else ""
         yield Finding(UNREAD, loss, file.path, 0, f"{name} does not load this file: {file.why}", hint)
     for problem in reading.problems:
-        place, hint = (problem.path, problem.line), problem.hint or "see what is in its place"
+        place, hint = (problem.path, problem.line), problem.hint or "look at this path"
         yield Finding(UNREADABLE, "warning" if problem.code == NO_FILE else "error", *place, problem.message, hint)
 
 
@@ -160,7 +160,7 @@ def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:
             yield Finding(SKILL, loss, skill.path, 1, f"{name} does not list this skill: {skill.why}", "")
     if cut := [skill for skill in listed if skill.kept < len(skill.description)]:
         message = f"{name} cuts descriptions at {rule.each:,} characters: {_longest(cut)}"
-        yield Finding(SKILL, "warning", "", 0, message, "say first when the skill is to be used")
+        yield Finding(SKILL, "warning", "", 0, message, "begin with when to use the skill")
     crowded = [skill for skill in reading.skills if skill.is_crowded_out]
     if counts := Counter(skill.outcome for skill in crowded):
         after = f" after {max(skill.kept for skill in crowded):,} characters"
