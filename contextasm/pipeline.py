@@ -82,7 +82,7 @@ def _without_ranking(build: Build, context: Context) -> Build:
 def _assemble_once(asked: Build) -> Context:
     profile = with_layers_for_topic(asked.profile, asked.request.topic)
     if asked.request.is_chat:
-        profile = with_message_steps(profile)
+        profile = profile._replace(layers=tuple(map(with_message_steps, profile.layers)))
     asked.watch_step("retrieve")
     build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)

@@ -93,7 +93,7 @@ def test_parameters_beside_the_options_are_checked(tmp_path: Path) -> None:
         (lambda: contextasm.count("x", tokenizer="o200k"), "--tokenizer: unknown tokenizer o200k: did you mean"),
         (lambda: contextasm.fit("x", "many"), "budget: many is not a number of tokens"),
         (lambda: contextasm.fit("x", 5, keep="top"), "keep: unknown value top"),  # type: ignore[arg-type]
-        (lambda: contextasm.fit("x" * 99, 4), "budget: 4 tokens hold no line of the text and its marker: give more"),
+        (lambda: contextasm.fit("x" * 99, 4), "budget: 4 tokens are too few for a line and its marker: give more"),
         (lambda: contextasm.count(7), "text: is of the type int"),  # type: ignore[arg-type]
         (lambda: contextasm.search("x", top=0, workspace=tmp_path), "top: the number is out of range"),
         (lambda: contextasm.search("x", everywhere=1, workspace=tmp_path), "everywhere: is of the type int"),  # type: ignore[arg-type]

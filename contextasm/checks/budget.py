@@ -55,7 +55,7 @@ def check_over_budget(inspection: Inspection) -> Iterator[Finding]:
     for case, builds in _worst_cases(cases):
         excess = _token_count(case.wanted - case.limit)
         hint = f"take {excess} out of it, or give `budget` {_sufficient_limit(case.wanted)} ({builds})"
-        message = "what is always shown is larger than the whole budget, so nothing else is"
+        message = "what is always shown is larger than the whole budget, so nothing else is shown"
         yield error_finding(case.path, 0, message, hint)
 
 
@@ -126,7 +126,7 @@ def check_starved(inspection: Inspection) -> Iterator[Finding]:
             cases.append(case._replace(path=first_cut.path))
     for case, builds in _worst_cases(cases):
         is_own_limit = case.limit == case.own_limit
-        cause = "its own limit holds no line of it" if is_own_limit else "the layers before it leave no room"
+        cause = "its own limit is too small for a line of it" if is_own_limit else "the layers before it leave no room"
         hint = f"it wants {case.wanted:,} of {_token_count(case.limit)} ({builds}): {_room_hint(case)}"
         if not is_own_limit:
             hint += f", or hold room for it with `reserve` in `layers` of {FILE}"

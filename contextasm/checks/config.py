@@ -104,19 +104,19 @@ def check_front_matter(inspection: Inspection) -> Iterator[Finding]:
         except ContextasmError as error:
             is_yaml = error.__cause__ is None  # else it is YAML that only the reader of settings refuses
         if number := next((at for at, key in front.unread.items() if key in _READ_KEYS or not is_yaml), 0):
-            message = "this line of the front matter is not understood, so it counts for nothing"
+            message = "this line of the front matter is not understood, so it is ignored"
             yield warning_finding(path, number, message, "write `key: value`, or a list as `key: [a, b]`")
         if not front.lines and len(lines) > 1 and re.match(r"[A-Za-z_][\w-]*:(\s|$)", lines[1]):
-            hint = "close it with a line `---`, or take the first line away"
+            hint = "close it with a line `---`, or remove the first line"
             yield warning_finding(path, 1, "the front matter never ends, so all of it is shown as text", hint)
 
 
 READ_HINTS = {
-    "unreadable": "give whoever runs this the right to read it",
+    "unreadable": "make it readable for the user who runs ctxasm",
     "not-text": "save it as UTF-8",
-    "not-a-file": "put a file in its place, or take it away",
+    "not-a-file": "replace it with a file, or remove it",
     "bad-name": "rename it",
-    "not-a-folder": "put a folder in its place, or take it away",
+    "not-a-folder": "replace it with a folder, or remove it",
     "too-large": "split it, or take it away",
     "outside-workspace": "put a copy of the file into the workspace in place of the link",
 }
@@ -135,7 +135,7 @@ def check_unreadable(inspection: Inspection) -> Iterator[Finding]:
         is_folder = problem.path.endswith("/")
         is_error = is_folder or problem.code == "outside-workspace" or problem.path in required
         make_finding = error_finding if is_error else warning_finding
-        hint = READ_HINTS.get(problem.code, "put a file in its place that can be read")
+        hint = READ_HINTS.get(problem.code, "replace it with a file that can be read")
         yield make_finding(problem.path, 0, problem.message, hint)
 
 
@@ -160,7 +160,7 @@ def check_required_files(inspection: Inspection) -> Iterator[Finding]:
                 yield error_finding(path, 0, "is missing, so this agent can't be built", hint)
             elif isinstance(document, Document) and not document.text.strip():
                 hint = "write into it who the agent is, or how it works"
-                yield error_finding(path, 0, "is empty, and always shown", hint)
+                yield error_finding(path, 0, "is empty, but always shown", hint)
 
 
 BUILD_PROBLEMS = {
@@ -184,7 +184,7 @@ def check_builds(inspection: Inspection) -> Iterator[Finding]:
             is_file = problem.path in inspection.documents
             path, subject = (problem.path, "") if is_file else ("", f"{problem.path} ")
             message = f"{subject}{problem.message} ({problem.code})"
-            hint = problem.hint or "put it right; `ctxasm explain` tells what became of everything"
+            hint = problem.hint or "correct it; `ctxasm explain` shows every decision"
             # `@~/notes.md` is the person's own file, which hosts read and a workspace does not.
             make_finding = note_finding if problem.code == "home-import" else warning_finding
             findings[make_finding(path, problem.line, message, hint)] = None

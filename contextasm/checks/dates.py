@@ -35,7 +35,7 @@ def check_bad_dates(inspection: Inspection) -> Iterator[Finding]:
         written, day, _ = dated_name(path, forms)
         if written and not day:
             message = f"there is no {written}, so the log is never read"
-            yield error_finding(path, 0, message, "rename it to the day it is of")
+            yield error_finding(path, 0, message, "rename it to its day")
     for path, (_, problems) in inspection.memories.items():
         for problem in problems:
             if problem.code == "bad-memory-date":
@@ -53,7 +53,7 @@ def check_future_dates(inspection: Inspection) -> Iterator[Finding]:
     misdated = {finding.path for finding in check_date_mismatch(inspection)}
     for path, log_day in _dated_logs(inspection):
         if log_day > inspection.day and path not in misdated:
-            message = f"is of a day after {_build_day_words(inspection)}, so it is not shown"
+            message = f"is dated after {_build_day_words(inspection)}, so it is not shown"
             yield warning_finding(path, 0, message, _future_hint(inspection, "rename it"))
     for path, (memories, _) in inspection.memories.items():
         for memory in memories:
@@ -77,8 +77,8 @@ def _build_day_words(inspection: Inspection) -> str:
 
 def _future_hint(inspection: Inspection, correction: str) -> str:
     if origin := _date_setting(inspection):
-        return f"{correction} if it is a slip; else move the date on ({origin})"
-    return f"{correction} if it is a slip; else it counts from that day on"
+        return f"{correction} if it is a mistake; else set a later date ({origin})"
+    return f"{correction} if it is a mistake; else it is shown from that day on"
 
 
 # --- Name, title and neighbours --------------------------------------------------------------------------------------
@@ -111,10 +111,10 @@ def check_date_mismatch(inspection: Inspection) -> Iterator[Finding]:
             yield warning_finding(path, line, f"is named {day} and titled {words}", hint)
         elif gap:
             message = f"is named {day}, far from the other logs, which have a gap at {gap}"
-            yield warning_finding(path, 0, message, f"rename it to {gap}.md if that is the day it is of")
+            yield warning_finding(path, 0, message, f"rename it to {gap}.md if that is its day")
         elif twin := _day_elsewhere(day, others, _YEARS, taken=True):
             message = f"is named {day}, far from the other logs, which have {twin}"
-            yield warning_finding(path, 0, message, f"move its text to {twin}.md if that is the day it is of")
+            yield warning_finding(path, 0, message, f"move its text to {twin}.md if that is its day")
 
 
 def _differing_title_date(document: Document, day: date) -> tuple[int, str] | None:

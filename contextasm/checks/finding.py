@@ -120,7 +120,7 @@ def split_accepted(
 
 
 def _parse_baseline(text: str, where: str) -> dict[str, Finding]:
-    hint = "settle it by hand if it is a merge conflict, or write it anew with --update-baseline"
+    hint = "resolve it by hand if it is a merge conflict, or write it again with --update-baseline"
     try:
         baseline = load_json(text, where, takes_halves=True)
     except ContextasmError as error:

@@ -49,7 +49,7 @@ class Inspection(NamedTuple):
     memories: Mapping[str, tuple[tuple[Memory, ...], tuple[Problem, ...]]]
     """Memories and problems of each file of memories, by path."""
     logs: Mapping[str, tuple[str, ...]]
-    """Paths of the files in the places of logs, whatever their names, each with the forms of dates of its layer."""
+    """Paths of the files in the places of logs, with any name, each with the forms of dates of its layer."""
     agents: tuple[str, ...]
     """Names of the folders of `agents/`."""
     teams: tuple[str, ...]

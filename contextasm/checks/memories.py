@@ -43,7 +43,7 @@ def check_memories(inspection: Inspection) -> Iterator[Finding]:
                 message = f"holds from {memory.valid_from}, after its last day, {memory.expires}, so it is never shown"
                 yield warning_finding(path, memory.line, message, "correct `valid_from` or `expires`")
             if memory.writer and memory.status == "draft":
-                hint = f"`ctxasm memory approve {memory.id}` shows it in contexts; or delete it"
+                hint = f"approve it with `ctxasm memory approve {memory.id}`, or delete it"
                 message = f"memory {memory.id}, which {memory.writer} wrote, waits for approval"
                 yield note_finding(path, memory.line, message, hint)
 
@@ -111,7 +111,7 @@ def check_memory_paths(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
-    """Report each file that has sentences of an earlier file of one document, whatever their layers."""
+    """Report each file that has sentences of an earlier file of one document, in any layers."""
     sentences: dict[str, list[tuple[int, str]]] = {}
     shared: dict[tuple[str, str], dict[int, str]] = {}
     for context in inspection.contexts:
@@ -125,8 +125,8 @@ def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
                     shared.setdefault((path, first_path), {})[number] = sentence
     for (path, first_path), same in shared.items():
         percent = 100 * sum(map(len, same.values())) // sum(len(sentence) for _, sentence in sentences[path])
-        hint = f"{percent} % of it is there: delete that in one of the two, and name the other file in its place"
-        yield warning_finding(path, sentences[path][min(same)][0], f"says in part what {first_path} says", hint)
+        hint = f"{percent} % of its text is also there: delete that in one of the two, and refer to the other file"
+        yield warning_finding(path, sentences[path][min(same)][0], f"repeats a part of {first_path}", hint)
 
 
 def _shown_files(inspection: Inspection, context: Context) -> Iterable[str]:
@@ -168,7 +168,7 @@ def _faults(policy: RetentionPolicy, inspection: Inspection) -> Iterator[tuple[s
     yield from _type_faults(policy, paths, inspection)
     for pattern in policy.pin.files if policy.pin else ():
         if paths and not matching_paths(paths, pattern):
-            yield f"the pin {pattern} fits none of its files", "correct the pattern, or take it out"
+            yield f"the pin {pattern} matches none of its files", "correct the pattern, or take it out"
     if policy.compress and paths and not any(map(is_shortenable_path, paths - inspection.memories.keys())):
         yield "`compress` shortens none of its files", "take it out: memories, logs and other formats stay as they are"
 

@@ -133,7 +133,7 @@ def path_hint(path: str, inspection: Inspection) -> str:
 
 
 def check_patterns(inspection: Inspection) -> Iterator[Finding]:
-    """Report paths of layers that match no file, whatever the agent and the team.
+    """Report paths of layers that match no file, for any agent and team.
 
     Those of shipped profiles need not match any. Paths of rules are checked with their other targets.
     """

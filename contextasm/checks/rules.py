@@ -55,11 +55,11 @@ def _missing_target(
     what = f"rule {rule.name}: {effect.action} {effect.target}"
     if path := _unread_file(effect, inspection):
         hint = "leave it if the rule serves another profile"
-        yield note_finding(rule.path, rule.line, f"{what}: no layer of this profile reads {path}, which has it", hint)
+        yield note_finding(rule.path, rule.line, f"{what}: no layer of this profile reads {path}, where it is", hint)
         return
     hint = _target_hint(effect, inspection, fragments)
     if effect.action != "exclude" or hint.startswith("did you mean"):
-        yield warning_finding(rule.path, rule.line, f"{what}: nothing in the workspace is that", hint)
+        yield warning_finding(rule.path, rule.line, f"{what}: nothing in the workspace matches it", hint)
 
 
 def _unread_file(effect: Effect, inspection: Inspection) -> str:
@@ -122,7 +122,7 @@ def _target_hint(effect: Effect, inspection: Inspection, fragments: Callable[[],
         facts = (item_facts(fragment).get(target.kind, ()) for fragment in fragments())
         groups = ((fact,) if isinstance(fact, str) else fact for fact in facts)
         near = nearest(target.value, sorted({name for group in groups for name in group if name}))
-    return f"did you mean {near}?" if near else "put the name right, or take it out of the rule"
+    return f"did you mean {near}?" if near else "correct the name, or take it out of the rule"
 
 
 # --- Conditions ------------------------------------------------------------------------------------------------------

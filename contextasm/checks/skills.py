@@ -50,7 +50,7 @@ def skill_findings(path: str, text: str) -> Iterator[Finding]:
             yield note_finding(path, 1, f"the specification knows no key {key}", f"did you mean {near}?")
     if body.count("\n") > _MOST_LINES or ESTIMATE.count(body) > _MOST_TOKENS:
         message = f"the text is above {_MOST_LINES} lines or {_MOST_TOKENS:,} tokens"
-        yield note_finding(path, 0, message, "move what is not always needed to files next to it, and name these")
+        yield note_finding(path, 0, message, "move parts that are not always needed into files next to it")
 
 
 def _faults(values: Mapping[str, object], name: str, folder: str) -> Iterator[tuple[str, str]]:

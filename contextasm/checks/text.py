@@ -69,7 +69,7 @@ _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(<?([^()\s<>]*)>?(?: \"[^\"\n]*\")?\)")
 _REFERENCE_IN_CODE = re.compile(r"`([\w./-]+\.md#[^`\n]+)`")
 _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/~]")
 _TEMPLATE = re.compile(r"[{}*$]|YYYY|\.\.\.")
-"""Marks of a path that stands for others, such as `daily/YYYY-MM-DD.md`."""
+"""Marks of a path that means several files, such as `daily/YYYY-MM-DD.md`."""
 
 
 def check_references(inspection: Inspection) -> Iterator[Finding]:

@@ -177,7 +177,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "memory": "List, approve, deprecate or complete memories.",
         "store": "Share memories in a database: init, status, pull, import, export, migrate.",
         "log": "Append an entry to the log of the day.",
-        "tidy": "Show what would keep memories and logs worth reading; do it, or take it back.",
+        "tidy": "Plan the upkeep of memories and logs; apply the plan, or undo it.",
         "task": "Push, pop, block, park, resume or show tasks.",
         "import": "Add the memories that another program has stored.",
         "export": "Write memories for other programs, as JSON lines or as OKF.",

@@ -92,7 +92,7 @@ def read_hosts(flags: HostFlags, options: Options, *, staged: bool) -> Sequence[
 
 
 def write_scope(reading: HostReading, *, is_one_of_many: bool = False) -> None:
-    """Write to standard error what was looked at, and for a host that is alone also what was not."""
+    """Write to standard error what was looked at, and for a single host also what was not."""
     place = f"{reading.root}/{reading.folder}".rstrip("/") or "/"
     count, name = len(reading.files), reading.host.summary
     write_stderr(f"{name} in {place}: {count} file{'s' * (count != 1)} that it loads by itself")

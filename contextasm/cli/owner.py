@@ -28,9 +28,7 @@ READ_OWNER = (*OWNER, "offline")
 OWNER_AND_DAY = (*OWNER, "date", "tz")
 
 
-MemoryId = Annotated[
-    str, Argument("ID", "The id of the memory (see ctxasm memory list; the first letters do).", "memory")
-]
+MemoryId = Annotated[str, Argument("ID", "The id (see ctxasm memory list; the first letters are enough).", "memory")]
 
 
 def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory]]:

@@ -23,9 +23,9 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import ChangedInput, RecordingWorkspace, answer_digest, drift
 
 KIND_WORDS = {
-    "changed": "is not as it was when it was reviewed",
+    "changed": "has changed since it was reviewed",
     "added": "was never reviewed",
-    "gone": "was reviewed, and is gone",
+    "gone": "was reviewed, but is missing",
 }
 """The kinds of `ChangedInput` in words."""
 
@@ -37,7 +37,7 @@ HINT = "review it, then run `ctxasm lock`"
 
 def load_approved(workspace: Workspace) -> dict[str, str] | None:
     """SHA-256 of each approved file by path; None without a lock. Raises `ContextasmError` for a broken one."""
-    document = document_at(workspace, LOCK_FILE, "put a file there that can be read, or take it away")
+    document = document_at(workspace, LOCK_FILE, "put a file there that can be read, or remove it")
     return parse_lock(document.data, LOCK_FILE) if document else None
 
 

@@ -61,7 +61,7 @@ class PreparedBuild(NamedTuple):
     """
 
     taken: str = ""
-    """Words for a receipt: the profile of a folder without settings, or the files that lie unread in another one."""
+    """Words for a receipt: the profile of a folder without settings, or the files that are not read in another one."""
 
     approved: Mapping[str, str] | None = None
     """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
@@ -173,7 +173,7 @@ def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or not name.isidentifier():
-            what = f"{assignment} gives no variable a value"
+            what = f"{assignment} is not a variable with a value"
             raise ContextasmError("--var", what, "write NAME=VALUE, such as phase=beta")
         variables[name] = value
     return variables

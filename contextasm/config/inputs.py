@@ -54,7 +54,7 @@ def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
         InputPattern(FILE, "ctxasm reads its settings from this file"),
         InputPattern(RULE_FILES, "ctxasm reads rules from this file"),
         InputPattern(LOCK_FILE, "ctxasm lock keeps the digests of reviewed files here"),
-        InputPattern(FEEDBACK_FILES, "ctxasm feedback keeps what people said of builds here"),
+        InputPattern(FEEDBACK_FILES, "ctxasm feedback keeps the feedback on builds here"),
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )

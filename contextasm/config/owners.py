@@ -44,7 +44,7 @@ def resolve_agent(setting: Setting, profile: Profile, workspace: Workspace, whol
             hint = f"write it, or run `ctxasm init --agent {agent}`, which does not change existing files"
             here = workspace.list(f"{path.rpartition('/')[0]}/*")
             if alike := next((name for name in here if name.casefold() == path.casefold()), ""):
-                hint = f"rename {alike}, which has other letters"
+                hint = f"rename {alike}: upper and lower case differ"
             raise ContextasmError(path, "is missing", hint)
     return setting
 

@@ -58,7 +58,7 @@ def process_environment() -> ProcessEnvironment:
     """The environment of this process. Raises `ContextasmError` if its current folder is gone."""
     import time
 
-    with system_errors("current folder", "can't be read", "go to one that exists"):
+    with system_errors("current folder", "can't be read", "change to one that exists"):
         folder = os.getcwd()
     return ProcessEnvironment(os.environ, folder, time.time)
 
@@ -122,7 +122,7 @@ def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCount
 def _typed_settings(
     options: Options, reader: ProfileReader, targets: Sequence[OutputFile], overrides: Mapping[str, Setting]
 ) -> tuple[dict[str, Setting], str]:
-    """The settings, and words for a receipt: the profile of a folder without settings, or what lies unread in one."""
+    """The settings, and words for a receipt: the profile of a folder without settings, or its unread files."""
     shared_by, workspace = "", reader.workspace
     if targets:
         from contextasm.config.keys.outputs import sharing_option  # here: most builds write no file

@@ -483,7 +483,7 @@ Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
 FrameSection = Callable[[str, str], tuple[str, str]]
-"""Takes a layer's id and a heading; gives what stands before and after the section's text, a blank line included."""
+"""Takes a layer's id and a heading; gives the text before and after the section's text, a blank line included."""
 
 SectionForm = tuple[FrameSection, Callable[[str], str]]
-"""How an output format writes a section: what stands around the text, and the text with its escapes."""
+"""How an output format writes a section: what comes before and after the text, and the text with its escapes."""

@@ -94,7 +94,7 @@ Span = tuple[int, int]
 
 
 class Gap(NamedTuple):
-    """Lines of a file that are blank in its document's text, and that no fragment of it stands for."""
+    """Lines of a file that are blank in its document's text, and that belong to no fragment."""
 
     first: int
     """Counted from 1."""
@@ -226,7 +226,7 @@ class Workspace(Protocol):
     """The user's folder as the steps see it. No file outside it can be reached."""
 
     def list(self, pattern: str) -> Sequence[str]:
-        """Paths that match, in code point order. `*` stands for any name, `**` for any folders (`text/names/glob`)."""
+        """Paths that match, in code point order. `*` matches any name, `**` any folders (`text/names/glob`)."""
 
     def read(self, path: str) -> Document | Problem | None:
         """The document at a path; a problem if it can't be read; None if no such file exists."""

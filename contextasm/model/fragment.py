@@ -131,7 +131,7 @@ class Location(NamedTuple):
     line: int
     """Line of the file at which the fragment's text begins, counted from 1; 0 if the file was not opened."""
     rows: int = 0
-    """Number of the file's lines that the fragment stands for, where its text is not those lines; else 0."""
+    """Number of the file's lines that the fragment covers, if its text is not these lines; else 0."""
     gaps: tuple[Span, ...] = ()
     """Lines of the file in the middle of the fragment that its text lacks, in ascending order."""
 
@@ -152,7 +152,7 @@ class FragmentDisplay(NamedTuple):
     group: str = ""
     """Line shown above the fragments of one group; empty for none."""
     place: tuple[int, ...] = ()
-    """Position among the fragments of its section as shown, whatever the order they are chosen in."""
+    """Position among the fragments of its section as shown, independent of the order in which they are chosen."""
     fence: str = ""
     """Line that opens the fence around it, such as ```` ```python ````; empty for none."""
     keep: str = "start"
@@ -214,7 +214,7 @@ class Verdict(NamedTuple):
     excluded: Reason | None = None
     """Reason given by the first step that excludes it; None if no step does."""
     pinned_by: str = ""
-    """Rule that includes it whole, whatever its layer's limit, or `PIN_FIELD`; empty for none."""
+    """Rule that includes it whole, regardless of its layer's limit, or `PIN_FIELD`; empty for none."""
     pin_rank: int = 0
     """Place of that rule in the order of precedence, from 0; of pins without room, the last in this order gives way."""
     boost: float = 1.0
@@ -223,7 +223,7 @@ class Verdict(NamedTuple):
     """Rules that set that factor, in order of precedence."""
     note: str = "fits"
     """Code of the reason if it is shown whole: `fallback` where a source before its own found nothing, and
-    `beside` where another line matches the topic and this one does not."""
+    `beside` if another line matches the topic and this one does not."""
 
 
 class Fragment(NamedTuple):

@@ -23,7 +23,7 @@ class SourceTraits(NamedTuple):
     lists_project: bool = False
     """Whether it shows the names of the project's files, which git is asked for before the build."""
     uses_open: bool = False
-    """Whether the open files of a request decide what is found, whatever the layer's paths."""
+    """Whether the open files of a request decide what is found, independent of the layer's paths."""
     shows_text: bool = False
     """Whether files are shown as text, so that a managed block in one leaves no trace."""
     is_document: bool = False

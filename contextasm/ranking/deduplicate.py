@@ -50,7 +50,7 @@ def show_each_once(
 ) -> Context:
     """The context of the ranked fragments in `pools` (by layer id) without duplicates and overruled ones.
 
-    `make_context` selects among the fragments. If a copy that stands for others is not shown, the next one takes its
+    `make_context` selects among the fragments. If a copy that represents others is not shown, the next one takes its
     place. `prefer` are ids of fragments that win against the profile's table of conflicts. The problems of conflicts
     and of layers with nothing good enough come first.
 
@@ -93,7 +93,7 @@ class Copy(NamedTuple):
 
 
 Twins = Mapping[Copy, tuple[Copy, str]]
-"""Copies that are left out, each with the one that stands for it and the method that found them."""
+"""Copies that are left out, each with the one that represents it and the method that found them."""
 
 
 class _Candidate(NamedTuple):
@@ -132,7 +132,7 @@ def _deduplicate(
 ) -> tuple[Mapping[str, Sequence[Fragment]], Twins]:
     """The ranked fragments in `pools` (by layer id), with each duplicate of another one excluded.
 
-    The copies `unshown` stand for no other.
+    The copies `unshown` represent no other.
     """
     if not profile.merge:
         return pools, {}
@@ -339,7 +339,7 @@ def _reason(shown: Copy, method: str) -> Reason:
 
 
 def _with_twins(decisions: Sequence[Decision], twins: Twins) -> tuple[Decision, ...]:
-    """The decisions, those on shown fragments with the places of the copies that they stand for."""
+    """The decisions, those on shown fragments with the places of the copies that they represent."""
     decision_of = _decisions_that_show({shown for shown, _ in twins.values()}, decisions)
     places: dict[int, dict[str, None]] = {}
     for left_out, (shown, _) in twins.items():

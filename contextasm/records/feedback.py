@@ -42,7 +42,7 @@ def _unshown(record: Record, name: str, shown: Collection[str], option: str) -> 
         hint = f"did you mean {near}?" if near else "`ctxasm explain RECORD` lists the fragments"
         return ContextasmError(option, f"{name} is not a fragment of this build", hint)
     facts = dict(decision.reason.facts)
-    hint = f"judge {facts['into']}, which stands for it" if "into" in facts else "judge what the agent saw"
+    hint = f"judge {facts['into']}, which was shown in its place" if "into" in facts else "judge what the agent saw"
     return ContextasmError(option, f"{name} was not shown in this build, but {decision.outcome}", hint)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 
 from contextasm.model import (
@@ -133,10 +134,10 @@ def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _chat(context: Context) -> str:
+def _chat(api: str, context: Context) -> str:
     from contextasm.rendering.chat import REQUESTS
 
-    return _json_text(REQUESTS[context.request.format](context, _blocks(context, _system_sections(context))))
+    return _json_text(REQUESTS[api](context, _blocks(context, _system_sections(context))))
 
 
 def _system_sections(context: Context) -> list[Section]:
@@ -159,8 +160,8 @@ FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
     "xml": ((_xml, _escape_xml), lambda context: context.text),
     "json": ((_markdown, str), _json),
     "messages": ((_markdown, str), _messages),
-    "chat-openai": ((_markdown, str), _chat),
-    "chat-anthropic": ((_markdown, str), _chat),
+    "chat-openai": ((_markdown, str), partial(_chat, "chat-openai")),
+    "chat-anthropic": ((_markdown, str), partial(_chat, "chat-anthropic")),
 }
 """Functions that write a section and a context, by format. The budget is held on the text, also if JSON is written."""
 

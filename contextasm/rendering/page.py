@@ -209,7 +209,7 @@ class FragmentTexts:
         return document.line, self._lines[path]
 
     def text(self, decision: Decision) -> str:
-        """The lines of the file that a fragment stands for; empty if it was not opened, or is private."""
+        """The lines of the file that a fragment covers; empty if it was not opened, or is private."""
         if decision.reason.code == "private":
             return ""
         if decision.path == _ADDITIONAL:

@@ -130,15 +130,15 @@ def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -
     yield _gauge("memory_assembly_duration_seconds", "Seconds from the first source to the document.", times.seconds)
     yield _gauge(
         "memory_coherence_score",
-        "Mean share of common words of two shown fragments, 0 to 1, less 0.1 a conflict; NaN for less than two.",
+        "Mean share of words common to two shown fragments, 0 to 1, minus 0.1 a conflict; NaN for fewer than two.",
         _or_nan(report["coherence"]),
     )
     yield _gauge(
         "memory_cache_hit_ratio",
-        "Share of the token counts and vectors asked for that a cache had, 0 to 1; NaN if none was asked for.",
+        "Share of the token counts and vectors that came from a cache, 0 to 1; NaN if none was needed.",
         times.cache_hits / times.cache_lookups if times.cache_lookups else NAN,
     )
-    latency = "Seconds that the sources of a layer took; of a late one, those up to the end of the build."
+    latency = "Seconds that the sources of a layer took; for a late layer, until the end of the build."
     yield _gauges("memory_source_latency", latency, "layer", times.layers)
     yield _gauges("ctxasm_step_seconds", "Seconds that each step of the build took.", "step", times.steps)
     yield Series(
@@ -170,7 +170,7 @@ def _layer_series(context: Context) -> Iterator[Series]:
     cut = {layer: max(0, wanted[layer] - used[layer]) for layer in used}
     yield _gauges("ctxasm_layer_used_tokens", "Tokens of a layer in the document.", "layer", used)
     yield _gauges("ctxasm_layer_wanted_tokens", "Tokens of a layer if nothing were cut.", "layer", wanted)
-    most = "The most tokens that a layer may take; none without a limit."
+    most = "The most tokens that a layer may take; absent if it has no limit."
     yield _gauges("ctxasm_layer_limit_tokens", most, "layer", limits)
     yield _gauges("ctxasm_layer_cut_tokens", "Tokens that a layer wants and does not get.", "layer", cut)
     left_none = "1 if a layer gets nothing because the layers before it took all, else 0."
@@ -182,7 +182,7 @@ def _count_series(context: Context) -> Iterator[Series]:
     for decision in context.decisions:
         outcomes[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
     problems = Counter(problem.code for problem in context.problems)
-    yield _gauges("ctxasm_fragments", "Fragments that were found, by what became of them.", "outcome", outcomes)
+    yield _gauges("ctxasm_fragments", "Fragments that were found, by outcome.", "outcome", outcomes)
     yield _gauges("ctxasm_problems", "Problems of the build, by their code.", "code", problems)
 
 

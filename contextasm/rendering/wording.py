@@ -20,11 +20,11 @@ REASONS: Mapping[str, str] = {
     "summarized": "only a summary fits {allowance} tokens ({limit})",
     "over-allowance": "only a part fits its {allowance} tokens ({limit})",
     "named": "only its title fits its {allowance} tokens ({limit})",
-    "named-below-top": "rank {rank}, and {top} are shown whole, so it is named",
+    "named-below-top": "rank {rank}; the first {top} are shown whole, so it is named",
     "no-room": "it does not fit its {allowance} tokens ({limit})",
     "starved": "the layers before it left {allowance} tokens",
-    "not-in-top": "rank {rank}, and {top} are shown",
-    "outside-window": "{age} days old, and {days} are shown",
+    "not-in-top": "rank {rank}; the first {top} are shown",
+    "outside-window": "{age} days old; the last {days} days are shown",
     "future": "dated after the day of the build",
     "not-yet": "it holds from {day} on",
     "expired": "it held until {day}",
@@ -39,7 +39,7 @@ REASONS: Mapping[str, str] = {
     "pin": "its field pin=true includes it",
     "secret": "holds a secret, and `privacy` is drop",
     "filtered": "{by} leaves it out",
-    "below-floor": "its score of {score} is below the least that counts, {least}",
+    "below-floor": "its score of {score} is below the least that is shown, {least}",
     "overruled": "{by} says otherwise of {key}, and wins by {strategy} (severity {severity}, confidence {confidence})",
     "merged": "the same as {into} in {path} ({by})",
     "same-text": "the same as in {path} from line {line} on ({by})",
@@ -47,32 +47,32 @@ REASONS: Mapping[str, str] = {
     "not-in-pool": "it is not among the {pool} that are looked at",
     "no-highlight": "it is not among the last {most} highlights of its session, which is not the current one",
     "older-session": "its session is older than the {most} other sessions that show highlights",
-    "not-reached": "it is more than {depth} steps from what was found",
+    "not-reached": "it is more than {depth} steps from the entities that were found",
     "repeated": "it says what line {line} says",
     "shown-above": "{layer} shows it",
     "not-open": "it is for {globs}, and no such file is open (--open FILE)",
     "on-request": "it applies only if an agent asks for it",
     "front-matter": "line {line} of its front matter is not YAML, so it applies to nothing",
     "overridden": "{path} takes its place",
-    "written": "a program wrote it, and its layer is for what people wrote",
+    "written": "a program wrote it, and its layer shows only what people wrote",
     "other-repository": "it holds only in {repositories}",
 }
 """Wording of each reason."""
 
 NUMBERS: Mapping[str, str] = {
-    "not-in-top": "{count:,} more memories, and {top} are shown",
+    "not-in-top": "{count:,} more memories; the first {top} are shown",
     "no-match": "{count:,} {what} do not match the topic, or much less well than the best",
     "not-in-pool": "{count:,} more {what} match the topic, and the {pool:,} best are looked at",
     "merged": "{count:,} more {what} are the same as one of their day that matches as well or better",
     "status": "{count:,} memories whose status is {status}",
     "superseded": "{count:,} memories superseded by others",
     "no-highlight": "{count:,} more events of other sessions, which show their last {most} highlights",
-    "older-session": "{count:,} events of older sessions, and highlights of {most} others are shown",
+    "older-session": "{count:,} events of older sessions; the highlights of {most} others are shown",
     "future": "{count:,} {what} dated after the day of the build",
     "not-yet": "{count:,} {what} that do not hold yet",
     "expired": "{count:,} {what} past their last day",
     "other-repository": "{count:,} {what} of other repositories",
-    "written": "{count:,} {what} that a program wrote, and the layer is for what people wrote",
+    "written": "{count:,} {what} that a program wrote; the layer shows only what people wrote",
     "outside-window": "{count:,} {what} more than {days} days old",
 }
 """Wording of reasons that many entries share, with their number."""
@@ -96,9 +96,9 @@ def reason_words(reason: Reason) -> str:
 RULE_TRACES: Mapping[str, str] = {
     "fired": "fires",
     "disabled": "is switched off",
-    "no-match": "does not fire: {field} {op} {value} does not hold",
+    "no-match": "does not fire: this is false: {field} {op} {value}",
     "missing-field": "does not fire: {field} has no value",
-    "not-a-number": "does not fire: {field} {op} {value} compares what is neither a number nor a day",
+    "not-a-number": "does not fire: {field} {op} {value} compares numbers or days, and one of the two is neither",
     "regex-timeout": "does not fire: the pattern for {field} takes too long",
     "regex-too-long": "does not fire: {field} is too long to be searched",
     "shadowed": "{action} {target} lost to rule {by}",
@@ -111,10 +111,10 @@ RULE_TRACES: Mapping[str, str] = {
 
 
 def decision_words(decision: Decision) -> str:
-    """The reason of a decision in words, the copies that its fragment stands for, and its score."""
+    """The reason of a decision in words, the copies that its fragment represents, and its score."""
     places = [[*own] for _, own in groupby(decision.stands_for, key=lambda place: place.rpartition(":")[0])]
     names = ", ".join(own[0] + f" and {len(own) - 1} more" * (len(own) > 1) for own in places)
-    twins = f"stands for {names}" if names else ""
+    twins = f"in place of {names}" if names else ""
     score = score_words(decision.score, decision.boosted_by)
     return "; ".join(filter(None, (reason_words(decision.reason), twins, score)))
 
@@ -127,7 +127,7 @@ def rule_trace_words(trace: RuleTrace) -> str:
 
 LINE_TRACES: Mapping[str, str] = {
     "masked": "is part of a secret, which is masked",
-    "managed-block": "ctxasm wrote this managed block, and never reads one",
+    "managed-block": "ctxasm wrote this managed block, and never reads its own blocks",
     "front-matter": "front matter is never shown",
     "blank-line": "a blank line between fragments",
     "taken-out": "a comment, or a line that made a heading of the one above it: not shown",

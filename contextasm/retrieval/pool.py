@@ -1,6 +1,6 @@
 """Pools of entries: the memories or log lines of some files, read in this build or stored by an earlier one.
 
-A stored pool is in `memory_index`, behind the same interface (`model.EntryPool`).
+A stored pool is in `memory_index`, with the same interface (`model.EntryPool`).
 """
 
 from __future__ import annotations

@@ -131,12 +131,8 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
-def with_message_steps(profile: Profile) -> Profile:
-    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named."""
-    return profile._replace(layers=tuple(map(_with_message_steps, profile.layers)))
-
-
-def _with_message_steps(layer: Layer) -> Layer:
+def with_message_steps(layer: Layer) -> Layer:
+    """The layer as a request to a model's API takes it: a tool is whole or left out, and no message only named."""
     allowed = {step for source in layer.query.traits for step in source.message_steps}
     if not allowed:
         return layer
@@ -352,10 +348,10 @@ def _unmatched_exclusions(profile: Profile, request: Request, results: Results) 
         if _excludes_any(pattern, _fragments(optional, results)):
             continue
         if _excludes_any(pattern, _fragments(required, results)):
-            yield _problem(f"--exclude {pattern}", "names only what is always shown: its layer is required")
+            yield _problem(f"--exclude {pattern}", "names only text that is always shown: its layer is required")
             continue
         names = {name for each in _fragments(profile.layers, results) for name in (each.id, each.location.path)}
-        message = "leaves nothing out: no file and no id is like it"
+        message = "leaves nothing out: no file and no id matches it"
         yield _problem(f"--exclude {pattern}", message, _suggestion(pattern, sorted(names)))
 
 
@@ -387,7 +383,7 @@ def _unmatched_preferences(profile: Profile, request: Request, results: Results)
         if name not in keys:
             yield _problem(f"--prefer {name}", "there is no such id", _suggestion(name, sorted(keys)))
         elif not keys[name]:
-            yield _problem(f"--prefer {name}", "has no `key`, so it is in no conflict")
+            yield _problem(f"--prefer {name}", "has no `key`, so it has no conflict")
 
 
 def _is_for_open_file(found: str, path: str) -> bool:

@@ -161,7 +161,7 @@ def _missing_words(target: Target, fragments: Sequence[tuple[str, Fragment]]) ->
         excluded = fragment.verdict.excluded
         if excluded and target.kind in {"id", "tag"} and _is_included(target, fragment):
             return LEFT_OUT.get(excluded.code, "it is left out").format(**dict(excluded.facts))
-    return "there is no such thing that may be shown"
+    return "nothing that may be shown matches it"
 
 
 def _pins_of(document: Document, effect: Effect, evaluation: RuleEvaluation, place: int) -> list[Fragment]:

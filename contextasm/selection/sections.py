@@ -252,12 +252,12 @@ def title_list(titles: Sequence[Excerpt]) -> str:
 
 
 def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
-    """A fragment in other words, which stand for all of its lines."""
+    """A fragment in other words, which cover all of its lines."""
     return whole_excerpt(fragment)._replace(form="summary", text=text)
 
 
 def source_span(fragment: Fragment) -> Span:
-    """The lines of the file that a fragment stands for."""
+    """The lines of the file that a fragment covers."""
     first, rows = fragment.location.line, fragment.location.rows
     return first, first + rows - 1 if rows else fragment.location.file_line(fragment.text.count("\n"))
 

@@ -143,11 +143,11 @@ def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     if result.allowance.by == "score":
         message = f"got nothing of {wanted} tokens: higher scores in other layers left {room}"
         return [Problem("no-room", layer.id, 0, message)]
+    limit = f"its limit of {room}"
     if result.allowance.by == "within":
-        part = f"{room}, its part of the room of {layer.limits.within},"
-        message = f"got nothing of {wanted} tokens: {part} holds no line of it"
-        return [Problem("no-room", layer.id, 0, message)]
-    return [Problem("no-room", layer.id, 0, f"got nothing of {wanted} tokens: its limit of {room} holds no line of it")]
+        limit = f"{room}, its part of the room of {layer.limits.within},"
+    message = f"got nothing of {wanted} tokens: {limit} is too small for a line of it"
+    return [Problem("no-room", layer.id, 0, message)]
 
 
 def _cut_for_others(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:
@@ -196,7 +196,7 @@ def select(
     results, problems = allocate(profile, demands, total, required)
     if required and required + head > budget * counter.units_per_token + last_line_end:
         taken = counter.tokens(required + head - last_line_end)
-        message = f"required layers take {taken} tokens of {budget}; nothing else was let in"
+        message = f"required layers take {taken} tokens of {budget}; nothing else is shown"
         problems = [Problem("over-budget", "budget", 0, message), *problems]
     for number, result in enumerate(results):
         problems += [*result.problems, *_nothing_shown(result, budget), *_cut_for_others(result, results[number + 1 :])]

@@ -31,7 +31,7 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 WHOLE_CODE = 60
-"""Lines of code of the longest fence that is whole or not at all, whatever the room: else law 7 would not hold."""
+"""Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold."""
 
 KEEP = {"start": "start", "end": "end", "both": "ends"}
 """The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""
@@ -114,7 +114,7 @@ def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep
 
     excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)))
     if not excerpts:
-        raise ContextasmError("budget", f"{budget} tokens hold no line of the text and its marker", "give more", 1)
+        raise ContextasmError("budget", f"{budget} tokens are too few for a line and its marker", "give more", 1)
     return laid_out(excerpts)
 
 

@@ -242,7 +242,7 @@ def _most_alike(one: str, other: str) -> float:
 def _are_forms(one: str, other: str) -> bool:
     """Whether two words are forms of one word, or long words a slip apart: two letters changed round, a vowel left out.
 
-    Other slips are not told from other words: "message" and "massage", "contract" and "contact".
+    Other misspellings are not distinguished from other words: "message" and "massage", "contract" and "contact".
     """
     from rapidfuzz.distance import OSA
 

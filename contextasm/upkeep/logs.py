@@ -68,5 +68,5 @@ def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:
     if isinstance(log, Document) and isinstance(other, Document) and log.whole == other.whole:
         reason = f"the archived copy is enough, for both have one text: delete {path}"
     else:
-        reason = "the archive has another log of this name: put what is worth keeping into one of the two"
+        reason = "the archive has another log of this name: copy the text that is worth keeping into one of the two"
     return Action("settle", (path, archived), reason, needs_approval=False)

@@ -232,7 +232,7 @@ def write_private(path: Path, data: bytes) -> bool:
 
 
 def remove_empty_folder(path: Path) -> None:
-    """Take an empty folder out of the place of a file of the state; whatever else is there stays."""
+    """Take an empty folder out of the place of a file of the state; anything else that is there stays."""
     with suppress(OSError):
         os.rmdir(path)
 

@@ -1,8 +1,8 @@
 """Output files of a build, written whole or in a managed block, and the input files that none of them may replace.
 
 Everything that a write needs is read and checked here, so that no file is refused after the first one is written. The
-caller writes. Files are compared by what the disk holds, whatever their spelling: links, hard links, `./`, and the case
-of letters on a disk that ignores it.
+caller writes. Files are compared by what the disk holds, and not by their spelling: links, hard links, `./`, and the
+case of letters on a disk that ignores it.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def current_text(path: Path) -> str | None:
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
-_ARCHIVE = "ctxasm tidy keeps here what left other files, and searches find it"
+_ARCHIVE = "ctxasm tidy keeps archived text here, and searches find it"
 _GIT = "git reads this file"
 
 _KEPT_PLACES = (

@@ -57,7 +57,7 @@ def create_file(root: Path, path: str, text: str | None) -> bool:
         full.parent.mkdir(parents=True, exist_ok=True)
         return _make_file(full, text)
     except OSError as error:
-        hint = "move away what is in its place, or choose a folder that can be written to"
+        hint = "move away the file in its place, or choose a folder that can be written to"
         raise ContextasmError(str(error.filename or full), f"can't be made: {error.strerror}", hint) from error
 
 

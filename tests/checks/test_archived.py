@@ -57,7 +57,7 @@ def test_a_file_in_an_archive_of_logs_needs_a_date(tmp_path: Path) -> None:
 def test_a_log_that_is_a_link_to_nothing_is_told(tmp_path: Path) -> None:
     root = fill(tmp_path, {LOG: "Text\n"})
     (root / "agents/a/daily/2025-01-12.md").symlink_to("nowhere.md")
-    message = "agents/a/daily/2025-01-12.md: warning: is a link to a file that does not exist: put a file in its place"
+    message = "agents/a/daily/2025-01-12.md: warning: is a link to a file that does not exist: replace it with a file"
     assert message in inside("check", "-w", root, "--date", "2025-01-12").out
     done = inside("build", "-w", root, "-a", "a", "--date", "2025-01-12")
     assert (done.code, done.err.count("is a link to a file that does not exist")) == (0, 1)

@@ -204,7 +204,7 @@ def test_a_link_to_itself_is_no_matter_of_rights(tmp_path: Path) -> None:
     root = fill(tmp_path, {})
     (root / KNOWN).symlink_to(root / KNOWN)
     done = inside("check", "-w", root)
-    assert f"{KNOWN}: warning: can't be read: Too many levels of symbolic links: put a file in its place" in done.out
+    assert f"{KNOWN}: warning: can't be read: Too many levels of symbolic links: replace it with a file" in done.out
 
 
 def test_a_memory_file_with_a_hidden_character_in_its_name_is_one_finding(tmp_path: Path) -> None:

@@ -230,9 +230,9 @@ def test_what_another_profile_reads_is_a_note_and_an_exclusion_may_have_nothing_
     assert told.code == 0
     assert told.out == (
         "rules/r.yaml:1: note: rule rules/r.yaml#1: boost entity AuthService: no layer of this profile reads"
-        " graph/entities.yaml, which has it: leave it if the rule serves another profile [rule-target]\n"
+        " graph/entities.yaml, where it is: leave it if the rule serves another profile [rule-target]\n"
         "1 finding: 1 note\n"
     )
     assert inside("check", "-w", tmp_path, "--strict", "-p", "query").out == "no findings\n"
     fill(tmp_path, {"rules/r.yaml": rule.replace("AuthService", "AuthServise")}, base={})
-    assert "boost entity AuthServise: nothing in the workspace is that" in inside("check", "-w", tmp_path).out
+    assert "boost entity AuthServise: nothing in the workspace matches it" in inside("check", "-w", tmp_path).out

@@ -85,7 +85,7 @@ def test_only_files_that_the_build_reads_are_held_to_the_lock(tmp_path: Path) ->
 def test_a_file_that_is_gone_is_refused(tmp_path: Path, path: str) -> None:
     approve(tmp_path, {**WHOLE, "ctxasm.yaml": "date: 2025-03-14\n"})
     (tmp_path / path).unlink()
-    assert refused(locked(tmp_path)).startswith(f"{path}: was reviewed, and is gone (ctxasm.lock):")
+    assert refused(locked(tmp_path)).startswith(f"{path}: was reviewed, but is missing (ctxasm.lock):")
 
 
 def test_files_of_a_pattern_are_locked_one_by_one(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_files_of_a_pattern_are_locked_one_by_one(tmp_path: Path) -> None:
     assert refused(inside(*line)).startswith("agents/a/memories/n.md: was never reviewed")
     os.rename(tmp_path / "agents/a/memories/m.md", tmp_path / "agents/a/memories/n.md")
     assert refused(inside(*line)).startswith(
-        "agents/a/memories/m.md: was reviewed, and is gone (ctxasm.lock); agents/a/memories/n.md was never reviewed: "
+        "agents/a/memories/m.md: was reviewed, but is missing (ctxasm.lock); agents/a/memories/n.md was never reviewed"
     )
 
 
@@ -113,7 +113,7 @@ def test_memories_of_a_locked_layer_come_from_their_files(tmp_path: Path) -> Non
     with (tmp_path / "agents/a/memories/m.md").open("a") as file:
         file.write("- [fact] Obey.\n")
     line = ("build", "-a", "a", "-q", "--locked", "-w", str(tmp_path))
-    assert refused(inside(*line)).startswith("agents/a/memories/m.md: is not as it was")
+    assert refused(inside(*line)).startswith("agents/a/memories/m.md: has changed since")
 
 
 @pytest.mark.parametrize(
@@ -161,6 +161,6 @@ def test_each_file_that_differs_is_named_with_what_became_of_it(tmp_path: Path) 
     (tmp_path / "teams/t/GOALS.md").unlink()
     (tmp_path / "teams/t/RULES.md").write_text("Obey.\n")
     told = inside("build", "-a", "a", "-t", "t", "--locked", *at).err
-    assert "agents/a/IDENTITY.md: is not as it was when it was reviewed (ctxasm.lock)" in told
-    assert "; teams/t/GOALS.md was reviewed, and is gone" in told
+    assert "agents/a/IDENTITY.md: has changed since it was reviewed (ctxasm.lock)" in told
+    assert "; teams/t/GOALS.md was reviewed, but is missing" in told
     assert "; teams/t/RULES.md was never reviewed: review it" in told

@@ -75,8 +75,8 @@ def refused(approved: dict[str, str], files: dict[str, Content], *, lists: bool)
 def test_a_layer_that_is_late_has_lost_no_file() -> None:
     approved = {"m/a.md": "1", "m/.b.md": "1", "m/n/c.md": "1", "o.md": "1"}
     assert refused(approved, {"o.md": "x"}, lists=False) == ""
-    assert refused(approved, {"o.md": "x"}, lists=True) == "m/a.md: was reviewed, and is gone (ctxasm.lock)"
+    assert refused(approved, {"o.md": "x"}, lists=True) == "m/a.md: was reviewed, but is missing (ctxasm.lock)"
 
 
 def test_a_file_that_can_not_be_read_is_not_as_approved() -> None:
-    assert refused({"m/a.md": "1"}, {"m/a.md": b"\xff"}, lists=True).startswith("m/a.md: is not as it was")
+    assert refused({"m/a.md": "1"}, {"m/a.md": b"\xff"}, lists=True).startswith("m/a.md: has changed since")

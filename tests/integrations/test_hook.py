@@ -708,7 +708,7 @@ def test_instructions_that_nobody_reviewed_are_not_sent(tmp_path: Path) -> None:
         stdin = '{"hook_event_name": "SessionStart"}'
         done = inside("hook", "--for", host, cwd=root, stdin=stdin, env={"CTXASM_LOCKED": "1"})
         assert list(answer(done)) == ["systemMessage"]
-        assert "AGENTS.md: is not as it was when it was reviewed" in done.err
+        assert "AGENTS.md: has changed since it was reviewed" in done.err
 
 
 def test_broken_settings_are_told(tmp_path: Path) -> None:
@@ -810,7 +810,7 @@ def test_split_ends_parts_before_blocks() -> None:
 
 def test_help_lists_the_hosts_that_have_hooks() -> None:
     words = " ".join(inside("hook", "--help").out.split()).replace("- ", "-")
-    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: suit claude-code, codex and gemini)." in words
+    assert f"{', '.join(HOOKED[:-1])} or {HOOKED[-1]} (default: for claude-code, codex and gemini)." in words
 
 
 def test_page_shows_lines_to_paste() -> None:

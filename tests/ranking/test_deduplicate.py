@@ -220,7 +220,7 @@ def test_explain_names_the_twin_on_both_sides() -> None:
     context = build(TWINS, profile(memories("high"), memories("low"), memories("third")))
     _, rows, _ = decision_table(context.decisions, every=True)
     words = {row[4]: row[5] for row in rows}
-    assert "stands for low/b.md:1, third/c.md:1" in words["high/a.md:1"]
+    assert "in place of low/b.md:1, third/c.md:1" in words["high/a.md:1"]
     assert "the same as sure in high/a.md (content)" in words["low/b.md:1"]
 
 
@@ -228,7 +228,7 @@ def test_twin_in_a_paragraph_is_named_with_its_line() -> None:
     files: dict[str, Content] = {"rules.md": f"{OTHER}\n\n{RULE}\n", "notes/m.md": f"- {RULE} {{id=m}}\n"}
     _, rows, _ = decision_table(build(files, profile(text("rules"), memories("notes"))).decisions, every=True)
     words = {row[4]: row[5] for row in rows}
-    assert "stands for notes/m.md:1" in words["rules.md:1"]
+    assert "in place of notes/m.md:1" in words["rules.md:1"]
     assert "the same as in rules.md from line 1 on (content)" in words["notes/m.md:1"]
 
 

@@ -116,11 +116,11 @@ def test_a_slip_is_told_with_the_nearest_name() -> None:
 
 def test_excluding_a_required_file_is_told() -> None:
     (problem,) = told(context(DEFAULT, filters=Filters(exclude=("agents/luna/IDENTITY.md",))))
-    assert problem == "--exclude agents/luna/IDENTITY.md: names only what is always shown: its layer is required"
+    assert problem == "--exclude agents/luna/IDENTITY.md: names only text that is always shown: its layer is required"
 
 
 def test_preferring_what_can_be_in_no_conflict_is_told() -> None:
-    assert told(context(PROFILES["memory"], prefer=("m2",))) == ["--prefer m2: has no `key`, so it is in no conflict"]
+    assert told(context(PROFILES["memory"], prefer=("m2",))) == ["--prefer m2: has no `key`, so it has no conflict"]
 
 
 def weighing(order: str, **weights: float) -> Profile:

@@ -167,7 +167,7 @@ def test_part_of_a_room_that_holds_no_line_is_the_reason() -> None:
     (decision,) = (each for each in context.decisions if each.layer == "related")
     assert (decision.reason.code, dict(decision.reason.facts)["limit"]) == ("no-room", "within")
     (problem,) = (each for each in context.problems if each.path == "related")
-    assert "60, its part of the room of L3, holds no line of it" in problem.message
+    assert "60, its part of the room of L3, is too small for a line of it" in problem.message
     wide = build(files, limited(L3={"max_tokens": None}, related={"grow": False}), budget=80, topic="harbour")
     assert "starved" not in {each.code for each in wide.problems if each.path == "related"}
 

@@ -318,7 +318,7 @@ def test_locked_watch_waits_for_the_approval_of_a_change(tmp_path: Path) -> None
     assert inside("lock", "-w", workspace).code == 0
     with watching(tmp_path, *DAY, "--locked") as watch:
         fill(workspace, {"agents/a/IDENTITY.md": "I am another.\n"})
-        watch.tells("ctxasm: error: agents/a/IDENTITY.md: is not as it was when it was reviewed")
+        watch.tells("ctxasm: error: agents/a/IDENTITY.md: has changed since it was reviewed")
         assert watch.out.read_text() == SMALL_TEXT
         assert inside("lock", "-w", workspace).code == 0
         watch.shows("I am another.")

@@ -61,7 +61,7 @@ def directive_findings(reading: HostReading) -> Iterator[Finding]:
     if len(directives) > MOST_DIRECTIVES:
         most = ", ".join(f"{path} ({count})" for path, count in Counter(each[0] for each in directives).most_common(3))
         message = f"{reading.host.summary} starts with {len(directives)} directives, and models follow fewer well"
-        yield Finding(MANY, "note", "", 0, message, f"take out what the model does anyway; the most are in {most}")
+        yield Finding(MANY, "note", "", 0, message, f"remove the ones that a model follows anyway; most are in {most}")
 
 
 def _contradictions(directives: Sequence[Directive]) -> Iterator[Finding]:

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.hosts.cuts import FoundFile, LoadedFile, cut_files, within_total
-from contextasm.checks.hosts.skills import Skill, list_skills
+from contextasm.checks.hosts.skills import Skill, list_skills, skill_of_others
 from contextasm.checks.skills import SKILL_FILE, skill_findings
-from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files
+from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files, skill_files
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
@@ -132,7 +132,11 @@ def _with_skills(reading: HostReading, reader: _FolderReader, own: _FolderReader
     files = [(path, text) for path, text in found if path.endswith(f"/{SKILL_FILE}")]
     faults = [fault for path, text in files for fault in skill_findings(path, text)]
     faults += [fault for each, rule in rules for fault in _misplaced_skills(each, rule)]
-    return reading._replace(skills=list_skills(skills, found, window), skill_faults=faults, window=window)
+    listed = list_skills(skills, found, window)
+    others = LoadRule(tuple({*skill_files()}.difference(skills.files)), folders=skills.folders)
+    texts = {text for _, text in found}
+    absent = [skill_of_others(*file) for file in sorted(reader.found(others)[0]) if file[1] not in texts]
+    return reading._replace(skills=[*listed, *absent], skill_faults=faults, window=window)
 
 
 def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding]:
@@ -144,7 +148,7 @@ def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding
             above, file = os.path.split(path)
             if file != SKILL_FILE and "description" in front_matter(text.removeprefix("\ufeff").split("\n")).values:
                 place = above if file.lower() == SKILL_FILE.lower() else f"{above}/{os.path.splitext(file)[0]}"
-                message = "has the front matter of a skill, and is not where a skill is looked for"
+                message = "has the front matter of a skill, but is not in a folder of skills"
                 yield warning_finding(path, 1, message, f"move it to {place}/{SKILL_FILE}")
 
 
@@ -242,7 +246,7 @@ class _FolderReader:
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
         files = [path for path in listed if not path.endswith("/")]
         linked = [] if self._host.links else [path for path in files if os.path.islink(f"{self.folder.root}/{path}")]
-        message, hint = f"{self._host.summary} does not load a file that is a link", "put the text itself there"
+        message, hint = f"{self._host.summary} does not load a file that is a link", "replace it with its text"
         self.problems += [Problem("link", path, 0, message, hint) for path in linked]
         return [path for path in files if path not in linked]
 

@@ -62,7 +62,7 @@ def check(
 ) -> int:
     """Check the workspace: settings, dates, budgets, memories, text, outputs.
 
-    Every agent is built with every team, in memory. Private parts are not looked at with --audience shared. Exits 1 if
+    Every agent is built with every team, in memory. With --audience shared, private parts are not checked. Exits 1 if
     there is an error.
     """
     process = process_environment()

@@ -28,7 +28,7 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 def diff(
     options: Options,
     a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
-    b: Annotated[str | None, Argument("B", "The same choice (default: the workspace as it is).", "record")] = None,
+    b: Annotated[str | None, Argument("B", "Another one (default: the workspace as it is).", "record")] = None,
     *,
     text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
@@ -37,8 +37,8 @@ def diff(
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
     Each side is a build with the options given here: at that day, with that budget, or of the files of that git
-    revision. A record is not built again; the other side is then built with the options of the record. A page of --html
-    is for others to read, too: private parts are left out, unless --audience personal is given.
+    revision. A record is not built again; the other side is then built with the options of the record. Others may
+    read the page of --html, so private parts are left out, unless --audience personal is given.
     """
     given = [flag for flag, value in (("--html", html is not None), ("--text", text), ("--json", json)) if value]
     if len(given) > 1:

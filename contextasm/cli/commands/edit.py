@@ -26,7 +26,7 @@ EDITORS = {
 
 
 def edit(options: Options, name: MemoryId) -> int:
-    """Open a memory in the editor that VISUAL or, without it, EDITOR names."""
+    """Open a memory in your editor: the one that VISUAL names, or else EDITOR."""
     workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:
         places = list_names([f"{memory.path}:{memory.line}" for memory in memories])

@@ -45,8 +45,8 @@ def export_memories(
 ) -> int:
     """Write the memories of an agent or a team, of every status, for other programs.
 
-    What leaves is for others: private memories stay, unless --audience personal asks for them. Hidden characters are
-    removed and secrets masked, and both are named with their places.
+    Private memories are left out, unless --audience personal is given. Hidden characters are removed and secrets
+    masked, and the place of each is reported.
     """
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
     owner = find_owner(options, process_environment(), reads_memories=True)

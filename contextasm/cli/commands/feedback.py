@@ -35,15 +35,15 @@ def add_feedback(
     record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
     useful: Annotated[Texts, Flag("A fragment of the build that helped, by id or FILE:LINE; repeatable.", "ID")] = (),
-    wrong: Annotated[Texts, Flag("One that is not true; repeatable.", "ID")] = (),
+    wrong: Annotated[Texts, Flag("A fragment that is not true; repeatable.", "ID")] = (),
     missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
 ) -> int:
-    """Append what you say of a recorded build to feedback/YYYY-MM.jsonl of the workspace.
+    """Append your feedback on a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
-    The fragments have to be shown in that build. Of two judgements on a fragment in one record the later counts. Layers
-    that weigh credibility prefer fragments that were useful to those that were wrong, and tidy proposes changes of the
-    settings if the feedback calls for them.
+    The fragments have to be shown in that build. If you judge a fragment of a record twice, the later judgement counts.
+    Layers that weigh credibility prefer useful fragments to wrong ones, and tidy proposes changes of the settings if
+    the feedback calls for them.
     """
     receipt.require_stdout()
     opened = open_record(record, options.workspace, process_environment())
@@ -67,5 +67,5 @@ def _workspace_of(opened: OpenedRecord) -> str:
     """The folder of the record's workspace. Raises `ContextasmError` if it has none."""
     if opened.root is None:
         hint = "name the workspace with -w DIR"
-        raise ContextasmError(str(opened.path), "this record is in no workspace to write the feedback to", hint)
+        raise ContextasmError(str(opened.path), "no workspace is known to which the feedback could be written", hint)
     return str(opened.root)

@@ -28,7 +28,7 @@ _ALIKE = " and ".join(", ".join(host_names(standard=True)).rsplit(", ", 1))
 def hook(
     options: Options,
     *,
-    host: Annotated[Text, Flag(f"{_HOSTS} (default: suit {_ALIKE}).", "HOST", "--for", completed=_NAMES)] = None,
+    host: Annotated[Text, Flag(f"{_HOSTS} (default: for {_ALIKE}).", "HOST", "--for", completed=_NAMES)] = None,
     limit: Annotated[int | None, Flag("Write at most N of the host's units.", "N")] = None,
     part: Annotated[Text, Flag("Write part K of a context that takes N hooks.", "K/N")] = None,
     record: Annotated[bool, Flag("Write a record of what is sent to .ctxasm/records/.")] = False,
@@ -43,8 +43,9 @@ def hook(
 ) -> int:
     """Answer an event of a host, JSON on standard input, with one JSON object on standard output.
 
-    The start of a session gets the context, a prompt the memories that match it. Files that the host loads by itself
-    are left out. Errors go into the answer, too, and the exit code is 0: a hook stops no session.
+    At the start of a session, the answer has the context, and at a prompt the memories that match it. Files that the
+    host loads by itself are left out. An error is a part of the answer, and the exit code is 0, so a hook never stops a
+    session.
     """
     from contextasm.integrations.hook import answer_event, hook_call
 
@@ -72,7 +73,7 @@ def _print_settings(call: HookCall) -> int:
 
     write_stdout(config_text(call.hosts[0], call))
     rule = call.rules[0]
-    write_stderr(f"paste this into {rule.settings}, next to what it holds")
+    write_stderr(f"paste this into {rule.settings}, next to its other content")
     if not rule.limit_known:
         write_stderr(f"no limit of its hooks is documented: at most {rule.limit:,} characters are sent")
     return 0
@@ -112,8 +113,13 @@ def _show_next_steps(call: HookCall, process: ProcessEnvironment) -> None:
     rule = call.rules[0]
     if rule.trust:
         write_stderr(f"now {rule.trust}")
-    if shutil.which("ctxasm") is None:
-        write_stderr("ctxasm: warning: ctxasm is in no folder of PATH: the host finds it only if its own PATH has it")
+    found = shutil.which("ctxasm")
+    if found is None:
+        write_stderr("ctxasm: warning: ctxasm is not in PATH: the host finds it only if the host's own PATH has it")
+    elif {"cache", ".cache"}.intersection(found.split(os.sep)):
+        write_stderr(
+            f"ctxasm: warning: {found} is in a cache, such as that of uvx: install ctxasm, or hosts do not find it"
+        )
     answers: list[str] = []
     answer_event(json.dumps({"hook_event_name": rule.start}), call, process, answers.append)
     if answers == ["{}\n"]:

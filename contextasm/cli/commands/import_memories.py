@@ -84,9 +84,9 @@ def import_memories(
 ) -> int:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
-    A memory is known by its id, so importing a file again adds nothing. A memory that is there already stays as it is;
-    if it differs it is named, and changed with --update. One that has left for the archive stays there. Hidden
-    characters are removed and secrets masked, and both are named with their places.
+    Ids identify memories, so importing a file again adds nothing. An existing memory stays as it is; if it differs, it
+    is named, and --update changes it. An archived memory stays in the archive. Hidden characters are removed and
+    secrets masked, and the place of each is reported.
     """
     receipt.require_stdout()
     files = _read_files(source, path)

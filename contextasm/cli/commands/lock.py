@@ -52,7 +52,7 @@ def lock(
 ) -> int:
     """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.
 
-    Prints each file that changed, came or went since the last time. A file with hidden characters is refused.
+    Prints each file that was changed, added or removed since the last time. A file with hidden characters is refused.
     """
     receipt.require_stdout()
     process = process_environment()

@@ -26,7 +26,7 @@ def mcp(
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 
     Tools: build_context, explain_context and search_memories; with --write also remember and log. With --write draft,
-    a memory waits for `ctxasm memory approve`. A name that is given here can't be changed by the client. Needs
+    a memory waits for `ctxasm memory approve`. The client can't change names that are given here. Needs
     `pip install 'contextasm[mcp]'`.
     """
     if kind is not None:

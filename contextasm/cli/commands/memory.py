@@ -31,7 +31,7 @@ class MemoryStatusDocument(TypedDict):
 ACTIONS = ("list", *STEPS)
 """What can be done with memories."""
 
-_DONE = "List memories, approve a draft, deprecate what no longer holds, complete what is done, verify what holds."
+_DONE = "List memories, approve drafts, deprecate or complete memories, or verify that they still hold."
 
 
 def memory(
@@ -39,7 +39,7 @@ def memory(
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
         tuple[str, ...],
-        Argument("[ID...]", "The ids of the memories (see ctxasm memory list; the first letters do).", "memory"),
+        Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).", "memory"),
     ] = (),
     *,
     receipt: Receipt,
@@ -47,9 +47,8 @@ def memory(
     """List memories, drafts too, set their status, or say that they still hold.
 
     A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
-    memories get into a context. What is verified keeps its status and gets the day of today as `verified`, which counts
-    for its recency; no other command sets that day. All memories change, or none; the rest of their files stays as it
-    is.
+    memories get into a context. `verify` keeps the status and sets `verified` to today, which counts for the recency;
+    no other command sets that day. All memories change, or none; the rest of their files stays as it is.
     """
     require_known(action, ACTIONS, "memory", "action")
     if (action == "list") == bool(names):

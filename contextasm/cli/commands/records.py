@@ -30,7 +30,7 @@ class RecordsDocument(TypedDict):
 def list_records(
     options: Options,
     *,
-    sent_to: Annotated[Text, Flag("Only what hook sent to this session.", "ID", "--session")] = None,
+    sent_to: Annotated[Text, Flag("Only records of contexts that this session got.", "ID", "--session")] = None,
     json: JsonOption = False,
 ) -> int:
     """List the records of builds, the newest first: id, day, agent, team, profile, tokens and topic.

@@ -142,7 +142,7 @@ def replay_record(opened: OpenedRecord) -> records.Replay:
 def _show_changed_config(opened: OpenedRecord) -> None:
     """Write the settings, rules and profiles that changed to standard error: a replay uses the ones of the record."""
     for change in records.changed_config(opened.record, opened.root) if opened.root else ():
-        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses what the record holds of it")
+        write_stderr(f"ctxasm: note: {change.path}: {change.kind}; the replay uses its content in the record")
 
 
 def require_same(opened: OpenedRecord, result: records.Replay) -> Context:

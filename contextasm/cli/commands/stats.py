@@ -39,10 +39,10 @@ def stats(
     unshown: Annotated[int, Flag("Count memories not shown for so many days.", "DAYS", least=1)] = FEEDBACK_DAYS,
     json: JsonOption = False,
 ) -> int:
-    """Show sizes by owner, growth a week, the largest files, authors, duplicates, and what a start costs.
+    """Show sizes by owner, growth by week, the largest files, authors, duplicates, and what a start costs.
 
     The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
-    Private parts are in no figure of --audience shared but the bytes of their files and what hosts load.
+    With --audience shared, only the bytes of files and the files that hosts load include private parts.
     """
     process = process_environment()
     workspace = open_workspace(options, process)

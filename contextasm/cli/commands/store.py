@@ -157,7 +157,7 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
         for owner, (stored, changed, unchanged) in results.items()
     ]
     if any(map(any, results.values())):
-        lines.append("the files are no longer read; take them away")
+        lines.append("the files are no longer read: delete them")
     return {"owners": results}, lines, 0
 
 
@@ -226,7 +226,7 @@ def store(
 ) -> int:
     """Share memories in the PostgreSQL database that `memories:` in ctxasm.yaml names.
 
-    init makes the tables and lets your role write; import stores the memories of files under their ids; export writes
+    init makes the tables and lets your role write; import stores the memories of files with their ids; export writes
     Markdown files that can be read without the store; migrate brings the tables of an older ctxasm up to date.
     """
     _refuse_odd(action, owner, to)

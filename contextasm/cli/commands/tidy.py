@@ -39,10 +39,10 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[bool, Flag("Do it: the actions of the ids, or with --safe or --all many of them.")] = False
+    apply: Annotated[bool, Flag("Apply the actions with these ids, or with --safe or --all many of them.")] = False
     safe: Annotated[bool, Flag("Only the actions that need no approval.")] = False
     every: Annotated[bool, Flag("All actions, including the ones that need approval.", names="--all")] = False
-    undo: Annotated[bool, Flag("Take back the last application, byte for byte.")] = False
+    undo: Annotated[bool, Flag("Undo the last application, byte for byte.")] = False
     metrics: Annotated[Text, Flag("Write metrics of the plan to this Prometheus text file.", "FILE")] = None
 
 
@@ -53,10 +53,10 @@ def tidy(
     flags: TidyFlags,
     receipt: Receipt,
 ) -> int:
-    """Show what would keep memories and logs worth reading: a plan. Nothing changes without --apply.
+    """Plan the upkeep of memories and logs. Nothing changes without --apply.
 
-    An action that needs approval changes what an agent reads. What leaves a file goes to the folder archive/ next to
-    it. Exits 1 if an action that was named could not be done.
+    An action that needs approval changes what an agent reads. Text that is removed from a file goes to the folder
+    archive/ next to it. Exits 1 if an action that was named could not be done.
     """
     _refuse_contradictions(ids, flags)
     process = process_environment()

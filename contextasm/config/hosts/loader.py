@@ -108,13 +108,13 @@ class LoadRule(NamedTuple):
     scoped: str = ""
     """Key of front matter that names the files a text is for: the host loads it when it works on one of them."""
     everything: tuple[str, ...] = ("**",)
-    """Patterns of `scoped` that stand for all files: the host loads such a text when a session starts."""
+    """Patterns of `scoped` that mean all files: the host loads such a text when a session starts."""
     always: str = ""
     """Line of front matter without which no file is loaded when a session starts, only when it is needed."""
     imports: bool = False
     """Whether the files that these import are loaded with them, as the `imports` of the host say."""
     taken_out: tuple[str, ...] = ()
-    """What the host takes out of each file before it measures it: `comments` that stand as blocks, `front_matter`."""
+    """What the host takes out of each file before it measures it: `comments` that are whole blocks, `front_matter`."""
     place: str = ""
     """Usual path of a file outside the folder."""
     why: str = ""
@@ -159,13 +159,13 @@ class HookRule(NamedTuple):
     limit_known: bool = True
     """Whether the host's documentation or its code gives the limit; else it is the least one of the other hosts."""
     layout: str = '{"hooks": "EVENTS"}'
-    """JSON of the file of settings, in which `EVENTS` stands for the hooks by event."""
+    """JSON of the file of settings, in which `EVENTS` is replaced by the hooks by event."""
     hook: str = '{"type": "command", "command": "COMMAND", "timeout": 30}'
-    """JSON of one hook, with its time in the host's own unit; `COMMAND` stands for its command."""
+    """JSON of one hook, with its time in the host's own unit; `COMMAND` is replaced by its command."""
     grouped: bool = True
     """Whether the hooks of an event are in groups, each with a matcher."""
     answer: str = STANDARD_ANSWER
-    """JSON of an answer, in which `EVENT` and `TEXT` stand for the name of the event and the context."""
+    """JSON of an answer, in which `EVENT` and `TEXT` are replaced by the name of the event and the context."""
     message: str = "systemMessage"
     """Key of an answer for words to the person; empty if the host takes none."""
     folder: str = "cwd"
@@ -228,7 +228,7 @@ class SkillRule(NamedTuple):
     window: int = 0
     """Tokens of the window if no other one is named."""
     limit: int = 0
-    """Most units of the list, whatever the window is."""
+    """Most units of the list, for any window."""
     unit: str = "chars"
     """`chars`, or `tokens` of four bytes."""
     per_token: int = 4

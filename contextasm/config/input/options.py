@@ -15,7 +15,7 @@ class Flag(NamedTuple):
 
     help: str
     metavar: str = ""
-    """What stands for its value in help; empty for a flag without one."""
+    """The name of its value in help; empty for a flag without one."""
     names: str = ""
     """Further names besides `--NAME`, or, with a long name among them, all names; separated by blanks."""
     least: int | None = None
@@ -63,9 +63,9 @@ class Options(NamedTuple):
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
     show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
     detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
-    min_score: Annotated[Text, Flag("Leave out what scores less, from 0 to 1.", "N")] = None
-    deadline: Annotated[Text, Flag("Leave out what is not found within MS milliseconds.", "MS")] = None
-    additional: Annotated[Text, Flag("Text to add where the profile has a place for it.", "TEXT")] = None
+    min_score: Annotated[Text, Flag("Leave out fragments with a lower score, from 0 to 1.", "N")] = None
+    deadline: Annotated[Text, Flag("Leave out layers that do not answer within MS milliseconds.", "MS")] = None
+    additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None
     variables: Annotated[Texts, Flag("A variable for rules; repeatable.", "NAME=VALUE", "--var")] = ()
     format: Annotated[
@@ -77,10 +77,8 @@ class Options(NamedTuple):
             completed="format",
         ),
     ] = None
-    privacy: Annotated[Text, Flag("Secrets: mask (default), drop what holds one, or off.", "MODE")] = None
-    audience: Annotated[
-        Text, Flag("personal, or shared, which leaves out what is private.", "NAME", completed="audience")
-    ] = None
+    privacy: Annotated[Text, Flag("Secrets: mask (default), drop texts that have one, or off.", "MODE")] = None
+    audience: Annotated[Text, Flag("personal, or shared, without private text.", "NAME", completed="audience")] = None
     offline: Annotated[bool, Flag("Ask no server: read the shared store's replica as it is.")] = False
     workspace: Annotated[Text, Flag("The workspace (default: the nearest one upwards).", "DIR", "-w")] = None
 

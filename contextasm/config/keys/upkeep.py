@@ -85,7 +85,7 @@ def _parse_policy(name: str, retention: YamlMapping) -> RetentionPolicy:
     table = parse_mapping(retention[name], where, hint)
     policy = RetentionPolicy(name, retention.lines[name], **parse_fields(table, where, RetentionPolicy, hint))
     if not policy.files and not policy.types:
-        raise ContextasmError(where, "a policy of no files", "add `files: PATTERN`, or `types:` for types of memories")
+        raise ContextasmError(where, "it names no files", "add `files: PATTERN`, or `types:` for types of memories")
     if not policy.compress and not policy.evict:
         what = "has no effect: it neither compresses nor evicts"
         raise ContextasmError(where, what, "add `evict: {max_kb: 500}` or `compress: {after_days: 12}`")

@@ -30,7 +30,7 @@ from contextasm.workspace.folder import Folder, is_below
 
 
 def named_files(profile: Profile) -> Sequence[str]:
-    """The files that a profile reads by name, whatever the request; layers that are switched off read nothing."""
+    """The files that a profile reads by name, for any request; layers that are switched off read nothing."""
     layers = [layer for layer in profile.layers if layer.id not in profile.disabled]
     paths = dict.fromkeys(path for layer in layers for path in layer.query.paths)
     return [path for path in paths if not (is_pattern(path) or placeholders(path))]

@@ -62,7 +62,7 @@ def parse_pattern(value: object, where: str) -> str:
     try:
         regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        hint = "put it right; in single quotes YAML keeps backslashes as they are"
+        hint = "correct it; in single quotes YAML keeps backslashes as they are"
         raise ContextasmError(where, f"bad pattern: {error}", hint) from error
     return pattern
 
@@ -231,7 +231,7 @@ VALUE_PARSERS: Mapping[str, Callable[[object, str], str]] = {
 def _check_field(field: str, where: str, env: Collection[str]) -> None:
     prefix, _, name = field.partition(".")
     if prefix == "env" and name and name not in env:
-        raise ContextasmError(where, f"`{field}` is not open to rules", f"list `{name}` under `env` in the config")
+        raise ContextasmError(where, f"rules can't read `{field}`", f"list `{name}` under `env` in the config")
     if not (prefix in {"env", "var"} and name):
         values.require_known(field, (*FIELDS, "env.NAME", "var.NAME"), where, "field")
 

@@ -52,7 +52,7 @@ def _load_model(folder: str) -> Callable[[str], Vector]:
         from onnxruntime import InferenceSession, SessionOptions
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise EmbeddingFailed(f"needs what `pip install 'contextasm[semantic]'` brings ({error})") from error
+        raise EmbeddingFailed(f"needs the libraries of `pip install 'contextasm[semantic]'` ({error})") from error
     path = _require_model_file(folder)
     with _convert_failures(folder):
         tokenizer = Tokenizer.from_file(_require(folder, "tokenizer.json"))

@@ -152,7 +152,7 @@ class IndexedPool:
 
 
 def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
-    """The list of texts that a pool stores under a name: its first text is empty, and stands for none."""
+    """The list of texts that a pool stores under a name: its first text is empty, and means none."""
     row = connection.execute("SELECT held FROM lists WHERE pool = ? AND name = ?", (pool, name)).fetchone()
     texts: list[str] = from_json(row[0]) if row else [""]
     return texts

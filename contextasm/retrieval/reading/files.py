@@ -36,7 +36,7 @@ from contextasm.text.names.templates import ARCHIVE, fill_template, is_pattern, 
 def layer_paths(workspace: Workspace, template: str, request: Request) -> Iterator[str]:
     """The files that a layer's path names; none if the path needs a name that the request does not give.
 
-    `{open}` and `{changed}` stand for the open and the changed files of the request. A path without a wildcard comes
+    `{open}` and `{changed}` mean the open and the changed files of the request. A path without a wildcard comes
     back unchanged, whether such a file exists or not. What left other files is found by patterns that name `archive`.
     """
     if template in {"{open}", "{changed}"}:
@@ -150,7 +150,7 @@ def pool_patterns(query: SourceQuery) -> list[str]:
 
 
 def count_fragment(query: SourceQuery, reason: Reason) -> Fragment:
-    """The excluded fragment that stands for entries that are not shown; the reason has their `count`.
+    """The excluded fragment that represents entries that are not shown; the reason has their `count`.
 
     Its path is the folders and files of the layer, or a pattern that has no folder.
     """

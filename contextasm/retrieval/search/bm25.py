@@ -84,7 +84,7 @@ def similarities(
 ) -> dict[int, float]:
     """Similarity of each row that answers the query: 1 for the best; none for a sum below `min_match` of the best.
 
-    Where only words are found that are near those of the query, the best has `_ONLY_NEAR`, cubed.
+    If only words are found that are near the words of the query, the best has `_ONLY_NEAR`, cubed.
     None at all if the best sum is below `min_cover` of what a row with each word is worth, of many words with four: the
     best of the rows that are found without a correction, too.
 
@@ -218,7 +218,7 @@ def _can_be_corrected(word: str, index: Index) -> bool:
 
 
 def _spellings(word: str, index: Index, *, is_corrected: bool) -> list[tuple[str, float]]:
-    """Terms that stand for a term of the query, with weights: itself and its relatives.
+    """Terms that match a term of the query, with weights: itself and its relatives.
 
     Of a term that no entry holds, its corrections and the terms that it is part of, too, if it `is_corrected`.
     """
@@ -241,7 +241,7 @@ def _spellings(word: str, index: Index, *, is_corrected: bool) -> list[tuple[str
 def _character_pairs(word: str, index: Index) -> list[tuple[str, float]]:
     if len(word) > 1:
         return [(word, 1.0)]
-    # A single character stands for every pair that holds it.
+    # A single character matches every pair that has it.
     return [(pair, 1.0) for pair in index.beginning("") if len(pair) <= 2 and word in pair]
 
 

@@ -59,7 +59,7 @@ def documents(query: SourceQuery) -> RetrievalResult:
                 problems.append(Problem("required-empty", path, 0, f"is {what}, and {layer.id} is a required layer"))
         elif isinstance(read, Problem):
             if layer.limits.required:
-                raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be put right")
+                raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be corrected")
             problems.append(read)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 

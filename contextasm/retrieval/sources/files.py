@@ -45,7 +45,7 @@ CONTENT = "content"
 """Part of a score: how well a file matches the topic. A `similarity` would put an open file that fits less last."""
 
 PART = 40
-"""Lines of a part of a file: a long file would else match anything that stands somewhere in it."""
+"""Lines of a part of a file: a long file would else match any word that is somewhere in it."""
 
 _TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 

@@ -43,7 +43,7 @@ _ON_REQUEST = {"trigger": ("manual", "model_decision"), "inclusion": ("manual", 
 """Values of front matter with which a rule applies only if an agent or a person asks for it."""
 
 _OVERRIDE = ".override.md"
-"""Ending of a file that stands for the one without it in the same folder, as Codex reads AGENTS.override.md."""
+"""Ending of a file that replaces the one without it in the same folder, as Codex reads AGENTS.override.md."""
 
 
 InstructionFile = tuple[Document, Reason | None]
@@ -81,7 +81,7 @@ def _paths(workspace: Workspace, layer: Layer, request: Request, folders: Sequen
     for folder in folders:
         for template in layer.query.paths:
             if is_pattern(template):
-                # The marks of patterns in the name of a folder stand for themselves.
+                # The marks of patterns in the name of a folder match themselves.
                 plain = _MARKS.sub(r"[\g<0>]", folder)
                 yield from layer_paths(workspace, posixpath.join(plain, template), request)
             else:

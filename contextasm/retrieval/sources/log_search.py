@@ -85,7 +85,7 @@ _Logs = Mapping[str, tuple[DatedLog, int]]
 """Logs by path, each with its place among the logs that are shown."""
 
 _Candidates = tuple[Mapping[int, float], Mapping[int, int]]
-"""Similarity of each row that may be shown, the best of its copies, and for other rows the one that stands for each."""
+"""Similarity of each row that may be shown, the best of its copies, and for other rows the one that represents each."""
 
 _MORE = 8
 """Factor of the number of matches that are looked at, while too few of them say different things."""
@@ -208,7 +208,7 @@ def line_matches(
         {place_of[row]: similarity for row, similarity in words.items() if row in place_of},
         [near_of.get(row, min(near)) for row in rows if near],
         min_match,
-        # A row that is neither a hit nor asked about is missing: the rows around it are no neighbours.
+        # A row that is neither a hit nor asked about is missing: the rows around it are not neighbours.
         [
             IndexEntry("", f"{line.path} {row - place_of[row]}")
             for row, line in zip(rows, pool.entries(rows), strict=True)

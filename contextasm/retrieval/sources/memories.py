@@ -62,7 +62,7 @@ _SCHEMA_FORMS = {
 """Pattern and form of the values that come from a schema where fields are limited (digest 5.2)."""
 
 Place = tuple[int, ...]
-"""Place of a memory in its layer; empty if rank alone decides."""
+"""Place of a memory in its layer; empty if only the rank decides."""
 
 NO_KEY = "root/other"
 """Key of a memory that has none."""

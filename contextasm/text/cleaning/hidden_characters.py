@@ -189,7 +189,7 @@ def _decode_tags(run: str) -> str:
 
 
 def _decode_variation_selectors(run: str) -> str:
-    """The bytes that 256 variation selectors stand for: as text if they are UTF-8, else in hexadecimal."""
+    """The bytes that 256 variation selectors encode: as text if they are UTF-8, else in hexadecimal."""
     data = bytes(ord(selector) - (0xFE00 if selector <= "\ufe0f" else 0xE0100 - 16) for selector in run)
     try:
         return _printable(data.decode("utf-8"))

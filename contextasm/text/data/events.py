@@ -86,7 +86,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
 
 
 def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
-    # Content may stand under `content` or `data`, or next to the type.
+    # Content may be under `content` or `data`, or next to the type.
     content = value.get("content", value.get("data"))
     content_text = content if isinstance(content, str) else ""
     content_value = None if isinstance(content, str | dict) else content

@@ -30,5 +30,5 @@ IMPORT_FORMATS: Mapping[str, tuple[Read, tuple[str, ...]]] = {
 }
 """The function that reads files of each format, and the names of the files that it reads of a folder.
 
-`*.md` stands for all such files; without a name, the command must name a file.
+`*.md` means all such files; without a name, the command must name a file.
 """

@@ -34,7 +34,7 @@ def with_front_fields(
 ) -> Iterator[SourceEntry | LeftOutPart]:
     """The items of a file, each entry with the fields of the file's front matter that it does not state itself.
 
-    The tags of both count. An entry of a private file is private, whatever else it states.
+    The tags of both count. An entry of a private file is private, even if it says otherwise.
     """
     front = _front_fields(file.text)
     for item in items:

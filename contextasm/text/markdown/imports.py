@@ -18,7 +18,7 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _END_MARKS = ".,;:!?*_"
 SCOPES = ("globs", "applyTo", "paths", "fileMatchPattern")
 _MOST_FORMS = 64
-"""Patterns that the braces of one glob may stand for; the others are left out."""
+"""Patterns that the braces of one glob may mean; the others are left out."""
 _MOST_BRACES = 8
 _LONGEST_LINE = 10_000
 """Characters of the longest line that is searched: no sentence is that long, and a code span may end anywhere in it."""
@@ -59,8 +59,8 @@ def imported_path(importing: str, written: str) -> str | None:
 
 
 def no_file_words(written: str, path: str) -> str:
-    """The words that an import leads to no file, with the path that it stands for if that is another one."""
-    return f"@{written} names no file" if path == written else f"@{written} stands for {path}, which is not a file"
+    """The words that an import leads to no file, with the path that it means if that is another one."""
+    return f"@{written} names no file" if path == written else f"@{written} means {path}, which is not a file"
 
 
 def is_file_name(written: str) -> bool:
@@ -99,11 +99,11 @@ def glob_fault(glob: str) -> str:
     """The reason why a rule's glob fits less than it says; empty for none."""
     if _brace_forms(glob)[1]:
         return ""
-    return f"its braces stand for more than {_MOST_FORMS} patterns, or there are more than {_MOST_BRACES} of them"
+    return f"its braces mean more than {_MOST_FORMS} patterns, or there are more than {_MOST_BRACES} of them"
 
 
 def _brace_forms(glob: str) -> tuple[Sequence[str], bool]:
-    """The patterns that a glob with braces stands for, `*.{ts,tsx}` for two; and whether these are all of them.
+    """The patterns that a glob with braces means, `*.{ts,tsx}` for two; and whether these are all of them.
 
     They are `_MOST_FORMS` at most, made of `_MOST_BRACES` braces.
     """

@@ -1,6 +1,6 @@
 """Literal parts of a Markdown text: fenced code and raw HTML, in which no heading, list or paragraph stands.
 
-They are told apart as CommonMark has it, but for indented code, whose lines can be nothing else. A fence is the same
+They are distinguished as in CommonMark, except for indented code, whose lines can be nothing else. A fence is the same
 wherever an excerpt begins: its lines are indented as its opening is, or it opens at the margin (`outline` sees to
 that).
 """
@@ -62,12 +62,12 @@ def fence_opening(line: str) -> tuple[str, str] | None:
 
 
 def has_fence_lead(line: str) -> bool:
-    """Whether a line begins as one that opens a fence does, whatever follows the ticks."""
+    """Whether a line begins as one that opens a fence does, with any text after the ticks."""
     return ("```" in line or "~~~" in line) and bool(_FENCE.match(line))
 
 
 def closes_fence(line: str, ticks: str) -> bool:
-    """Whether a line closes a fence opened with these ticks, whatever its indent."""
+    """Whether a line closes a fence opened with these ticks, with any indent."""
     bare = line.strip(_BLANKS)
     return len(bare) >= len(ticks) and bare == ticks[0] * len(bare)
 

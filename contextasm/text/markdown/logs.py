@@ -75,7 +75,7 @@ def long_log_problem(document: Document) -> tuple[Problem, ...]:
     *_, rest = document.text.split("\n", MAX_LINES)
     if document.text.count("\n") < MAX_LINES or not rest.strip():
         return ()
-    message = f"has more than {MAX_LINES:,} lines: those below are not looked at for a topic"
+    message = f"has more than {MAX_LINES:,} lines: a search for a topic ignores the later lines"
     return (Problem("too-large", document.path, document.line + MAX_LINES, message),)
 
 

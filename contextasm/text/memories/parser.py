@@ -157,7 +157,7 @@ def _day(written: str) -> str | None:
 
 
 def parse_share(written: str, words: Mapping[str, float]) -> float | None:
-    """The number from 0 to 1 that a text spells, or that a word stands for; None for any other text."""
+    """The number from 0 to 1 that a text spells, or that a word means; None for any other text."""
     if written.casefold() in words:
         return words[written.casefold()]
     try:

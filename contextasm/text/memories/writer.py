@@ -30,7 +30,7 @@ def clean_lines(text: str) -> str:
 
 
 def is_type(word: str) -> bool:
-    """Whether a word can stand in the brackets before a memory."""
+    """Whether a word can be in the brackets before a memory."""
     brackets = TYPE.fullmatch(f"[{word}]")
     return bool(brackets and word == word.strip() and word not in TASK_MARKS and is_value(word))
 
@@ -259,7 +259,7 @@ def storable_text(text: str, where: str, *, masks: bool = False) -> tuple[str, t
     character, invalid Unicode and more than `LONGEST_TEXT` characters.
     """
     if len(text) > LONGEST_TEXT:
-        hint = f"{LONGEST_TEXT:,} are the most of one text: store what matters of it, or put it into a file of its own"
+        hint = f"keep to {LONGEST_TEXT:,}: store its main points, or put it into a file of its own"
         raise ContextasmError(where, f"has {len(text):,} characters", hint)
     try:
         text.encode()

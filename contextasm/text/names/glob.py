@@ -2,13 +2,13 @@
 
 Three forms of pattern exist, each as its users know it elsewhere:
 
-- `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` stands for any folders,
+- `list_matching` lists files as a shell does: `*`, `?` and `[...]` stay within one name, `**` matches any folders,
   hidden names match no wildcard, and links to folders are not followed below `**`; one that leads out is listed itself.
   A folder that can't be listed is listed with a `/` at its end, and a folder that has the name of a file as a file.
   Layers' paths are such patterns.
 - `glob_matches` compares one path with a pattern of a rule: `*` stays within one name, `**` means any folders,
   hidden names match, and `?` and brackets are plain characters.
-- `wildcard_matches` compares texts that need not be paths: `*` stands for any characters, `/` included. Filters and
+- `wildcard_matches` compares texts that need not be paths: `*` matches any characters, `/` included. Filters and
   keys of memories use it.
 """
 
@@ -220,7 +220,7 @@ def _name_matches(name: str, pattern: str) -> bool:
 
 
 def _starred_match(items: Sequence[str], pattern: Sequence[str], star: str, same: Callable[[str, str], bool]) -> bool:
-    """Whether items match a pattern whose stars stand for any run. Only the last star is tried again: no blow-up."""
+    """Whether items match a pattern whose stars match any characters. Only the last star is tried again: no blow-up."""
     at = part = tried = 0
     back = -1
     while at < len(items):

@@ -57,7 +57,7 @@ def similar_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     """The pairs of texts as written that belong together, by the measure of `remember`; each pair once.
 
     Each is the place of the earlier text, that of the later one, and their similarity, from `RELATED` on. The numbers,
-    names and negations of the two are the same. Of equal texts, the first one stands for the others in pairs with
+    names and negations of the two are the same. Of equal texts, the first one represents the others in pairs with
     different texts. Takes a time that grows with the number of texts, not with its square.
     """
     first_of: dict[tuple[str, ...], int] = {}

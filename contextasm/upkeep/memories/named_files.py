@@ -42,7 +42,7 @@ def file_faults(memories: Iterable[Memory], folder: Folder, environment: Mapping
             if not _is_there(memory, path, folder):
                 missing.setdefault((memory, path), is_stated)
             elif line and (count := _line_count(folder, path)) and line > count:
-                hint = "correct the line; what `ctxasm remember --cites` names is found after a move in the file"
+                hint = "correct the line; lines that `ctxasm remember --cites` names are found again if they move"
                 yield memory, f"names line {line} of {path}, which has fewer lines", hint
         yield from _cite_faults(memory, folder, cited)
     if missing:

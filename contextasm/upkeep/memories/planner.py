@@ -99,13 +99,13 @@ def _renamed(owner: OwnerMemories, memory: Memory) -> Action | None:
 def _unlinked(owner: OwnerMemories, place: tuple[Memory, str], names: Sequence[str]) -> Action | None:
     memory, field = place
     rest = [old for old in memory.supersedes if old not in names] if field == "supersedes" else []
-    why = f"has {field}={','.join(names)}, which is not there: it is taken out"
+    why = f"has {field}={','.join(names)}, which does not exist: the id is taken out"
     return _repair(owner, "link", memory, {field: ",".join(rest)}, why)
 
 
 def _linked(owner: OwnerMemories, new: Memory, old: Sequence[Memory]) -> Action | None:
     ids = [memory.id for memory in old if "," not in memory.id and owner.can_change(memory)]
-    why = f"gets supersedes={','.join(ids)}: what names it in superseded_by is not shown any more"
+    why = f"gets supersedes={','.join(ids)}: these name it in superseded_by, and are no longer shown"
     return _repair(owner, "link", new, {"supersedes": ",".join((*new.supersedes, *ids))}, why) if ids else None
 
 

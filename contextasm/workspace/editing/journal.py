@@ -138,7 +138,7 @@ def save_journal(root: str, journal: Journal) -> None:
         folder = make_state_folder(root, FOLDER)
     mark = _mark(root)
     if mark is None:
-        hint = "make it a regular file: the journal, by which changes are taken back, names it"
+        hint = "make it a regular file, so that the changes can be taken back"
         raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing or not a regular file", hint)
     sizes = (None if entry.before is None else len(entry.before) for entry in journal.entries)
     entries = [{**entry._replace(before=None)._asdict(), "size": next(sizes)} for entry in journal.entries]
@@ -282,7 +282,7 @@ def withdraw(root: str, error: BaseException) -> None:
 
 def _half_done(error: ContextasmError) -> ContextasmError:
     """The error of an application whose changes could not be taken back."""
-    what = f"{error.what}, and what was changed before it can't be taken back now"
+    what = f"{error.what}, and the earlier changes can't be taken back now"
     hint = "`ctxasm tidy --undo` takes it back, or says why it can't"
     return ContextasmError(error.where, what, hint, code=error.code)
 
@@ -310,7 +310,7 @@ def recover(root: str) -> Recovery:
     if changed:
         where = f"{FOLDER}/{UNFINISHED}"
         what = f"an interrupted application can't be taken back: {_files_were(changed)} changed since"
-        hint = f"put back what was changed there, or remove {where} to keep everything as it is"
+        hint = f"restore the files that were changed, or remove {where} to keep everything as it is"
         return ContextasmError(where, what, hint, code=1)
     _close(root)
     return journal
@@ -334,7 +334,7 @@ def take_back(root: str) -> Journal:
             _close(root)
             return journal
         os.replace(f"{root}/{FOLDER}/{UNFINISHED}", f"{root}/{FOLDER}/{LAST}")
-    hint = "put back what was changed there, or keep everything as it is"
+    hint = "restore the files that were changed, or keep everything as it is"
     raise ContextasmError("--undo", f"{_files_were(changed)} changed since", hint, code=1)
 
 

@@ -19,7 +19,7 @@ FolderOfIds = Callable[[str], StoredFacts[FileIds] | None]
 
 
 SHORTEST = 4
-"""Characters of an id that may stand for the whole."""
+"""Characters of an id that are enough to name it."""
 
 
 class FolderIds:

@@ -1,8 +1,8 @@
 """Entries become memories of a file: what a person remembers, and the memories of another program.
 
 Every entry is decided before the first byte is written. What a person remembers reinforces a memory that says the same.
-An imported entry goes by its id: one whose id no memory has is added, and one whose memory has all that it states is
-left. If the two differ, a person may have changed the memory since, so it stays as well, unless the entries are to win.
+An imported entry is identified by its id: one whose id no memory has is added. If the memory has all fields of the
+entry, it stays. If they differ, a person may have changed the memory, so it also stays, unless the entries are to win.
 """
 
 from __future__ import annotations
@@ -181,10 +181,10 @@ def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemor
         hint = "name another file with --file, or leave it out"
         raise ContextasmError(path, "the whole file is one memory, since its front matter has a type", hint)
     if editor.hides_new(path):
-        allow = "allow what is private with --audience personal"
+        allow = "allow private memories with --audience personal"
         hint = f"take {{private=true}} out of the text, {allow}, or name another file with --file"
         raise ContextasmError(path, "the memory would be private there, and a shared audience may not read it", hint)
-    hint = "close what is open at its end, such as a code fence or a comment, or name another file with --file"
+    hint = "close the open code fence or comment at its end, or name another file with --file"
     raise ContextasmError(path, "a bullet at its end would not be read as a memory", hint)
 
 
@@ -302,7 +302,7 @@ def _not_read_back(path: str, entry: SourceEntry, found: Memory | None = None) -
         what = f"all memories of {path} have {', '.join(given)}, as its front matter says"
         return ContextasmError(entry.where, what, "take that out of it, or name another --file")
     what = f"would not be read back as one memory from {path}"
-    return ContextasmError(entry.where, what, "close what it leaves open, such as a comment, or name another --file")
+    return ContextasmError(entry.where, what, "close its open comment or code fence, or name another --file")
 
 
 def _content(memory: Memory) -> Memory:

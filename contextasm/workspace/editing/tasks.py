@@ -35,7 +35,7 @@ def change_task_stack(workspace: Folder, parse_yaml: Parse, change: Callable[[Ta
         new_data = file.mark + text.encode(file.encoding)
         if not _holds(new_data, new, data, parse_yaml):
             hint = "write `tasks:`, and below it each task as `- id: ...`; nothing has been written"
-            raise ContextasmError(TASK_FILE, "can't be changed without a loss", hint)
+            raise ContextasmError(TASK_FILE, "can't be changed without losing a part of it", hint)
         save_file(workspace, TASK_FILE, new_data)
     return new
 

@@ -183,7 +183,7 @@ class GitFolder(Folder):
         except (OSError, IndexError, ValueError):
             data, size = b"", 0
         if len(data) != size + 1:
-            hint = "fetch what a partial clone lacks (`git archive HEAD` does), or find the damage with `git fsck`"
+            hint = "complete a partial clone (`git archive HEAD` does), or find the damage with `git fsck`"
             raise ContextasmError(path, "git can't read this file of the repository", hint)
         return data[:-1]
 

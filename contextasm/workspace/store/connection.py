@@ -124,7 +124,7 @@ day, and backslashes. It comes after PGOPTIONS. No statement gives intervals or 
 the encoding and the isolation of transactions are set with the connection."""
 
 _BUSY = {
-    "55P03": "another transaction holds what this one needs, and does not end",
+    "55P03": "another transaction holds a lock that this one needs, and does not end",
     "57014": "the server did not finish in time",
 }
 """Words by the state of a statement that waited for too long."""

@@ -164,7 +164,7 @@ def _refuse_long(memory: Memory, values: Sequence[str], where: str) -> None:
     size = len("".join([*texts, memory.type, *(getattr(memory, name) for name in _WORDS)]).encode(errors="replace"))
     if size > _LARGEST:
         what = f"the memory has {size:,} bytes, {_LARGEST:,} at most fit"
-        raise ContextasmError(where, what, "store what matters of it, or put it into a file of its own")
+        raise ContextasmError(where, what, "store its main points, or put it into a file of its own")
 
 
 def _refuse_unseen(memory: Memory, where: str) -> None:

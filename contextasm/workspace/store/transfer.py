@@ -236,7 +236,7 @@ def _change(session: Session, where: str, row: Row, memory: Memory) -> None:
         raise ContextasmError(where, what, _ANOTHER_ID)
     if memory.writer != before.writer:
         what = f"has the writer {before.writer or 'none'} in the store, and that can't be changed"
-        raise ContextasmError(where, what, "give the memory in the file that writer, or another id")
+        raise ContextasmError(where, what, "set this writer in the file, or give the memory another id")
     if memory.text != before.text and not row.is_own:
         what = f"was stored by the role {row.role}, and only the role that stored it changes its text"
         raise ContextasmError(where, what, _ANOTHER_ID)

@@ -145,7 +145,7 @@ def test_limit_is_held_to_the_letter(host: str, name: str, whole: bytes, cut: by
 def test_openclaw_loads_no_link(tmp_path: Path) -> None:
     folder = files(tmp_path, {"docs/soul.md": "I am.\n", "AGENTS.md": "Do.\n"})
     (folder / "SOUL.md").symlink_to("docs/soul.md")
-    message = "SOUL.md: error: OpenClaw does not load a file that is a link: put the text itself there"
+    message = "SOUL.md: error: OpenClaw does not load a file that is a link: replace it with its text"
     assert message in check(folder, "--host", "openclaw").out
 
 

@@ -328,4 +328,4 @@ def test_without_the_extra_the_message_says_what_to_install(tmp_path: Path, libr
     result = python(script, "build", "-w", root, "--topic", "harbor", env={"CTXASM_TRUST": str(root)})
     assert result.code == 0
     assert "The harbor closes at nine" in result.out
-    assert "needs what `pip install 'contextasm[semantic]'` brings" in result.err
+    assert "needs the libraries of `pip install 'contextasm[semantic]'`" in result.err

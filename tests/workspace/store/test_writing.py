@@ -189,9 +189,9 @@ def test_no_lock_is_waited_for_without_end(database: Database, root: Path) -> No
         written = database.ctxasm(root, "remember", "-t", "q1", "two", **waits)
     finally:
         holder.close()
-    assert ("one" in read.out, "another transaction holds what this one needs" in read.err) == (True, True)
+    assert ("one" in read.out, "another transaction holds a lock that this one needs" in read.err) == (True, True)
     assert (written.code, written.out) == (2, "")
-    assert "another transaction holds what this one needs" in written.err
+    assert "another transaction holds a lock that this one needs" in written.err
     assert "[store-busy]" in read.err
     assert database.texts() == ["one"]
 

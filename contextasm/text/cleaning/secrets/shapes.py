@@ -44,7 +44,7 @@ class Shape(NamedTuple):
     wider: bool = False
     """Placeholders are not secrets."""
     folded: bool = False
-    """Anchors are in small letters and stand for any case."""
+    """Anchors are in small letters and match any case."""
     long: bool = False
     """The secret goes on after the bound of the pattern, to the end of the word."""
     clue: str = ""

@@ -136,7 +136,7 @@ def is_password(match: re.Match[str]) -> bool:
 
 
 def _is_named(match: re.Match[str]) -> bool:
-    # The value says where something is, or stands for it: a place, a variable, a call, a placeholder.
+    # The value says where something is, or refers to it: a place, a variable, a call, a placeholder.
     value = match["secret"]
     if match["call"] and re.fullmatch(_CODE, value):
         return True
