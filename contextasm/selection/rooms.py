@@ -59,7 +59,7 @@ class LayerResult(NamedTuple):
     @property
     def used(self) -> int:
         """Units of the selected sections."""
-        return sum(section.units for section in self.selected.values())
+        return units_of(self.selected)
 
     @property
     def is_whole(self) -> bool:
