@@ -87,10 +87,10 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
     for file in reading.files:
         if file.taken:
-            lines = sum(file.text.count("\n", start, stop - 1) + 1 for start, stop in file.taken)
+            lines = len(file.taken_lines)
             words = " and ".join(file.rule.taken_out).replace("_", " ")
             message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
-            yield Finding(TAKEN_OUT, "note", file.path, file.text.count("\n", 0, file.taken[0][0]) + 1, message, "")
+            yield Finding(TAKEN_OUT, "note", file.path, file.taken_lines[0], message, "")
         for sections in file.lost_parts:
             grows = file.rule.each.window or file.rule.together.window
             hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
