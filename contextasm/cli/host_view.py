@@ -240,11 +240,9 @@ class HostDocument(TypedDict):
 
 def _reading_data(reading: HostReading) -> dict[str, object]:
     """The reading, with what `HostDocument` has of it."""
-    unread = [file._asdict() | {"retired": file.is_retired, "on_demand": file.is_on_demand} for file in reading.unread]
-    files = [*map(_file_data, reading.files)]
     host = {"host": reading.host.name, "verified": reading.host.verified}
-    counted = {"directives": sum(1 for _ in reading_directives(reading))}
-    return reading._asdict() | host | {"files": files, "unread": unread} | counted
+    more = {"files": [*map(_file_data, reading.files)], "directives": sum(1 for _ in reading_directives(reading))}
+    return reading._asdict() | host | more
 
 
 def _file_data(file: LoadedFile) -> dict[str, object]:

@@ -43,9 +43,9 @@ class UnreadFile(NamedTuple):
     text: str
     why: str
     """The reason, as a sentence that a colon goes before."""
-    is_retired: bool = False
+    retired: bool = False
     """Whether the host has given the file up."""
-    is_on_demand: bool = False
+    on_demand: bool = False
     """Whether the host loads the file later; else another file takes its place."""
     is_scoped: bool = False
     """Whether the file is only for some of the files of the repository, as its front matter says."""
@@ -201,7 +201,7 @@ class _FolderReader:
             files, second = self.found(rule) if rule.folders != "outside" else ([], [])
             passed += second
             waiting = {file: why for file in files if (why := _scope(rule, file[1], self._opened))}
-            later += [UnreadFile(*file, why, is_on_demand=True) for file, why in waiting.items()]
+            later += [UnreadFile(*file, why, on_demand=True) for file, why in waiting.items()]
             files = [file for file in files if file not in waiting]
             if files and rule.choice in chosen:
                 passed += [(file, chosen[rule.choice]) for file in files]
@@ -286,7 +286,7 @@ class _FolderReader:
         unread = [*passed]
         retired = ((path, rule.why) for rule in self._host.unread for path in self.paths(rule.files, self.session))
         unread += [
-            UnreadFile(path, text, why, is_retired=True) for path, why in retired if (text := self.text(path)).strip()
+            UnreadFile(path, text, why, retired=True) for path, why in retired if (text := self.text(path)).strip()
         ]
         unread += self.others({file.path for file in files} | {file.path for file in unread})
         shown = "".join(_plain(file.text) for file in files)

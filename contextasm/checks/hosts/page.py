@@ -36,7 +36,7 @@ def _file_row(file: LoadedFile) -> Sequence[str]:
 
 
 def _unread_row(file: UnreadFile) -> Sequence[str]:
-    outcome = "on demand" if file.is_on_demand else "not loaded"
+    outcome = "on demand" if file.on_demand else "not loaded"
     return [file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why]
 
 
@@ -97,7 +97,7 @@ def _listed_files(label: str, reading: HostReading, private: PrivateLines) -> It
         hidden = private(file.path, file.text)
         lines = clean_text(file.text.removeprefix("\ufeff")).text.rstrip("\n").split("\n")
         fates = _fates(file)
-        default = SHOWN if isinstance(file, LoadedFile) else "on demand" if file.is_on_demand else "not loaded"
+        default = SHOWN if isinstance(file, LoadedFile) else "on demand" if file.on_demand else "not loaded"
         states: list[LineState] = []
         for number, line in enumerate(lines, 1):
             fate = fates.get(number, default) + ", private" * (number in hidden)

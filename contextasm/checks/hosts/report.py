@@ -74,7 +74,7 @@ def _is_about_passing(finding: Finding) -> bool:
 
 
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
-    if not reading.files and not any(file.is_on_demand for file in reading.unread):
+    if not reading.files and not any(file.on_demand for file in reading.unread):
         host, name = reading.host, min(reading.host.loads[0].files, key=len)
         free = [file.path for file in reading.unread if not file.is_scoped]
         free = ["AGENTS.md"] if "AGENTS.md" in free else free  # it is for every program
@@ -124,10 +124,10 @@ def lost_tokens(sections: Sequence[LostSection]) -> int:
 def _unread_findings(reading: HostReading) -> Iterator[Finding]:
     name = reading.host.summary
     for file in reading.unread:
-        if file.is_on_demand:
+        if file.on_demand:
             continue
-        loss: Severity = "warning" if file.is_retired else "note"
-        hint = "move its text to a file that is loaded" if file.is_retired else ""
+        loss: Severity = "warning" if file.retired else "note"
+        hint = "move its text to a file that is loaded" if file.retired else ""
         yield Finding(UNREAD, loss, file.path, 0, f"{name} does not load this file: {file.why}", hint)
     for problem in reading.problems:
         place, hint = (problem.path, problem.line), problem.hint or "look at this path"
