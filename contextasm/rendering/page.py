@@ -130,12 +130,11 @@ def _piece(piece: BarPiece, start: int, longest: int) -> str:
 def layer_bars(contexts: Sequence[NamedContext]) -> str:
     """A bar for each context: its layers in their order, then the room that is left."""
     colour_of = layer_colours([context for _, context in contexts])
-    return bars(
-        [
-            (name, f"{context.tokens:,} of {context.request.budget:,} tokens", [*_layer_pieces(context, colour_of)])
-            for name, context in contexts
-        ]
-    )
+    rows = []
+    for name, context in contexts:
+        figures = f"{context.tokens:,} of {context.request.budget:,} tokens"
+        rows.append((name, figures, [*_layer_pieces(context, colour_of)]))
+    return bars(rows)
 
 
 def _layer_pieces(context: Context, colour_of: Mapping[str, str]) -> Iterator[BarPiece]:

@@ -272,6 +272,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
     additional = _layers_of(profile, lambda source: not (source.reads_files or source.lists_project))
     limited = [layer for layer in profile.layers if layer.ranking.min_score and not layer.limits.required]
+    scored = any(layer.query.has_scores for layer in limited)
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
@@ -282,12 +283,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
         ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
-        (
-            "min_score",
-            limited,
-            any(layer.query.has_scores for layer in limited),
-            "gives no scores in layers that have it",
-        ),
+        ("min_score", limited, scored, "gives no scores in layers that have it"),
     ):
         if given and not is_used:
             yield _problem(option, f"profile {profile.name} {what}")
