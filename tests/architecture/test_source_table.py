@@ -1,4 +1,4 @@
-"""`docs/sources.md`: each row of the five sources once, with tests that are there; and the example of each source's page."""
+"""`docs/sources.md`: each row of the five sources once, with tests that are there; and the example of each source."""
 
 import re
 import shlex
