@@ -35,8 +35,11 @@ def events(*contents: str, kind: str = "tool_result") -> dict[str, Content]:
 def capped(tokens: int) -> Profile:
     """The profile librarian with results that take so many tokens and no more."""
     profile = SHIPPED["librarian"]
-    *others, results = profile.layers
-    return profile._replace(layers=(*others, results._replace(limits=results.limits.capped(tokens))))
+    layers = (
+        layer._replace(limits=layer.limits.capped(tokens)) if layer.id == "results" else layer
+        for layer in profile.layers
+    )
+    return profile._replace(layers=tuple(layers))
 
 
 def used(context: Context) -> dict[str, int]:

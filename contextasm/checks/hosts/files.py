@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
 from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
-from contextasm.checks.hosts.skills import Skill, list_skills
+from contextasm.checks.hosts.skills import Skill, list_skills, skill_of_others
 from contextasm.checks.skills import SKILL_FILE, skill_findings
-from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files
+from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files, skill_files
 from contextasm.model import ContextasmError, Document, NamedTuple, Problem
 from contextasm.text.cleaning.secrets.scanner import mask_secrets
 from contextasm.text.markdown.front_matter import front_matter
@@ -134,7 +134,11 @@ def _with_skills(reading: HostReading, reader: _FolderReader, own: _FolderReader
     files = [(path, text) for path, text in found if path.endswith(f"/{SKILL_FILE}")]
     faults = [fault for path, text in files for fault in skill_findings(path, text)]
     faults += [fault for each, rule in rules for fault in _misplaced_skills(each, rule)]
-    return reading._replace(skills=list_skills(skills, found, window), skill_faults=faults, window=window)
+    listed = list_skills(skills, found, window)
+    others = LoadRule(tuple({*skill_files()}.difference(skills.files)), folders=skills.folders)
+    texts = {text for _, text in found}
+    absent = [skill_of_others(*file) for file in sorted(reader.found(others)[0]) if file[1] not in texts]
+    return reading._replace(skills=[*listed, *absent], skill_faults=faults, window=window)
 
 
 def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding]:

@@ -11,8 +11,17 @@ from contextasm.checks.hosts.cuts import LostSection
 from contextasm.checks.hosts.directives import directive_findings
 from contextasm.checks.hosts.files import NO_FILE, HostReading, find_host_imports
 from contextasm.checks.hosts.loaded import LoadedFile
-from contextasm.checks.hosts.skills import OVERRIDDEN, Skill, least_lost, list_room, list_units, listed_skills
+from contextasm.checks.hosts.skills import (
+    OF_OTHERS,
+    OVERRIDDEN,
+    Skill,
+    least_lost,
+    list_room,
+    list_units,
+    listed_skills,
+)
 from contextasm.config.hosts.loader import SkillRule
+from contextasm.model import grouped
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.names.matching import list_names
 
@@ -48,18 +57,21 @@ def _age_findings(reading: HostReading, today: date) -> Iterator[Finding]:
 
 
 def check_hosts(readings: Sequence[HostReading], today: date) -> list[Finding]:
-    """The findings of hosts. With several, a file that none of them loads is one note, and no note if one loads it."""
-    if len(readings) == 1:
-        return check_host(readings[0], today)
-    loaded = {file.path for reading in readings for file in reading.files}
-    loaded |= {file.path for reading in readings for file in reading.unread if file.is_on_demand}
-    found: dict[Finding, None] = {}
-    for finding in (finding for reading in readings for finding in check_host(reading, today)):
-        if finding.id != UNREAD or finding.severity != "note":
-            found[finding] = None
-        elif finding.path not in loaded:
-            found[finding._replace(message="no host that is in use here loads this file")] = None
-    return [*found]
+    """The findings of hosts, each once: what several of them do not load is one note, which names them."""
+    found = [(reading.host.summary, finding) for reading in readings for finding in check_host(reading, today)]
+    passed = grouped((finding.path, name) for name, finding in found if _is_about_passing(finding))
+    merged: dict[Finding, None] = {}
+    for _, finding in found:
+        names = passed[finding.path] if _is_about_passing(finding) else ()
+        verb = "list this skill" if finding.id == SKILL else "load this file"
+        message = f"{', '.join(names[:-1])} and {names[-1]} do not {verb}" if len(names) > 1 else finding.message
+        merged[finding._replace(message=message)] = None
+    return [*merged]
+
+
+def _is_about_passing(finding: Finding) -> bool:
+    """Whether a host passes a file by that may be for others."""
+    return finding.severity == "note" and (finding.id == UNREAD or (finding.id == SKILL and bool(finding.path)))
 
 
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
@@ -83,6 +95,8 @@ def _cut_findings(reading: HostReading) -> Iterator[Finding]:
         for sections in file.lost_parts:
             grows = file.rule.each.window or file.rule.together.window
             hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
+            if unknown := next((each for each in reading.host.not_looked_at if each.startswith("limits")), ""):
+                hint += f"; {unknown} are not looked at"
             message = _cut_message(reading, file, sections)
             yield Finding(CUT, "warning" if grows else "error", file.path, sections[0].first, message, hint)
 
@@ -142,7 +156,7 @@ def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:
     yield from (fault._replace(id="skill") for fault in reading.skill_faults)
     for skill in reading.skills:
         if skill.outcome == "absent" and not skill.is_crowded_out:
-            loss: Severity = "note" if skill.why.startswith(OVERRIDDEN) else "error"
+            loss: Severity = "note" if skill.why.startswith((OVERRIDDEN, OF_OTHERS)) else "error"
             yield Finding(SKILL, loss, skill.path, 1, f"{name} does not list this skill: {skill.why}", "")
     if cut := [skill for skill in listed if skill.kept < len(skill.description)]:
         message = f"{name} cuts descriptions at {rule.each:,} characters: {_longest(cut)}"

@@ -41,6 +41,7 @@ class Skill(NamedTuple):
 
 
 OVERRIDDEN = "it is overridden by "
+OF_OTHERS = "its folder is for other programs"
 _CROWDED = "the list is too long"
 
 
@@ -69,6 +70,13 @@ def list_skills(rule: SkillRule, found: Sequence[tuple[str, str]], window: int) 
         left = _shortened_evenly(rule, listed, room)
     by_path = {skill.path: skill for skill in left}
     return [by_path.get(skill.path, skill) for skill in skills]
+
+
+def skill_of_others(path: str, text: str) -> Skill:
+    """A skill in a folder that the host does not search."""
+    return Skill(
+        path, skill_text(skill_fields(text, path)[0], "name") or _folder_name(path), "", 0, "absent", OF_OTHERS
+    )
 
 
 def _found_skill(rule: SkillRule, path: str, text: str) -> Skill:

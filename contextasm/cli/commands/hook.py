@@ -113,8 +113,13 @@ def _show_next_steps(call: HookCall, process: ProcessEnvironment) -> None:
     rule = call.rules[0]
     if rule.trust:
         write_stderr(f"now {rule.trust}")
-    if shutil.which("ctxasm") is None:
+    found = shutil.which("ctxasm")
+    if found is None:
         write_stderr("ctxasm: warning: ctxasm is not in PATH: the host finds it only if the host's own PATH has it")
+    elif {"cache", ".cache"}.intersection(found.split(os.sep)):
+        write_stderr(
+            f"ctxasm: warning: {found} is in a cache, such as that of uvx: install ctxasm, or hosts do not find it"
+        )
     answers: list[str] = []
     answer_event(json.dumps({"hook_event_name": rule.start}), call, process, answers.append)
     if answers == ["{}\n"]:
