@@ -137,7 +137,7 @@ def output_files(
         if first.managed and target.managed and first is not target and first.real == target.real:
             continue
         if first is not target and not _is_device(target.full):
-            what = f"{target.path} is the {first.option} file {first.path} too"
+            what = f"{target.path} is the same file as {first.option} {first.path}"
             raise ContextasmError(target.option, what, "name two files")
         targets.append(target)
     return tuple(targets)

@@ -87,7 +87,7 @@ def test_thousands_of_memories_are_not_parsed(tmp_path: Path, monkeypatch: pytes
 def test_text_that_no_context_could_show_is_refused(tmp_path: Path) -> None:
     fill(tmp_path, {})
     pipe = ("remember", "-", *DAY, "-w", str(tmp_path))
-    refused(inside(*pipe, stdin="x" * (LONGEST_TEXT + 1)), "line 1", "65,537 characters", "65,536 are the most")
+    refused(inside(*pipe, stdin="x" * (LONGEST_TEXT + 1)), "line 1", "65,537 characters", "keep to 65,536")
     refused(inside("log", "-", "-w", tmp_path, stdin="x" * 10_000_000), "TEXT", "10,000,000 characters")
     for flag in ("--tag", "--key", "--type", "--supersedes"):
         refused(inside("remember", "A", *DAY, "-w", tmp_path, flag, "x" * 1001), flag, "1,001 characters", "1,000")

@@ -155,8 +155,8 @@ def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, st
     [
         (("--metrics", "agents/a/IDENTITY.md"), "a context is made of this file"),
         (("--metrics", "ctxasm.yaml"), "reads its settings"),
-        (("-o", "OUT.md", "--metrics", "./OUT.md"), "is the -o file OUT.md too"),
-        (("-o", "OUT.md", "--manifest", "m", "--metrics", "m"), "is the --manifest file m too"),
+        (("-o", "OUT.md", "--metrics", "./OUT.md"), "is the same file as -o OUT.md"),
+        (("-o", "OUT.md", "--manifest", "m", "--metrics", "m"), "is the same file as --manifest m"),
         (("--metrics", "-"), "the context goes there"),
         (("-o", "OUT.md", "--manifest", "-", "--metrics", "-"), "the file of --manifest goes there"),
         (("--metrics", ""), "is empty"),

@@ -502,7 +502,7 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
         pytest.param(("-o", "o", "-w", "nowhere"), ("nowhere", "does not exist"), id="workspace"),
         pytest.param(("-o", "agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input"),
         pytest.param(("-o", "o", "--metrics", "-"), ("--metrics", "standard output"), id="metrics on standard output"),
-        pytest.param(("-o", "o", "--metrics", "o"), ("--metrics", "-o file o"), id="metrics in the output"),
+        pytest.param(("-o", "o", "--metrics", "o"), ("--metrics", "same file as -o o"), id="metrics in the output"),
         pytest.param(("--metrics", "o"), ("no file to keep",), id="metrics alone"),
         pytest.param(("--into", "o", "-o", "-"), ("-o", "standard output"), id="standard output beside a block"),
     ],

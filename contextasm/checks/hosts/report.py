@@ -152,11 +152,16 @@ def list_words(reading: HostReading, rule: SkillRule) -> str:
 
 def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:
     name, listed = reading.host.summary, listed_skills(rule, reading.skills)
-    yield from (fault._replace(id="skill") for fault in reading.skill_faults)
+    faults = [fault._replace(id="skill") for fault in reading.skill_faults]
     for skill in reading.skills:
         if skill.outcome == "absent" and not skill.is_crowded_out:
             loss: Severity = "note" if skill.why.startswith((OVERRIDDEN, OF_OTHERS)) else "error"
-            yield Finding(SKILL, loss, skill.path, 1, f"{name} does not list this skill: {skill.why}", "")
+            about = [each for each in faults if each.path == skill.path and "description" in each.message]
+            cause = next(iter(about), None) if loss == "error" else None  # one finding says both
+            faults = [each for each in faults if each is not cause]
+            hint = cause.hint if cause else ""
+            yield Finding(SKILL, loss, skill.path, 1, f"{name} does not list this skill: {skill.why}", hint)
+    yield from faults
     if cut := [skill for skill in listed if skill.kept < len(skill.description)]:
         message = f"{name} cuts descriptions at {rule.each:,} characters: {_longest(cut)}"
         yield Finding(SKILL, "warning", "", 0, message, "begin with when to use the skill")

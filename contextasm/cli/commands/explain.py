@@ -71,9 +71,9 @@ def show_decisions(
 ) -> int:
     """Show each fragment with its decision, tokens and reason, or only one line of a file.
 
-    With --host, show instead what a host loads by itself, and what it cuts.
+    With --host, show the files that a host loads by itself, and the lines that it cuts.
 
-    A page of --html is for others to read, too: private parts are left out, unless --audience personal is given.
+    Others may read the page of --html, so private parts are left out, unless --audience personal is given.
     """
     _refuse_flags_of_hosts(record, flags, hosts.host)
     if hosts != HostFlags():

@@ -37,7 +37,7 @@ class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 
     agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed="agent")] = None
-    team: Annotated[Text, Flag("The team (default: none; so is an empty name).", "NAME", "-t", completed="team")] = None
+    team: Annotated[Text, Flag("The team (default, or if empty: none).", "NAME", "-t", completed="team")] = None
     topic: Annotated[Text, Flag("The topic of the conversation; - reads standard input.", "TEXT")] = None
     entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
     profile: Annotated[
