@@ -246,7 +246,9 @@ def refuse_links_out(targets: Sequence[OutputFile], root: str) -> None:
     for target in targets:
         if _leads_out(target, root):
             what = f"leads by a link to {target.real}, outside of the workspace"
-            raise ContextasmError(f"{target.option} {target.path}", what, f"to write that file, use {target.option} {target.real}")
+            raise ContextasmError(
+                f"{target.option} {target.path}", what, f"to write that file, use {target.option} {target.real}"
+            )
 
 
 def refuse_cited(targets: Iterable[OutputFile], root: str, cited: Iterable[Document]) -> None:
