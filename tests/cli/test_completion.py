@@ -136,6 +136,23 @@ def test_what_is_in_the_workspace_is_offered(tmp_path: Path, words: tuple[str, .
     assert complete(*words, cwd=fill(tmp_path, IDS, base={})) == offered
 
 
+PLAIN = ["a.b:c/d@e+f=g_2", "bell-1", "ökô", "हिन्दी"]
+
+
+def test_what_a_shell_could_evaluate_is_not_offered(tmp_path: Path) -> None:
+    """P8: zsh evaluates what it is offered, and bash puts it into the line as it is."""
+    unsafe = ["-rf", "=ls", *(f"a{sign}b" for sign in "$`()[];&|<>*?~!#^% '\\")]
+    ids = [*PLAIN, *unsafe, "a\\$(touch PWNED)"]
+    memories = "".join(f'- [fact] Note {number}. {{id="{id_}"}}\n' for number, id_ in enumerate(ids))
+    teams = {f"teams/{name}/GOALS.md": "Goals.\n" for name in ("q1", *unsafe, 'a"b')}
+    folder = fill(tmp_path, {"agents/a/memories/m.md": memories, **teams})
+    assert complete("show", "", cwd=folder) == PLAIN
+    assert complete("plan", "--team", "", cwd=folder) == ["q1"]
+    assert complete("build", "--scope", "$(touch PWNED),L", cwd=folder) == []
+    asked = {"_CTXASM_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "ctxasm plan --team "}
+    assert inside(cwd=folder, env=asked).out == "_arguments '*: :((\"q1\"))'\n"
+
+
 def test_actions_of_a_plan_are_offered(tmp_path: Path) -> None:
     folder = fill(tmp_path, {**IDS, "ctxasm.yaml": "date: 2025-03-14\n"}, base={})
     ids = [action["id"] for action in json.loads(inside("tidy", "--json", cwd=folder).out)["actions"]]

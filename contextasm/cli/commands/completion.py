@@ -128,7 +128,7 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
 
     That is agents, teams, records, memories, layers, strategies and the actions of `tidy`. `typed` are the parameters
     of the line, and `incomplete` is the word that is typed: of a list, all but the last name stay. Empty for a
-    workspace that is missing or can't be read.
+    workspace that is missing or can't be read. A value that a shell could evaluate is left out: see `_is_plain`.
     """
     from contextasm.config.input.options import Options
     from contextasm.config.profiles.loader import shipped
@@ -148,7 +148,17 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
         found = _VALUES[kind](kind, Options(**named, offline=True), process_environment())
     except Exception:  # noqa: BLE001
         return ()
-    return [f"{first}{comma}{value}" for value in found]
+    return [value for value in (f"{first}{comma}{value}" for value in found) if _is_plain(value)]
+
+
+def _is_plain(value: str) -> bool:
+    """Whether no shell evaluates any character of a value, which may come from another person's workspace.
+
+    zsh evaluates each completion that it gets, and bash puts it into the line as it is.
+    """
+    from unicodedata import category
+
+    return value[:1] not in {"-", "="} and all(sign in "-_.:/@+,=" or category(sign)[0] in "LMN" for sign in value)
 
 
 def _files(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
