@@ -183,7 +183,7 @@ FILES = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/completions/c
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
-    "old", [None, b"alias x=y\n", b"alias x=y", b"\xff\r\n"], ids=["none", "lines", "no end", "bytes"]
+    "old", [None, b"", b"alias x=y\n", b"alias x=y", b"\xff\r\n"], ids=["none", "empty", "lines", "no end", "bytes"]
 )
 def test_what_is_installed_is_taken_out_again(tmp_path: Path, shell: str, old: bytes | None) -> None:
     path, env = tmp_path / FILES[shell], {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
@@ -211,13 +211,39 @@ def test_what_is_installed_is_taken_out_again(tmp_path: Path, shell: str, old: b
     assert inside("completion", "--uninstall", env=env).err == f"{path}: unchanged\n"
 
 
-def test_a_file_with_half_of_the_script_stays_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("old", [b"", b"alias x=y", b"alias x=y\n"], ids=["empty", "no end", "lines"])
+def test_all_copies_of_the_script_are_taken_out_and_no_lines_joined(tmp_path: Path, old: bytes) -> None:
+    rc, env = tmp_path / ".bashrc", {"HOME": str(tmp_path)}
+    rc.write_bytes(old)
+    assert inside("completion", "bash", "--install", "--yes", env=env).code == 0
+    installed = rc.read_bytes()
+    block = installed.removeprefix(old)
+    lines = b"alias b=c\n" if old.endswith(b"\n") or not old else b"\nalias b=c\n"
+    for copies, kept in (
+        (block + b"alias b=c\n", lines),
+        (block + block, b""),
+        (block + block.lstrip(), b""),
+        (block + b"alias b=c\n" + block + b"alias d=e\n", lines + b"alias d=e\n"),
+        (block.rstrip(), b""),
+    ):
+        rc.write_bytes(old + copies)
+        assert inside("completion", "bash", "--install", "--yes", env=env).code == 0
+        assert rc.read_bytes() == installed + kept.lstrip()
+        rc.write_bytes(old + copies)
+        assert inside("completion", "bash", "--uninstall", "--yes", env=env).code == 0
+        assert rc.read_bytes() == old + kept
+
+
+@pytest.mark.parametrize(
+    "after", ["", "alias b=c\n\n# completion of ctxasm: begin\nall\n# completion of ctxasm: end\n"]
+)
+def test_a_file_with_half_of_the_script_stays_as_it_is(tmp_path: Path, after: str) -> None:
     rc = tmp_path / ".bashrc"
-    rc.write_text("a=b\n\n# completion of ctxasm: begin\nhalf\n")
+    rc.write_text(half := f"a=b\n\n# completion of ctxasm: begin\nhalf\n{after}")
     for flag in ("--install", "--uninstall"):
         result = inside("completion", "bash", flag, "--yes", env={"HOME": str(tmp_path)})
         refused(result, str(rc), "completion of ctxasm: end", "write it below the script")
-    assert rc.read_text() == "a=b\n\n# completion of ctxasm: begin\nhalf\n"
+    assert rc.read_text() == half
 
 
 def test_a_link_to_the_file_of_a_shell_stays_one(tmp_path: Path) -> None:
