@@ -68,7 +68,7 @@ def stdout_error(error: OSError) -> Exception:
     """The error of standard output that can't be written: `BrokenPipeError` if the reader has gone."""
     if isinstance(error, BrokenPipeError):
         return error
-    hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file, or use -o FILE"
+    hint = "free some space" if error.errno == errno.ENOSPC else "redirect it to a file"
     return ContextasmError("standard output", f"can't be written: {error.strerror}", hint)
 
 
@@ -78,7 +78,7 @@ def require_stdout() -> None:
     A command that changes files calls it first: who gets an error runs the command again, and would store twice.
     """
     if sys.stdout is None:  # its number may be that of another open file by now
-        raise ContextasmError("standard output", "is closed", "leave it open, or use --quiet; nothing has been written")
+        raise ContextasmError("standard output", "is closed", "redirect it to a file; nothing has been written")
 
 
 def write_receipt(text: str) -> None:

@@ -186,7 +186,7 @@ def run_typer(words: Sequence[str]) -> int:
     if not words or words[0] == "help":
         words = [*words[1:2], "--help"]
     if "--help" in words and sys.stdout is None:
-        raise ContextasmError("standard output", "is closed", "leave it open, or redirect it to a file")
+        raise ContextasmError("standard output", "is closed", "redirect it to a file")
     try:
         code = group().main(args=list(words), prog_name="ctxasm", standalone_mode=False)
     except TyperException as error:

@@ -337,9 +337,16 @@ def test_full_disk_behind_a_file_is_told() -> None:
     refused(inside("build", "-q", *LUNA, "-o", "/dev/full"), "/dev/full", "No space left on device")
 
 
-def test_closed_standard_output_is_told(tmp_path: Path) -> None:
-    """P6: it is where the document was to go."""
-    refused(shell('"$@" >&-', "build", "-q", cwd=fill(tmp_path, {})), "standard output", "can't be written")
+@pytest.mark.parametrize(
+    "words",
+    [("build", "-q"), ("stats",), ("memory", "list", "--json"), ("completion", "bash")],
+    ids=lambda words: words[0],
+)
+def test_closed_standard_output_is_told(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """P6: it is where the document was to go; the advice names no option, as few commands have `-o`."""
+    result = shell('"$@" >&-', *words, cwd=fill(tmp_path, {}))
+    refused(result, "standard output", "can't be written")
+    assert result.err.endswith(": redirect it to a file\n")
 
 
 @pytest.mark.parametrize(

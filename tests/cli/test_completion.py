@@ -136,6 +136,23 @@ def test_what_is_in_the_workspace_is_offered(tmp_path: Path, words: tuple[str, .
     assert complete(*words, cwd=fill(tmp_path, IDS, base={})) == offered
 
 
+PLAIN = ["a.b:c/d@e+f=g_2", "bell-1", "ökô", "हिन्दी"]
+
+
+def test_what_a_shell_could_evaluate_is_not_offered(tmp_path: Path) -> None:
+    """P8: zsh evaluates what it is offered, and bash puts it into the line as it is."""
+    unsafe = ["-rf", "=ls", *(f"a{sign}b" for sign in "$`()[];&|<>*?~!#^% '\\")]
+    ids = [*PLAIN, *unsafe, "a\\$(touch PWNED)"]
+    memories = "".join(f'- [fact] Note {number}. {{id="{id_}"}}\n' for number, id_ in enumerate(ids))
+    teams = {f"teams/{name}/GOALS.md": "Goals.\n" for name in ("q1", *unsafe, 'a"b')}
+    folder = fill(tmp_path, {"agents/a/memories/m.md": memories, **teams})
+    assert complete("show", "", cwd=folder) == PLAIN
+    assert complete("plan", "--team", "", cwd=folder) == ["q1"]
+    assert complete("build", "--scope", "$(touch PWNED),L", cwd=folder) == []
+    asked = {"_CTXASM_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "ctxasm plan --team "}
+    assert inside(cwd=folder, env=asked).out == "_arguments '*: :((\"q1\"))'\n"
+
+
 def test_actions_of_a_plan_are_offered(tmp_path: Path) -> None:
     folder = fill(tmp_path, {**IDS, "ctxasm.yaml": "date: 2025-03-14\n"}, base={})
     ids = [action["id"] for action in json.loads(inside("tidy", "--json", cwd=folder).out)["actions"]]
@@ -166,7 +183,7 @@ FILES = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/completions/c
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
-    "old", [None, b"alias x=y\n", b"alias x=y", b"\xff\r\n"], ids=["none", "lines", "no end", "bytes"]
+    "old", [None, b"", b"alias x=y\n", b"alias x=y", b"\xff\r\n"], ids=["none", "empty", "lines", "no end", "bytes"]
 )
 def test_what_is_installed_is_taken_out_again(tmp_path: Path, shell: str, old: bytes | None) -> None:
     path, env = tmp_path / FILES[shell], {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
@@ -194,13 +211,39 @@ def test_what_is_installed_is_taken_out_again(tmp_path: Path, shell: str, old: b
     assert inside("completion", "--uninstall", env=env).err == f"{path}: unchanged\n"
 
 
-def test_a_file_with_half_of_the_script_stays_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("old", [b"", b"alias x=y", b"alias x=y\n"], ids=["empty", "no end", "lines"])
+def test_all_copies_of_the_script_are_taken_out_and_no_lines_joined(tmp_path: Path, old: bytes) -> None:
+    rc, env = tmp_path / ".bashrc", {"HOME": str(tmp_path)}
+    rc.write_bytes(old)
+    assert inside("completion", "bash", "--install", "--yes", env=env).code == 0
+    installed = rc.read_bytes()
+    block = installed.removeprefix(old)
+    lines = b"alias b=c\n" if old.endswith(b"\n") or not old else b"\nalias b=c\n"
+    for copies, kept in (
+        (block + b"alias b=c\n", lines),
+        (block + block, b""),
+        (block + block.lstrip(), b""),
+        (block + b"alias b=c\n" + block + b"alias d=e\n", lines + b"alias d=e\n"),
+        (block.rstrip(), b""),
+    ):
+        rc.write_bytes(old + copies)
+        assert inside("completion", "bash", "--install", "--yes", env=env).code == 0
+        assert rc.read_bytes() == installed + kept.lstrip()
+        rc.write_bytes(old + copies)
+        assert inside("completion", "bash", "--uninstall", "--yes", env=env).code == 0
+        assert rc.read_bytes() == old + kept
+
+
+@pytest.mark.parametrize(
+    "after", ["", "alias b=c\n\n# completion of ctxasm: begin\nall\n# completion of ctxasm: end\n"]
+)
+def test_a_file_with_half_of_the_script_stays_as_it_is(tmp_path: Path, after: str) -> None:
     rc = tmp_path / ".bashrc"
-    rc.write_text("a=b\n\n# completion of ctxasm: begin\nhalf\n")
+    rc.write_text(half := f"a=b\n\n# completion of ctxasm: begin\nhalf\n{after}")
     for flag in ("--install", "--uninstall"):
         result = inside("completion", "bash", flag, "--yes", env={"HOME": str(tmp_path)})
         refused(result, str(rc), "completion of ctxasm: end", "write it below the script")
-    assert rc.read_text() == "a=b\n\n# completion of ctxasm: begin\nhalf\n"
+    assert rc.read_text() == half
 
 
 def test_a_link_to_the_file_of_a_shell_stays_one(tmp_path: Path) -> None:

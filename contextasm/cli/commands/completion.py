@@ -6,6 +6,7 @@ The script calls `ctxasm` at each TAB with the variable `_CTXASM_COMPLETE`, whic
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -31,7 +32,10 @@ _FILES: Mapping[Shell, tuple[str, str, str]] = {
 _COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
 """Line that zsh needs before the script, unless completion is on already."""
 
-_BEGIN, _END = b"\n# completion of ctxasm: begin\n", b"# completion of ctxasm: end\n"
+_BEGIN, _END = b"# completion of ctxasm: begin\n", b"# completion of ctxasm: end\n"
+
+_BLOCK = re.compile(rb"\n?^%b(?:(?!%b).*\n)*?%b(?:\n|\Z)" % (_BEGIN, _BEGIN, _END.rstrip()), re.MULTILINE)
+"""A whole script in a file, with the line end before it; a file that was made for the script begins without one."""
 
 
 def completion(
@@ -85,25 +89,33 @@ def _change_file(shell: Shell, *, removes: bool, yes: bool) -> int:
     path = Path(os.environ.get(variable) or Path.home() / folder, name)
     old = current_bytes(path)
     script = _COMPINIT * (shell == "zsh") + _script(shell).lstrip("\n")
-    new = _changed(old or b"", None if removes else script, path)
-    if new == (old or b""):
+    new = _changed(old, None if removes else script, path)
+    if new == old:
         write_stderr(f"{path}: unchanged")
         return 0
-    if not confirm_change(path, old or b"", new, yes=yes):
+    if not confirm_change(path, old or b"", new or b"", yes=yes):
         return 1
     make_folders(path.parent)
-    write(path, new or None)
-    write_stderr(f"{path}: {'written: begin a new shell' if new else 'removed'}")
+    write(path, new)
+    write_stderr(f"{path}: {'removed' if new is None else 'written: begin a new shell'}")
     return 0
 
 
-def _changed(old: bytes, script: str | None, path: Path) -> bytes:
-    """The content of a file with this script in place of an earlier one, or without any for None."""
-    before, begin, rest = old.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if begin and not end:
+def _changed(old: bytes | None, script: str | None, path: Path) -> bytes | None:
+    """The content of a file with this script in place of all earlier ones, or without any for None.
+
+    None is a file that does not exist: one that was made for the script is empty without it.
+    """
+    text, *rest = parts = _BLOCK.split(old or b"")
+    if any(b"\n" + _BEGIN in b"\n" + part for part in parts):
         raise ContextasmError(str(path), f"the line `{_END.decode().strip()}` is missing", "write it below the script")
-    return before + (_BEGIN + script.encode() + _END if script is not None else b"") + after
+    was_made = old is None or old.startswith(_BEGIN)
+    if script is not None:
+        text += b"\n" * (not was_made) + _BEGIN + script.encode() + _END
+    for part in rest:
+        is_joined = text and part and not text.endswith(b"\n")
+        text += b"\n" * bool(is_joined) + part
+    return None if was_made and not text else text
 
 
 def complete(group: Any) -> int:
@@ -128,7 +140,7 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
 
     That is agents, teams, records, memories, layers, strategies and the actions of `tidy`. `typed` are the parameters
     of the line, and `incomplete` is the word that is typed: of a list, all but the last name stay. Empty for a
-    workspace that is missing or can't be read.
+    workspace that is missing or can't be read. A value that a shell could evaluate is left out: see `_is_plain`.
     """
     from contextasm.config.input.options import Options
     from contextasm.config.profiles.loader import shipped
@@ -148,7 +160,17 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
         found = _values_of_workspace(kind, Options(**named, offline=True), process_environment())
     except Exception:  # noqa: BLE001
         return ()
-    return [f"{first}{comma}{value}" for value in found]
+    return [value for value in (f"{first}{comma}{value}" for value in found) if _is_plain(value)]
+
+
+def _is_plain(value: str) -> bool:
+    """Whether no shell evaluates any character of a value, which may come from another person's workspace.
+
+    zsh evaluates each completion that it gets, and bash puts it into the line as it is.
+    """
+    from unicodedata import category
+
+    return value[:1] not in {"-", "="} and all(sign in "-_.:/@+,=" or category(sign)[0] in "LMN" for sign in value)
 
 
 def _values_of_workspace(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:

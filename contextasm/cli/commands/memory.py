@@ -54,12 +54,12 @@ def memory(
     if (action == "list") == bool(names):
         what, hint = ("takes no ids", "name an owner with -a or -t") if names else ("names no memory", "give its id")
         raise ContextasmError(f"memory {action}", what, f"{hint}; `ctxasm memory list` shows the ids")
-    receipt.require_stdout()
     process = process_environment()
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     if action == "list":
         return _list_memories(WorkspaceIds(owner.workspace, owner.path, files=owner.memory_files).all(), receipt)
+    receipt.require_stdout()
     recover_first(owner.workspace)
     stored_ids = ids_of_folders(owner, process)
     changes = change_status(owner.workspace, names, action, owner.day, owner.path, stored_ids, owner.memory_files)
