@@ -56,8 +56,12 @@ def assemble(build: Build) -> Context:
 
 def _assemble(build: Build) -> Context:
     context, least = _assemble_once(build), build.profile.min_coherence
-    coherence = _low_coherence(context, least)
-    if coherence is None:
+    if not least:
+        return context
+    from contextasm.rendering.metrics import context_coherence  # here: most profiles set no least coherence
+
+    coherence = context_coherence(context)
+    if coherence is None or coherence >= least:
         return context
     figures = f"{coherence:g}, below {least:g}: the fragments share few words, or contradict"
     problem = Problem("low-coherence", "coherence", 0, f"is {figures}")
@@ -80,7 +84,9 @@ def _without_ranking(build: Build, context: Context) -> Build:
 
 
 def _assemble_once(asked: Build) -> Context:
-    profile = with_message_steps(with_layers_for_topic(asked.profile, asked.request.topic), asked.request.format)
+    profile = with_layers_for_topic(asked.profile, asked.request.topic)
+    if asked.request.is_chat:
+        profile = profile._replace(layers=tuple(map(with_message_steps, profile.layers)))
     asked.watch_step("retrieve")
     build, results = _retrieve_for_audience(asked._replace(profile=profile))
     profile = with_fallback_tops(profile, results)
@@ -184,16 +190,6 @@ def _with_shown_documents(context: Context, workspace: Workspace) -> Context:
         if isinstance(read := workspace.read(path), Document):
             documents[path] = read
     return context._replace(documents=tuple(documents[path] for path in sorted(documents)))
-
-
-def _low_coherence(context: Context, least: float) -> float | None:
-    """The coherence of a context if it is below the least one; None if it is not, or if it can't be told."""
-    if not least:
-        return None
-    from contextasm.rendering.metrics import context_metrics  # here: most profiles set no least coherence
-
-    coherence = context_metrics(context)["coherence"]
-    return coherence if coherence is not None and coherence < least else None
 
 
 def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalResult]]:

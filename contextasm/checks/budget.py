@@ -78,7 +78,7 @@ def _longest(decisions: Iterable[Decision]) -> Decision:
 
 
 def _nearly_full_documents(inspection: Inspection) -> Iterator[Finding]:
-    path, line = inspection.setting_location("budget")
+    path, line = inspection.budget_location
     cases = [
         _Case(context, Layer(""), context.tokens, context.request.budget, path)
         for context in inspection.contexts

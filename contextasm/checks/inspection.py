@@ -67,9 +67,10 @@ class Inspection(NamedTuple):
     options: Options
     process: ProcessEnvironment
 
-    def setting_location(self, key: str) -> tuple[str, int]:
-        """File and line that give a setting; an empty path and 0 for a place outside the workspace."""
-        setting = self.prepared.settings.get(key) if self.prepared else None
+    @property
+    def budget_location(self) -> tuple[str, int]:
+        """File and line that give the budget; an empty path and 0 for a place outside the workspace."""
+        setting = self.prepared.settings.get("budget") if self.prepared else None
         path, _, line = (setting.origin if setting else "").partition(":")
         return (FILE, int(line)) if path == FILE and line.isdecimal() else ("", 0)
 

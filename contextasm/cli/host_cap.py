@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from contextasm.checks.hosts.cuts import MEASURES
+from contextasm.checks.hosts.cuts import MEASURES, LoadedFile
 from contextasm.checks.hosts.files import read_host_files
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.config.build import PreparedBuild
 from contextasm.config.hosts.loader import Host, LoadRule, load_host
 from contextasm.config.profiles.layers import with_layer_values

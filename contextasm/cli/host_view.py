@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
+from contextasm.checks.hosts.cuts import LoadedFile
 from contextasm.checks.hosts.directives import reading_directives
 from contextasm.checks.hosts.files import HostReading, is_in_use, read_host_files
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.report import list_words, lost_tokens
 from contextasm.checks.hosts.skills import Skill
 from contextasm.cli.options import refuse_given, typed_flags
@@ -240,11 +240,9 @@ class HostDocument(TypedDict):
 
 def _reading_data(reading: HostReading) -> dict[str, object]:
     """The reading, with what `HostDocument` has of it."""
-    unread = [file._asdict() | {"retired": file.is_retired, "on_demand": file.is_on_demand} for file in reading.unread]
-    files = [*map(_file_data, reading.files)]
     host = {"host": reading.host.name, "verified": reading.host.verified}
-    counted = {"directives": sum(1 for _ in reading_directives(reading))}
-    return reading._asdict() | host | {"files": files, "unread": unread} | counted
+    more = {"files": [*map(_file_data, reading.files)], "directives": sum(1 for _ in reading_directives(reading))}
+    return reading._asdict() | host | more
 
 
 def _file_data(file: LoadedFile) -> dict[str, object]:

@@ -8,9 +8,8 @@ from functools import partial
 from glob import escape
 from pathlib import Path
 
-from contextasm.checks.hosts.cuts import prefix_length
+from contextasm.checks.hosts.cuts import LoadedFile, prefix_length
 from contextasm.checks.hosts.files import read_host_files
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
 from contextasm.model import Build, ChangedWorkspace, Context, Document, Layer

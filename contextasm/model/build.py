@@ -238,10 +238,6 @@ PERSONAL, SHARED = AUDIENCES = ("personal", "shared")
 """Audiences of a context; a shared one lacks everything private."""
 
 
-CHAT_FORMATS = ("chat-openai", "chat-anthropic")
-"""Formats in which turns, results and tools are messages and tools of a request to a model's API."""
-
-
 class Filters(NamedTuple):
     """Restrictions on the fragments that are shown; an empty filter restricts nothing."""
 
@@ -295,6 +291,11 @@ class Request(NamedTuple):
     """Name that the caller gives the request; empty for none."""
     show_expired: bool = False
     """Whether memories are shown, with a label, before their first day and after their last one."""
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether turns, results and tools are messages and tools of a request to a model's API."""
+        return self.format.startswith("chat-")
 
 
 SourceTask = Callable[[], RetrievalResult]

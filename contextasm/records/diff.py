@@ -14,7 +14,7 @@ from contextasm.model import Context, Decision, NamedTuple, timed_out_layers
 from contextasm.rendering import context_page
 from contextasm.rendering import page as html
 from contextasm.rendering.json_codec import Count, Day, Digest
-from contextasm.rendering.tables import Rows
+from contextasm.rendering.tables import Table
 from contextasm.rendering.wording import reason_words
 from contextasm.text.cleaning.clean import clean_text
 from contextasm.text.graphemes import beginning, clipped
@@ -136,7 +136,7 @@ def _section_shifts(before: Side, after: Side, shifted_layers: set[str]) -> list
     ]
 
 
-def shift_table(difference: Difference) -> tuple[Sequence[str], Rows, Sequence[int]]:
+def shift_table(difference: Difference) -> Table:
     """Header, rows and columns of figures: the change of each fragment, and the reason."""
     rows = []
     for shift in difference.shifts:

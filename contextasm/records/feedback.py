@@ -10,7 +10,7 @@ from contextasm.model import ContextasmError, Document, Workspace
 from contextasm.records.record import Record, parse_record_id
 from contextasm.records.replay import stored_inputs
 from contextasm.records.uses import SHOWN
-from contextasm.rendering.metrics import context_metrics
+from contextasm.rendering.metrics import context_coherence
 from contextasm.text.data.events import Feedback
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.reading import required_bytes
@@ -86,4 +86,4 @@ def record_coherence(record: Record, path: Path, workspace: Workspace) -> float 
         if any(not isinstance(read, Document) or read.digest != hashes[name] for name, read in reads.items()):
             return None
     documents = tuple(read for read in reads.values() if isinstance(read, Document))
-    return context_metrics(record.context._replace(documents=documents))["coherence"]
+    return context_coherence(record.context._replace(documents=documents))

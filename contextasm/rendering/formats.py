@@ -8,7 +8,6 @@ from functools import partial
 from itertools import takewhile
 
 from contextasm.model import (
-    CHAT_FORMATS,
     WRITTEN,
     Context,
     Fragment,
@@ -161,7 +160,8 @@ FORMATS: Mapping[str, tuple[SectionForm, Callable[[Context], str]]] = {
     "xml": ((_xml, _escape_xml), lambda context: context.text),
     "json": ((_markdown, str), _json),
     "messages": ((_markdown, str), _messages),
-    **{name: ((_markdown, str), partial(_chat, name)) for name in CHAT_FORMATS},
+    "chat-openai": ((_markdown, str), partial(_chat, "chat-openai")),
+    "chat-anthropic": ((_markdown, str), partial(_chat, "chat-anthropic")),
 }
 """Functions that write a section and a context, by format. The budget is held on the text, also if JSON is written."""
 

@@ -29,7 +29,7 @@ class ContextMetrics(TypedDict):
 
 def context_metrics(context: Context) -> ContextMetrics:
     """Metrics computed from a finished context."""
-    return {"coverage": _coverage(context), "quality": _quality(context), "coherence": _coherence(context)}
+    return {"coverage": _coverage(context), "quality": _quality(context), "coherence": context_coherence(context)}
 
 
 def _coverage(context: Context) -> float | None:
@@ -48,7 +48,8 @@ def _quality(context: Context) -> float | None:
     return _share(sum(score * tokens for score, tokens in shown) / total) if total else None
 
 
-def _coherence(context: Context) -> float | None:
+def context_coherence(context: Context) -> float | None:
+    """The mean share of common words of two shown fragments, less a penalty for conflicts; None for less than two."""
     word_sets = [*_shown_words(context)][:MAX_COMPARED]
     pairs = [common_share(one, other) for one, other in combinations(word_sets, 2)]
     if not pairs:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from hashlib import sha256
 from html import escape
 from itertools import accumulate
@@ -61,13 +60,14 @@ def element(tag: str, content: str, **attributes: str) -> str:
     return f"<{tag}{named}>{content}</{tag}>"
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], text: Collection[int] = ()) -> str:
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], figures: Collection[int] = ()) -> str:
     """A table of HTML cells, the first of each row its heading; `caption` and `header` are any text.
 
-    The columns after the first hold figures, except those of `text`.
+    `figures` are the columns that hold figures; empty for all after the first.
     """
-    styles = ["words" if number in text else "" for number in range(len(header))]
-    head = "".join(map(partial(_cell, "th", scope="col"), map(words, header), styles))
+    styles = ["words" if figures and number not in figures else "" for number in range(len(header))]
+    titles = zip(header, styles, strict=True)
+    head = "".join(element("th", words(title), class_=style, scope="col") for title, style in titles)
     body = "".join(f"<tr>{_cells(row, styles)}</tr>\n" for row in rows)
     inner = f"<caption>{words(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>"
     # A wide table scrolls by itself, also by the keyboard.
@@ -75,11 +75,8 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], te
 
 
 def _cells(row: Sequence[str], styles: Sequence[str]) -> str:
-    return element("th", row[0], scope="row") + "".join(map(partial(_cell, "td"), row[1:], styles[1:]))
-
-
-def _cell(tag: str, content: str, style: str, **attributes: str) -> str:
-    return element(tag, content, class_=style, **attributes)
+    others = zip(row[1:], styles[1:], strict=True)
+    return element("th", row[0], scope="row") + "".join(element("td", cell, class_=style) for cell, style in others)
 
 
 COLOURS = 10
@@ -133,12 +130,11 @@ def _piece(piece: BarPiece, start: int, longest: int) -> str:
 def layer_bars(contexts: Sequence[NamedContext]) -> str:
     """A bar for each context: its layers in their order, then the room that is left."""
     colour_of = layer_colours([context for _, context in contexts])
-    return bars(
-        [
-            (name, f"{context.tokens:,} of {context.request.budget:,} tokens", [*_layer_pieces(context, colour_of)])
-            for name, context in contexts
-        ]
-    )
+    rows = []
+    for name, context in contexts:
+        figures = f"{context.tokens:,} of {context.request.budget:,} tokens"
+        rows.append((name, figures, [*_layer_pieces(context, colour_of)]))
+    return bars(rows)
 
 
 def _layer_pieces(context: Context, colour_of: Mapping[str, str]) -> Iterator[BarPiece]:

@@ -12,8 +12,11 @@ from contextasm.text.names.templates import one_line
 
 Rows = Sequence[Sequence[str]]
 
+Table = tuple[Sequence[str], Rows, Sequence[int]]
+"""Header, rows, and the columns of figures."""
 
-def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+
+def rule_trace_table(traces: Sequence[RuleTrace]) -> Table:
     """Header, rows and numeric columns of the table of rules, in order of precedence."""
     rows = [(trace.rule, f"{trace.path}:{trace.line}", rule_trace_words(trace)) for trace in traces]
     return ("rule", "where", "what became of it"), rows, ()
@@ -21,7 +24,7 @@ def rule_trace_table(traces: Sequence[RuleTrace]) -> tuple[Sequence[str], Rows, 
 
 def decision_table(
     decisions: Sequence[Decision], *, every: bool, text: Callable[[Decision], str] | None = None
-) -> tuple[Sequence[str], Rows, Sequence[int]]:
+) -> Table:
     """Header, rows and numeric columns of the table of decisions.
 
     Three or more of one layer share a row, unless `every` is set: unopened files of one reason, or fragments after its
@@ -103,7 +106,7 @@ def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:
     return tokens
 
 
-def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+def plan_table(contexts: Sequence[Context]) -> Table:
     """Header, rows and numeric columns of the tokens that each layer uses under several budgets."""
     header = ["layer", "wanted", *(f"{context.request.budget:,}" for context in contexts)]
     rows: list[Sequence[str]] = []
@@ -116,7 +119,7 @@ def plan_table(contexts: Sequence[Context]) -> tuple[Sequence[str], Rows, Sequen
     return header, rows, range(1, len(header))
 
 
-def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> tuple[Sequence[str], Rows, Sequence[int]]:
+def hit_rows(hits: Sequence[tuple[Memory, Sequence[tuple[str, float]]]]) -> Table:
     """Header, rows and numeric columns of the hits of a search: score, its parts, and the memory."""
     parts = [name for name, _ in hits[0][1] if name != "total"]
     rows = [

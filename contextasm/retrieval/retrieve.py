@@ -13,7 +13,6 @@ from functools import partial
 from importlib import import_module
 
 from contextasm.model import (
-    CHAT_FORMATS,
     CLEAN,
     TIMEOUT,
     Build,
@@ -132,17 +131,8 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
-def with_message_steps(profile: Profile, form: str) -> Profile:
-    """The profile as a request to a model's API takes it: a tool is whole or left out, and no message only named.
-
-    The profile itself for another format.
-    """
-    if form not in CHAT_FORMATS:
-        return profile
-    return profile._replace(layers=tuple(map(_with_message_steps, profile.layers)))
-
-
-def _with_message_steps(layer: Layer) -> Layer:
+def with_message_steps(layer: Layer) -> Layer:
+    """The layer as a request to a model's API takes it: a tool is whole or left out, and no message only named."""
     allowed = {step for source in layer.query.traits for step in source.message_steps}
     if not allowed:
         return layer
@@ -282,6 +272,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
     events, entities = _filtered_by(profile, "event_types"), _filtered_by(profile, "entity_types")
     additional = _layers_of(profile, lambda source: not (source.reads_files or source.lists_project))
     limited = [layer for layer in profile.layers if layer.ranking.min_score and not layer.limits.required]
+    scored = any(layer.query.has_scores for layer in limited)
     no_text = "has no layer that shows the text; add a layer with `source: additional`"
     for option, given, is_used, what in (
         (f"--session {request.session}", request.session, events, "reads no sessions"),
@@ -292,12 +283,7 @@ def _options_without_layer(profile: Profile, request: Request) -> Iterator[Probl
         ("--additional", request.additional.strip(), additional, no_text),
         ("--prefer", request.prefer, profile.conflicts is not None, "settles no conflicts"),
         ("--open", request.open, _uses_open_files(profile), "does not look at open files"),
-        (
-            "min_score",
-            limited,
-            any(layer.query.has_scores for layer in limited),
-            "gives no scores in layers that have it",
-        ),
+        ("min_score", limited, scored, "gives no scores in layers that have it"),
     ):
         if given and not is_used:
             yield _problem(option, f"profile {profile.name} {what}")

@@ -6,7 +6,7 @@ Amounts are in the counter's units.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from contextasm.model import PIN_FIELD, Fragment, Layer, NamedTuple, Problem, Profile
@@ -56,14 +56,15 @@ def binds(reserving: Layer, earlier: Layer) -> bool:
     return not against or earlier.id in against
 
 
-def in_turn(demands: Sequence[Demand], total: int, across: Collection[str] = ()) -> list[Demand]:
+def in_turn(demands: Sequence[Demand], total: int) -> list[Demand]:
     """The demands in the order in which they take their room, each with the room that is held for it.
 
-    A layer within another comes right after that one. The layers `across` come together, after others of their rank.
+    A layer within another comes right after that one. Layers that are selected together (`across`) come after others of
+    their rank.
     """
     ids = {demand.layer.id for demand in demands}
     ordered = sorted(
-        demands, key=lambda each: (not each.layer.limits.required, -each.layer.limits.priority, each.layer.id in across)
+        demands, key=lambda each: (not each.layer.limits.required, -each.layer.limits.priority, each.across)
     )
     followers = {demand.layer.limits.within: demand for demand in ordered if demand.layer.limits.within in ids}
     owners = [demand for demand in ordered if demand.layer.limits.within not in ids]

@@ -5,7 +5,7 @@ Amounts are in the counter's units.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from contextasm.model import Fragment, NamedTuple, Problem, Profile, Reason, least_similarity
 from contextasm.selection.limits import (
@@ -59,7 +59,7 @@ class LayerResult(NamedTuple):
     @property
     def used(self) -> int:
         """Units of the selected sections."""
-        return sum(section.units for section in self.selected.values())
+        return units_of(self.selected)
 
     @property
     def is_whole(self) -> bool:
@@ -177,14 +177,14 @@ def allocate(
 
     In units: `total` is the size of the document, and `required` the part of it that required layers take.
     """
-    across: Collection[str] = ()
     if profile.select == "across":
         from contextasm.selection.across import layers_across  # here: most profiles select in each layer by itself
 
         across = layers_across(profile.layers)
+        demands = [demand._replace(across=demand.layer.id in across) for demand in demands]
     fitting, problems = with_pins_that_fit(demands, total - required)
-    ordered = with_unclaimed_room(in_turn(fitting, total, across), total, required)
-    results = _let_grow(ordered, _fill(ordered, total, required, across), total)
+    ordered = with_unclaimed_room(in_turn(fitting, total), total, required)
+    results = _let_grow(ordered, _fill(ordered, total, required), total)
     if profile.fill:
         results = _expanded(results, int(total * profile.fill / 100), total)
     return [results[layer.id] for layer in profile.layers], problems
@@ -207,25 +207,25 @@ def _expanded(results: Mapping[str, LayerResult], goal: int, total: int) -> dict
     return expanded
 
 
-def _fill(demands: Sequence[Demand], total: int, charged: int, across: Collection[str]) -> dict[str, LayerResult]:
+def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, LayerResult]:
     """The results of layers that take their room in this order, by layer id; `charged` is taken by required ones."""
     results: dict[str, LayerResult] = {}
-    turns = _turns(demands, across)
+    turns = _turns(demands)
     for number, turn in enumerate(turns):
         later = [demand for others in turns[number + 1 :] for demand in others]
-        fill = _fill_across if turn[0].layer.id in across else _fill_pair if turn[1:] else _fill_one
+        fill = _fill_across if turn[0].across else _fill_pair if turn[1:] else _fill_one
         filled, units = fill(turn, later, total, charged)
         results |= {result.demand.layer.id: result for result in filled}
         charged += units
     return results
 
 
-def _turns(demands: Sequence[Demand], across: Collection[str]) -> list[list[Demand]]:
+def _turns(demands: Sequence[Demand]) -> list[list[Demand]]:
     """The demands that take their room together: one layer, a layer and the one within it, or the layers `across`."""
     turns: list[list[Demand]] = []
     for demand in demands:
-        last = turns[-1][-1].layer.id if turns else ""
-        if turns and (demand.layer.limits.within == last or (last in across and demand.layer.id in across)):
+        last = turns[-1][-1] if turns else None
+        if last and (demand.layer.limits.within == last.layer.id or (last.across and demand.across)):
             turns[-1].append(demand)
         else:
             turns.append([demand])

@@ -422,6 +422,8 @@ class Demand(NamedTuple):
     """Units held for it against the layers before it, or against the ones in `reserve_against`."""
     most: int | None = None
     """Units of what its `max_chars` leaves of it; None for no such limit."""
+    across: bool = False
+    """Whether its fragments are selected by their scores together with those of other layers."""
     grown: int = 0
     """Units that it may take above its share or `max_tokens`, since no layer claims them; 0 for none."""
     below_top: Sequence[Fragment] = ()

@@ -127,9 +127,8 @@ def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     reasons = [fragment.verdict.excluded for fragment in result.demand.candidates]
     considered = sum(int(dict(reason.facts).get("count", 1)) if reason else 1 for reason in reasons)
     kept = sum(excerpt.form != TITLE for section in result.selected.values() for excerpt in section.excerpts)
-    if layer.limits.required:
-        return LayerUsage(layer.id, None, wanted, used, considered, kept)
-    return LayerUsage(layer.id, _room(result, budget), wanted, min(budget, used), considered, kept)
+    limit, most = (None, used) if layer.limits.required else (_room(result, budget), budget)
+    return LayerUsage(layer.id, limit, wanted, min(most, used), considered, kept)
 
 
 def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
@@ -138,16 +137,14 @@ def _nothing_shown(result: LayerResult, budget: int) -> list[Problem]:
     if result.selected or not result.demand.units or layer.limits.max_tokens == 0:
         return []
     wanted, room = counter.tokens(result.demand.units), _room(result, budget)
+    code, why = "no-room", f"its limit of {room} is too small for a line of it"
     if result.is_starved:
-        return [Problem("starved", layer.id, 0, f"got nothing of {wanted} tokens: the layers before it left {room}")]
-    if result.allowance.by == "score":
-        message = f"got nothing of {wanted} tokens: higher scores in other layers left {room}"
-        return [Problem("no-room", layer.id, 0, message)]
-    limit = f"its limit of {room}"
-    if result.allowance.by == "within":
-        limit = f"{room}, its part of the room of {layer.limits.within},"
-    message = f"got nothing of {wanted} tokens: {limit} is too small for a line of it"
-    return [Problem("no-room", layer.id, 0, message)]
+        code, why = "starved", f"the layers before it left {room}"
+    elif result.allowance.by == "score":
+        why = f"higher scores in other layers left {room}"
+    elif result.allowance.by == "within":
+        why = f"{room}, its part of the room of {layer.limits.within}, is too small for a line of it"
+    return [Problem(code, layer.id, 0, f"got nothing of {wanted} tokens: {why}")]
 
 
 def _cut_for_others(result: LayerResult, later: Sequence[LayerResult]) -> list[Problem]:

@@ -45,7 +45,7 @@ def load_json(text: str, where: str, *, takes_halves: bool = False) -> object:
         raise _nested_too_deeply(where) from error
     except ValueError as error:  # more digits than Python reads
         raise ContextasmError(where, "holds a number that is too long", "write it as a text") from error
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+    if text.count("[") + text.count("{") > DEEPEST and _is_too_deep(value):
         raise _nested_too_deeply(where)
     may_hold_half = "\\ud" in text or "\\uD" in text or not text.isascii()
     if not takes_halves and may_hold_half and _holds_half(value):
@@ -66,7 +66,7 @@ def load_toml(text: str, where: str) -> object:
         raise _nested_too_deeply(where) from error
     except ValueError as error:
         raise ContextasmError(where, f"not valid TOML: {error}", "correct it") from error
-    if _is_deeper(value, DEEPEST):
+    if _is_too_deep(value):
         raise _nested_too_deeply(where)
     return value
 
@@ -75,9 +75,9 @@ def _nested_too_deeply(where: str) -> ContextasmError:
     return ContextasmError(where, "nested too deeply", f"keep to {DEEPEST} levels")
 
 
-def _is_deeper(value: object, levels: int) -> bool:
+def _is_too_deep(value: object) -> bool:
     layer = [value]
-    for _ in range(levels):
+    for _ in range(DEEPEST):
         layer = [inner for item in layer for inner in _children(item) if isinstance(inner, dict | list)]
     return bool(layer)
 

@@ -164,12 +164,8 @@ def _is_flat(layer: Layer) -> bool:
     """Whether a layer orders by a sum of parts in which coherence weighs less than it should."""
     weights = dict(layer.ranking.weights)
     is_sum = sum(weight > 0 for weight in weights.values()) > 1
-    return (
-        layer.ranking.order in ORDERS
-        and layer.query.has_scores
-        and is_sum
-        and weights.get("coherence", 0.0) < COHERENCE_WEIGHT
-    )
+    is_low = weights.get("coherence", 0.0) < COHERENCE_WEIGHT
+    return layer.ranking.order in ORDERS and layer.query.has_scores and is_sum and is_low
 
 
 def _reweighted(layer: Layer) -> str:

@@ -158,7 +158,7 @@ def _write_error(path: Path, error: OSError, *, replaced: bool = False) -> Conte
     hint = {
         errno.ENOSPC: "free some space; the file keeps its old content" if replaced else "free some space",
         errno.ENOENT: "make its folder first",
-        errno.ENOTDIR: "make its folder first",
+        errno.ENOTDIR: "a part of the path is a file: choose another path",
     }.get(error.errno or 0, "name a file that can be written")
     return ContextasmError(str(path), f"can't be written: {error.strerror}", hint)
 

@@ -48,8 +48,8 @@ def _file_data(path: str, holds: Callable[[str], bool] | None = None) -> bytes:
     """The bytes of a file; `holds` is as in `file_bytes`, for the folder that was named."""
     data = file_bytes(path, holds=holds)
     if not isinstance(data, bytes) and data.code == "outside-workspace":
-        hint = "import that file by its own name, or take the link away"
-        raise ContextasmError(path, "is a link that leads out of the folder", hint)
+        hint = "import the file that it leads to, or remove the link"
+        raise ContextasmError(path, "is a link to a file outside of the folder", hint)
     if not isinstance(data, bytes):
         raise ContextasmError(path, data.message, "name a file that can be read")
     return data

@@ -245,8 +245,10 @@ def refuse_links_out(targets: Sequence[OutputFile], root: str) -> None:
     """Raise `ContextasmError` for a target that a link in the workspace at `root` turns into a file outside."""
     for target in targets:
         if _leads_out(target, root):
-            what = f"a link in the workspace leads out of it, to {target.real}"
-            raise ContextasmError(f"{target.option} {target.path}", what, "name that file itself to write it")
+            what = f"leads by a link to {target.real}, outside of the workspace"
+            raise ContextasmError(
+                f"{target.option} {target.path}", what, f"to write that file, use {target.option} {target.real}"
+            )
 
 
 def refuse_cited(targets: Iterable[OutputFile], root: str, cited: Iterable[Document]) -> None:

@@ -568,7 +568,7 @@ def test_an_import_of_a_folder_reads_nothing_outside_of_it(workspace: Path, tmp_
     fill(tmp_path, {"elsewhere/secret.md": "- Nobody else reads this\n", "in/real.txt": "- Here\n"}, base={})
     link = tmp_path / "in" / "MEMORY.md"
     link.symlink_to(tmp_path / "elsewhere" / "secret.md")
-    refused(run(workspace, "import", source, tmp_path / "in"), "is a link that leads out of the folder", str(link))
+    refused(run(workspace, "import", source, tmp_path / "in"), "is a link to a file outside of the folder", str(link))
     assert run(workspace, "import", source, link).code == 0  # named by the person
     link.unlink()
     link.symlink_to("real.txt")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from contextasm.checks.hosts.loaded import LoadedFile, cut_files, within_total
+from contextasm.checks.hosts.cuts import LoadedFile, cut_files, within_total
 from contextasm.config.hosts.loader import load_host
 from contextasm.config.profiles.layers import with_layer_values
 from contextasm.config.profiles.loader import load_profile

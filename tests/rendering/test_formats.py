@@ -11,7 +11,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import contextasm
-from contextasm.model import CHAT_FORMATS
 from contextasm.selection.tokens import ESTIMATE
 from tests.command import CASES, LUNA, SMALL_TEXT, fill, inside
 
@@ -251,7 +250,7 @@ def test_budget_holds_in_every_format(form: str) -> None:
         assert not over or out == required
 
 
-@pytest.mark.parametrize("form", [*FORMATS, *CHAT_FORMATS])
+@pytest.mark.parametrize("form", [*FORMATS, "chat-openai", "chat-anthropic"])
 def test_format_of_any_origin_is_the_same(tmp_path: Path, form: str) -> None:
     fill(tmp_path, {})
     flag = inside("build", "-q", "-f", form, cwd=tmp_path).out

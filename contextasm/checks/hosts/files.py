@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, warning_finding
-from contextasm.checks.hosts.loaded import FoundFile, LoadedFile, cut_files, within_total
+from contextasm.checks.hosts.cuts import FoundFile, LoadedFile, cut_files, within_total
 from contextasm.checks.hosts.skills import Skill, list_skills, skill_of_others
 from contextasm.checks.skills import SKILL_FILE, skill_findings
 from contextasm.config.hosts.loader import Host, ImportRule, LoadRule, instruction_files, skill_files
@@ -40,16 +40,15 @@ class UnreadFile(NamedTuple):
     """A file that a host does not load though it looks like one of its own."""
 
     path: str
+    text: str
     why: str
     """The reason, as a sentence that a colon goes before."""
-    is_retired: bool = False
+    retired: bool = False
     """Whether the host has given the file up."""
-    is_on_demand: bool = False
+    on_demand: bool = False
     """Whether the host loads the file later; else another file takes its place."""
     is_scoped: bool = False
     """Whether the file is only for some of the files of the repository, as its front matter says."""
-    text: str = ""
-    """Its text."""
 
 
 class HostReading(NamedTuple):
@@ -116,8 +115,7 @@ def read_host_files(
     if touched:
         first = {file.path for file in read_host_files(host, folder, outside, files_of_root, home=home).files}
         files = [file._replace(on_demand=file.path not in first) for file in files]
-    unread = [*own.with_texts(own_unread)] if own else []
-    unread += reader.with_texts(reader.unread_files(files, passed))
+    unread = [*own_unread, *reader.unread_files(files, passed)]
     problems = [*reader.problems, *(own.problems if own else ())]
     reading = HostReading(host, reader.folder.root, reader.session, files, unread, problems, not_looked_at)
     return reading if window is None else _with_skills(reading, reader, own, window)
@@ -202,16 +200,16 @@ class _FolderReader:
         for rule in self._host.loads:
             files, second = self.found(rule) if rule.folders != "outside" else ([], [])
             passed += second
-            waiting = {path: why for path, text in files if (why := _scope(rule, text, self._opened))}
-            later += [UnreadFile(path, why, is_on_demand=True) for path, why in waiting.items()]
-            files = [file for file in files if file[0] not in waiting]
+            waiting = {file: why for file in files if (why := _scope(rule, file[1], self._opened))}
+            later += [UnreadFile(*file, why, on_demand=True) for file, why in waiting.items()]
+            files = [file for file in files if file not in waiting]
             if files and rule.choice in chosen:
                 passed += [(file, chosen[rule.choice]) for file in files]
             elif files:
                 loads.append((rule, files))
                 if rule.choice:
                     chosen[rule.choice] = files[0][0]
-        return loads, [*(UnreadFile(path, f"it is overridden by {winner}") for (path, _), winner in passed), *later]
+        return loads, [*(UnreadFile(*file, f"it is overridden by {winner}") for file, winner in passed), *later]
 
     def found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
         """The files of a rule that are not blank, and the files that give way to one of them, with its path."""
@@ -286,24 +284,22 @@ class _FolderReader:
     def unread_files(self, files: Sequence[LoadedFile], passed: Sequence[UnreadFile]) -> Sequence[UnreadFile]:
         """The files that were `passed`, and the others that are not loaded, unless the loaded ones have their lines."""
         unread = [*passed]
-        retired = ((rule.why, path) for rule in self._host.unread for path in self.paths(rule.files, self.session))
-        unread += [UnreadFile(path, why, is_retired=True) for why, path in retired if self.text(path).strip()]
+        retired = ((path, rule.why) for rule in self._host.unread for path in self.paths(rule.files, self.session))
+        unread += [
+            UnreadFile(path, text, why, retired=True) for path, why in retired if (text := self.text(path)).strip()
+        ]
         unread += self.others({file.path for file in files} | {file.path for file in unread})
         shown = "".join(_plain(file.text) for file in files)
-        return [file for file in unread if _plain(self.text(file.path)) not in shown]
-
-    def with_texts(self, files: Iterable[UnreadFile]) -> Iterator[UnreadFile]:
-        """The files, each with its text."""
-        return (file._replace(text=self.text(file.path.removeprefix(self._mark))) for file in files)
+        return [file for file in unread if _plain(file.text) not in shown]
 
     def others(self, known: Collection[str]) -> Iterator[UnreadFile]:
         """The other files of hosts and coding agents on the way to the session's folder."""
         own = {name for rule in self._host.loads if not rule.place for name in rule.files}
         names = [name for name in instruction_files() if name not in own]
         for path in dict.fromkeys(path for folder in self._folders() for path in self.paths(names, folder)):
-            if path not in known and self.text(path).strip():
-                globs = scope_globs(front_matter(self.text(path).removeprefix("\ufeff").split("\n")).values) or ()
-                yield UnreadFile(path, "it is for other programs", is_scoped=not {"**", "**/*"}.issuperset(globs))
+            if path not in known and (text := self.text(path)).strip():
+                globs = scope_globs(front_matter(text.removeprefix("\ufeff").split("\n")).values) or ()
+                yield UnreadFile(path, text, "it is for other programs", is_scoped=not {"**", "**/*"}.issuperset(globs))
 
     def _real(self, path: str) -> str:
         return real_path(os.path.join(self.folder.root, path))

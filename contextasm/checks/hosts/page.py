@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from contextasm.checks.hosts.cuts import LoadedFile
 from contextasm.checks.hosts.files import HostReading, UnreadFile
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.rendering import page as html
 from contextasm.rendering.context_page import LOST, SHOWN, LineState, ListedFile, folded_files
-from contextasm.rendering.tables import Rows
+from contextasm.rendering.tables import Table
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.text.cleaning.clean import clean_text
-
-Table = tuple[Sequence[str], Rows, Sequence[int]]
-"""Header, rows, and the columns of figures."""
 
 PrivateLines = Callable[[str, str], frozenset[int]]
 """Takes the path and the text of a file; gives the lines that the readers of a page may not see, counted from 1."""
@@ -39,7 +36,7 @@ def _file_row(file: LoadedFile) -> Sequence[str]:
 
 
 def _unread_row(file: UnreadFile) -> Sequence[str]:
-    outcome = "on demand" if file.is_on_demand else "not loaded"
+    outcome = "on demand" if file.on_demand else "not loaded"
     return [file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why]
 
 
@@ -69,7 +66,8 @@ def host_page(readings: Sequence[HostReading], style: str, folder: str, private:
     is private only the number is shown.
     """
     names = [reading.host.summary for reading in readings]
-    files = [file for reading in readings for file in _listed_files(reading, private, with_host=len(readings) > 1)]
+    labelled = [(f"{name}: " if names[1:] else "", reading) for name, reading in zip(names, readings, strict=True)]
+    files = [file for label, reading in labelled for file in _listed_files(label, reading, private)]
     folded, anchors = folded_files(files, len(files))
     title = f"What {f'{len(names)} hosts load' if names[1:] else f'{names[0]} loads'} in {folder}"
     about = html.element("p", html.words(f"tokens by estimate; {readers}"), class_="request")
@@ -77,7 +75,7 @@ def host_page(readings: Sequence[HostReading], style: str, folder: str, private:
         f"<header>{html.element('h1', html.words(title))}\n{about}</header>",
         "<main>",
         f"<section>{html.element('h2', 'Tokens')}\n{html.bars([_bar(reading) for reading in readings])}</section>",
-        *(_host_section(reading, anchors, private, with_host=len(readings) > 1) for reading in readings),
+        *(_host_section(label, reading, anchors, private) for label, reading in labelled),
         f"<section>{html.element('h2', 'Files')}\n{folded}</section>",
         "</main>",
     )
@@ -94,19 +92,19 @@ def _bar(reading: HostReading) -> tuple[str, str, Sequence[html.BarPiece]]:
     return reading.host.summary, figures, [*pieces, ("free", lost, LOST)]
 
 
-def _listed_files(reading: HostReading, private: PrivateLines, *, with_host: bool) -> Iterator[ListedFile]:
+def _listed_files(label: str, reading: HostReading, private: PrivateLines) -> Iterator[ListedFile]:
     for file in reading.found:
         hidden = private(file.path, file.text)
         lines = clean_text(file.text.removeprefix("\ufeff")).text.rstrip("\n").split("\n")
         fates = _fates(file)
-        default = SHOWN if isinstance(file, LoadedFile) else "on demand" if file.is_on_demand else "not loaded"
+        default = SHOWN if isinstance(file, LoadedFile) else "on demand" if file.on_demand else "not loaded"
         states: list[LineState] = []
         for number, line in enumerate(lines, 1):
             fate = fates.get(number, default) + ", private" * (number in hidden)
             goes_on = states and not line.strip() and (number in hidden) == (number - 1 in hidden)
             states.append(states[-1] if goes_on else (fate, ()))
         shown = ["" if number in hidden else line for number, line in enumerate(lines, 1)]
-        yield _label(reading, file.path, with_host=with_host), 1, shown, states
+        yield f"{label}{file.path}", 1, shown, states
 
 
 def _fates(file: LoadedFile | UnreadFile) -> dict[int, str]:
@@ -117,11 +115,7 @@ def _fates(file: LoadedFile | UnreadFile) -> dict[int, str]:
     return {**dict.fromkeys(file.taken_lines, "taken out"), **dict.fromkeys(lost, LOST)}
 
 
-def _label(reading: HostReading, path: str, *, with_host: bool) -> str:
-    return f"{reading.host.summary}: {path}" if with_host else path
-
-
-def _host_section(reading: HostReading, anchors: Mapping[str, str], private: PrivateLines, *, with_host: bool) -> str:
+def _host_section(label: str, reading: HostReading, anchors: Mapping[str, str], private: PrivateLines) -> str:
     texts = {file.path: file.text for file in reading.found}
     problems = [each for each in reading.problems if each.line not in private(each.path, texts.get(each.path, ""))]
     tables = [("Files", file_table(reading._replace(problems=problems)))]
@@ -130,7 +124,7 @@ def _host_section(reading: HostReading, anchors: Mapping[str, str], private: Pri
     for caption, (header, rows, figures) in tables:
         cells = [[html.words(cell) for cell in row] for row in rows]
         for row, (path, *_) in zip(cells, rows, strict=True):
-            if anchor := anchors.get(_label(reading, path, with_host=with_host)):
+            if anchor := anchors.get(f"{label}{path}"):
                 row[0] = html.element("a", row[0], href=f"#{anchor}")
-        parts.append(html.table(caption, header, cells, {*range(len(header))}.difference(figures)))
+        parts.append(html.table(caption, header, cells, figures))
     return f"<section>{chr(10).join(parts)}</section>"

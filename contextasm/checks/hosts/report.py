@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from contextasm.checks.finding import Finding, Severity
-from contextasm.checks.hosts.cuts import LostSection
+from contextasm.checks.hosts.cuts import LoadedFile, LostSection
 from contextasm.checks.hosts.directives import directive_findings
 from contextasm.checks.hosts.files import NO_FILE, HostReading, find_host_imports
-from contextasm.checks.hosts.loaded import LoadedFile
 from contextasm.checks.hosts.skills import (
     OF_OTHERS,
     OVERRIDDEN,
@@ -75,7 +74,7 @@ def _is_about_passing(finding: Finding) -> bool:
 
 
 def _empty_findings(reading: HostReading) -> Iterator[Finding]:
-    if not reading.files and not any(file.is_on_demand for file in reading.unread):
+    if not reading.files and not any(file.on_demand for file in reading.unread):
         host, name = reading.host, min(reading.host.loads[0].files, key=len)
         free = [file.path for file in reading.unread if not file.is_scoped]
         free = ["AGENTS.md"] if "AGENTS.md" in free else free  # it is for every program
@@ -88,10 +87,10 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
     for file in reading.files:
         if file.taken:
-            lines = sum(file.text.count("\n", start, stop - 1) + 1 for start, stop in file.taken)
+            lines = len(file.taken_lines)
             words = " and ".join(file.rule.taken_out).replace("_", " ")
             message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
-            yield Finding(TAKEN_OUT, "note", file.path, file.text.count("\n", 0, file.taken[0][0]) + 1, message, "")
+            yield Finding(TAKEN_OUT, "note", file.path, file.taken_lines[0], message, "")
         for sections in file.lost_parts:
             grows = file.rule.each.window or file.rule.together.window
             hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
@@ -125,10 +124,10 @@ def lost_tokens(sections: Sequence[LostSection]) -> int:
 def _unread_findings(reading: HostReading) -> Iterator[Finding]:
     name = reading.host.summary
     for file in reading.unread:
-        if file.is_on_demand:
+        if file.on_demand:
             continue
-        loss: Severity = "warning" if file.is_retired else "note"
-        hint = "move its text to a file that is loaded" if file.is_retired else ""
+        loss: Severity = "warning" if file.retired else "note"
+        hint = "move its text to a file that is loaded" if file.retired else ""
         yield Finding(UNREAD, loss, file.path, 0, f"{name} does not load this file: {file.why}", hint)
     for problem in reading.problems:
         place, hint = (problem.path, problem.line), problem.hint or "look at this path"

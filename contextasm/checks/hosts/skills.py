@@ -74,9 +74,8 @@ def list_skills(rule: SkillRule, found: Sequence[tuple[str, str]], window: int) 
 
 def skill_of_others(path: str, text: str) -> Skill:
     """A skill in a folder that the host does not search."""
-    return Skill(
-        path, skill_text(skill_fields(text, path)[0], "name") or _folder_name(path), "", 0, "absent", OF_OTHERS
-    )
+    name = skill_text(skill_fields(text, path)[0], "name")
+    return Skill(path, name or _folder_name(path), "", 0, "absent", OF_OTHERS)
 
 
 def _found_skill(rule: SkillRule, path: str, text: str) -> Skill:

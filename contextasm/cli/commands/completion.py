@@ -6,7 +6,7 @@ The script calls `ctxasm` at each TAB with the variable `_CTXASM_COMPLETE`, whic
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -145,46 +145,29 @@ def known_values(kind: str, typed: Mapping[str, Any], incomplete: str) -> Sequen
         named["workspace"] = os.path.expanduser(named["workspace"])
     first, comma, _ = incomplete.rpartition(",")
     try:
-        found = _VALUES[kind](kind, Options(**named, offline=True), process_environment())
+        found = _values_of_workspace(kind, Options(**named, offline=True), process_environment())
     except Exception:  # noqa: BLE001
         return ()
     return [f"{first}{comma}{value}" for value in found]
 
 
-def _files(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
+def _values_of_workspace(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
+    """The values of a kind in the workspace of the options. Raises `ContextasmError` if it can't be read."""
+    if kind == "action":
+        from contextasm.upkeep.plan import make_plan, prepare_upkeep  # here: it loads the most
+
+        return [action.id for action in make_plan(prepare_upkeep(options, process))]
+    from contextasm.cli.owner import known_ids
     from contextasm.config.owners import owner_names
     from contextasm.config.workspace_folder import open_workspace
+    from contextasm.memories.owner import find_owner
     from contextasm.records.replay import record_paths
 
-    folder = open_workspace(options, process)
+    if kind in {"agent", "team"}:
+        return owner_names(open_workspace(options, process), cast("OwnerKind", kind))
     if kind == "record":
-        return [path.stem for path in record_paths(Path(folder.root))]
-    return owner_names(folder, cast("OwnerKind", kind))
-
-
-def _memories(_kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
-    from contextasm.cli.owner import known_ids
-    from contextasm.memories.owner import find_owner
-
-    return sorted(known_ids(find_owner(options, process, needed=False), process).names())
-
-
-def _actions(_kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
-    from contextasm.upkeep.plan import make_plan, prepare_upkeep
-
-    return [action.id for action in make_plan(prepare_upkeep(options, process))]
-
-
-def _parts_of_profile(kind: str, options: Options, process: ProcessEnvironment) -> Iterable[str]:
-    from contextasm.memories.owner import find_owner
-
-    profile = find_owner(options, process, needed=False).profile
-    return [layer.id for layer in profile.layers] if kind == "layer" else dict(profile.strategies)
-
-
-_VALUES: Mapping[str, Callable[[str, Options, ProcessEnvironment], Iterable[str]]] = {
-    **dict.fromkeys(("agent", "team", "record"), _files),
-    "memory": _memories,
-    "action": _actions,
-    **dict.fromkeys(("layer", "strategy"), _parts_of_profile),
-}
+        return [path.stem for path in record_paths(Path(open_workspace(options, process).root))]
+    owner = find_owner(options, process, needed=False)
+    if kind == "memory":
+        return sorted(known_ids(owner, process).names())
+    return [layer.id for layer in owner.profile.layers] if kind == "layer" else dict(owner.profile.strategies)

@@ -168,7 +168,7 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> No
 
 def _page_budgets(budgets: str | None) -> Sequence[int]:
     """The budgets in ascending order, each once; empty for that of the request."""
-    sizes = sorted({*parse_budgets(budgets, "--budgets")}) if budgets is not None else []
+    sizes = sorted({*parse_budgets(budgets)}) if budgets is not None else []
     if len(sizes) > MAX_BUDGETS:
         raise ContextasmError("--budgets", f"{len(sizes)} budgets do not fit a page", f"name {MAX_BUDGETS} at most")
     return sizes

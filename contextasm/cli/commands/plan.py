@@ -24,7 +24,7 @@ def plan(
     json: JsonOption = False,
 ) -> int:
     """Show the tokens of each layer under several budgets."""
-    sizes = parse_budgets(budgets, "--budgets")
+    sizes = parse_budgets(budgets)
     job = prepare_context(options, locked=locked)
     output.show_taken(job.taken)
     requests = [job.build.request._replace(budget=size) for size in sizes]

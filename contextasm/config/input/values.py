@@ -52,9 +52,9 @@ def parse_tokens(value: object, where: str) -> int:
     return int(tokens)
 
 
-def parse_budgets(value: str, where: str) -> tuple[int, ...]:
-    """Numbers of tokens with commas between them, such as `4k,8k`."""
-    return tuple(parse_tokens(budget, where) for budget in value.split(","))
+def parse_budgets(value: str) -> tuple[int, ...]:
+    """The numbers of tokens of `--budgets`, with commas between them, such as `4k,8k`."""
+    return tuple(parse_tokens(budget, "--budgets") for budget in value.split(","))
 
 
 def parse_limit(value: object, where: str) -> int | None:

@@ -94,10 +94,10 @@ def parse_fields(value: object, where: str, kind: type, hint: str) -> dict[str, 
     return parse_mapping(value, where, hint).parsed(parsers)
 
 
-def parse_sequence(value: object, where: str, hint: str = "put `- ` before each item") -> YamlSequence:
+def parse_sequence(value: object, where: str) -> YamlSequence:
     """A list. Raises `ContextasmError` for any other value."""
     if not isinstance(value, YamlSequence):
-        raise ContextasmError(where, f"{describe_value(value)} where a list belongs", hint)
+        raise ContextasmError(where, f"{describe_value(value)} where a list belongs", "put `- ` before each item")
     return value
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import datetime, time
 
 from contextasm.model import (
-    CHAT_FORMATS,
     Document,
     Filters,
     Fragment,
@@ -107,7 +106,7 @@ def _fragments_of_all(sessions: Sequence[_Session], query: SourceQuery, problems
         current = sessions[0]
     # Turns and results are in different layers, whose current sessions may differ: messages are those of one session.
     latest = max(sessions, key=lambda each: (each.last_message, each.id), default=None)
-    is_spoken = bool(named or history or latest is current) and query.build.request.format in CHAT_FORMATS
+    is_spoken = bool(named or history or latest is current) and query.build.request.is_chat
     fragments = _session_fragments(current, query, as_messages=is_spoken) if current else []
     other_sessions = [session for session in sessions if session is not current]
     for number, session in enumerate(other_sessions[:OTHERS], 1):

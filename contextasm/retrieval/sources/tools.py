@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import (
-    CHAT_FORMATS,
     Data,
     Document,
     Fragment,
@@ -90,7 +89,7 @@ def _tools(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[
         name = name.strip()
         arguments = ", ".join(_arguments(tool))
         values = {"name": name, "text": text or "no description", "arguments": f" ({arguments})" if arguments else ""}
-        message = _definition(name, tool) if query.build.request.format in CHAT_FORMATS else None
+        message = _definition(name, tool) if query.build.request.is_chat else None
         line = message.text if message else fill_item(query.layer.display.item_template or LINE, values)
         fragment = Fragment("", location, line, layer_display(query.layer), message=message)
         yield f"{name.replace('_', ' ')} {name} {text}", fragment

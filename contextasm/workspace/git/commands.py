@@ -152,9 +152,8 @@ def tracked_files(workspace: Folder, environment: Mapping[str, str], depth: int)
     The files that make the workspace are left out. What is below `depth` folders is one path, which ends in `/`.
     """
     listed = _listed_by_git(workspace.root, environment, "ls-files", "-z") if workspace.is_on_disk else None
-    parts_of = (
-        path.split("/") for path in filter(_is_of_project, workspace.list("**/*") if listed is None else listed)
-    )
+    names = workspace.list("**/*") if listed is None else listed
+    parts_of = (path.split("/") for path in filter(_is_of_project, names))
     return sorted({"/".join(parts[:depth]) + "/" * (len(parts) > depth) for parts in parts_of})
 
 
