@@ -141,7 +141,7 @@ def _own_block(text: str, content: str | None, where: str, hint: str, *, force: 
 
 
 def _on_own_line(after: str, eol: str) -> str:
-    """What follows a block: words on the line of the end marker get a line of their own.
+    """The text after a block, with words on the line of the end marker on a line of their own.
 
     A block may end a file without a line end, and what is appended to the file is then on that line.
     """
