@@ -136,6 +136,8 @@ class Secret(NamedTuple):
     """Whether manuals print this text, or one like it, in place of a secret."""
     doubtful: bool = False
     """Whether it may be an ordinary word or value: it is masked, and `check` only warns."""
+    last: int = 0
+    """The line in which it ends."""
 
     @property
     def words(self) -> str:

@@ -178,17 +178,17 @@ def as_bytes(text: str) -> bytes:
 STATE_FOLDER = ".ctxasm"
 
 
-def make_state_folder(root: str | Path, name: str = STATE_FOLDER) -> Path:
+def make_state_folder(root: str | Path, name: str = STATE_FOLDER, *, needs_ignore: bool = False) -> Path:
     """The state of the workspace at `root`, or another folder of ctxasm's own; it is made if it is missing.
 
-    A `.gitignore` makes git ignore the folder. Raises `OSError` if the folder can't be made, and `ContextasmError` if
-    something else is in its place.
+    A `.gitignore` makes git ignore the folder. Raises `OSError` if the folder can't be made, or, with `needs_ignore`,
+    its `.gitignore`, and `ContextasmError` if something else is in its place.
     """
     from pathlib import Path
 
     state = Path(os.path.realpath(root), name)
     _make_folder(state, 0o777)
-    with suppress(OSError):  # whoever made one: it stays, and no link is followed
+    with suppress(FileExistsError if needs_ignore else OSError):  # whoever made one: it stays, no link is followed
         create(state / ".gitignore", b"*\n")
     return state
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.text.markdown.managed_block import ManagedBlock, find_block, remove_block, with_block
+from contextasm.text.markdown.managed_block import ManagedBlock, find_block, remove_block, with_block, without_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
 from tests.command import SMALL_TEXT, TIMEOUT, Result, fill, inside, refused, start
@@ -188,3 +188,27 @@ def test_law_what_a_person_wrote_around_a_block_stays_without_it(before: str, af
     assert left.startswith(before)
     assert left.endswith(after)
     assert not left[len(before) : len(left) - len(after)].strip("\r\n")
+
+
+words = st.sampled_from(("mine", " mine", "\tmine ", "-->", "é\udcff", "<!-- other -->", "\rmine"))
+
+
+@given(before=ends, added=st.tuples(words, ends).map("".join), contents=st.tuples(texts, texts), blanks=st.booleans())
+def test_law_words_on_the_line_of_the_end_marker_stay(
+    before: str, added: str, contents: tuple[str, str], blanks: bool
+) -> None:
+    first = with_block(before, contents[0], "f").removesuffix("\n").removesuffix("\r") + "  " * blanks + added
+    second = with_block(first, contents[1], "f")
+    assert second.startswith(before)
+    assert second.endswith(f"\n{'  ' * blanks}{added}")
+    assert with_block(second, contents[1], "f") == second
+    for text in (first, second):
+        shown = without_block(text)[0]
+        assert shown.endswith(added)
+        left = remove_block(text, "f") or ""
+        assert left.startswith(before)
+        assert left.endswith(added)
+
+
+def test_words_after_the_begin_marker_are_an_edit_of_the_block() -> None:
+    assert state(with_block("", "body\n", "f").replace("marker -->", "marker --> mine")) == "edited"

@@ -34,6 +34,7 @@ TEXTS = st.sampled_from(
         "Ends in {braces}",
         "Ä ö 🚢",
         "Hid\u200bden AKIAQWERTYUIOPASDFGH",
+        "Key -----BEGIN PRIVATE KEY-----\n  MIIEpAIBAAKCAQEAtPOfQ2sNn0gH1rT5b\n  -----END PRIVATE KEY----- is it",
         "Around\n<!-- a comment\nof two lines -->\n  it",
     ]
 )

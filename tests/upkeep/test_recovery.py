@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from hashlib import sha256
@@ -152,6 +153,25 @@ def test_nothing_is_changed_where_no_journal_would_be_believed(tmp_path: Path) -
     done = inside("tidy", "-w", tmp_path, *WORDS, "--apply", "--safe")
     assert (done.code, ".tidy/.gitignore: is missing or not a regular file" in done.err) == (2, True)
     assert tree(tmp_path) == before
+
+
+def test_a_full_disk_is_named_if_the_journal_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the journals is made, and there is no room for the first file in it."""
+    fill(tmp_path, {log_of(40): "Text\n"})
+    words = (*WORDS, "--apply", "--safe")
+    real = os.write
+
+    def full(handle: int, data: bytes) -> int:
+        if os.path.basename(os.readlink(f"/proc/self/fd/{handle}")) == ".gitignore":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(handle, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        done = inside("tidy", "-w", tmp_path, *words)
+    assert (done.code, ".tidy: can't be made: No space left on device: free some space" in done.err) == (2, True)
+    assert (tmp_path / log_of(40)).read_text() == "Text\n"
+    assert inside("tidy", "-w", tmp_path, *words).code == 0
 
 
 def forged(kept: bytes, key: str, value: object) -> bytes:

@@ -9,8 +9,8 @@ from hashlib import sha256
 
 from contextasm.model import ContextasmError, NamedTuple, Span
 
-_MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)[ \t]*\r?$"
-"""A marker line without its line feed, however its tail was changed by hand."""
+_MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)(?:-->|(?=\r?$))([^\n]*?)(\r?)$"
+"""A marker line without its line feed, however it was changed by hand; group 3 is what was put after the marker."""
 
 _ESCAPED = r"(?m)^(?=\ufeff?\\*<!-- ctxasm:(?:begin|end)\b)"
 """The start of a line of content that would be taken for a marker, or for one with a backslash before it."""
@@ -24,13 +24,13 @@ class ManagedBlock(NamedTuple):
     start: int
     """Start of the begin marker's line in the text, in characters."""
     end: int
-    """End of the end marker's line, before its line end."""
+    """End of the end marker: before the line end, or before the words that a person put after the marker."""
     line: int
     """The line of the begin marker, counted from 1."""
     eol: str
     """The line end that the block is written with."""
     content: str
-    """Text between the markers, with LF line ends."""
+    """Text between the markers, with LF line ends; words after the begin marker on its line are part of it."""
     digests: tuple[str, str]
     """Digests in the begin and the end marker; empty for none."""
 
@@ -58,9 +58,10 @@ def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
             return _line_number(text, marker.start()), fault
     begin, end = markers
     start = begin.start() + begin[0].startswith("\ufeff")
-    eol = "\r\n" if begin[0].endswith("\r") else "\n"
-    content = text[begin.end() + 1 : end.start()].replace("\r\n", "\n")
-    stop = end.end() - end[0].endswith("\r")
+    eol = "\r\n" if begin[4] else "\n"
+    first = begin.start(3) if begin[3].strip(" \t") else begin.end() + 1
+    content = text[first : end.start()].replace("\r\n", "\n")
+    stop = end.start(3) if end[3].strip(" \t") else end.end(3)
     return ManagedBlock(
         start, stop, _line_number(text, start), eol, content, (_marker_digest(begin[2]), _marker_digest(end[2]))
     )
@@ -90,7 +91,9 @@ def without_block(text: str) -> tuple[str, Span]:
     if not isinstance(block, ManagedBlock) or not block.ours:
         return text, (0, 0)
     line_ends = text.count("\n", block.start, block.end)
-    return text[: block.start] + "\n" * line_ends + text[block.end :], (block.line, block.line + line_ends)
+    rest = text[block.end :]
+    last = block.line + line_ends - (_on_own_line(rest, block.eol) != rest)
+    return text[: block.start] + "\n" * line_ends + rest, (block.line, last)
 
 
 def with_block(text: str | None, content: str, where: str, *, force: bool = False) -> str:
@@ -102,7 +105,8 @@ def with_block(text: str | None, content: str, where: str, *, force: bool = Fals
     content = re.sub(_ESCAPED, r"\\", content.replace("\r\n", "\n").rstrip("\n") + "\n")
     before = text or ""
     if block := _own_block(before, content, where, "overwrite them with `ctxasm build --into FILE", force=force):
-        return before[: block.start] + _format_block(content, block.eol) + before[block.end :]
+        after = _on_own_line(before[block.end :], block.eol)
+        return before[: block.start] + _format_block(content, block.eol) + after
     eol = "\r\n" if before.partition("\n")[0].endswith("\r") else "\n"
     # By the line end after the block, `remove_block` knows how the text ended.
     after = eol if text is None or text.endswith("\n") else ""
@@ -117,7 +121,7 @@ def remove_block(text: str, where: str, *, force: bool = False) -> str | None:
     block = _own_block(text, None, where, "drop them with `ctxasm build --into FILE --remove", force=force)
     if not block:
         return text
-    before, after = text[: block.start], text[block.end :]
+    before, after = text[: block.start], _on_own_line(text[block.end :], block.eol)
     rest = before.removesuffix(_gap(before, block.eol, after)) + after.partition("\n")[2]
     return rest if rest or not after else None
 
@@ -134,6 +138,14 @@ def _own_block(text: str, content: str | None, where: str, hint: str, *, force: 
         hint = f"move the edits out of the block, or {hint} --force`"
         raise ContextasmError(f"{where}:{block.line}", "the managed block was edited by hand", hint, code=1)
     return block
+
+
+def _on_own_line(after: str, eol: str) -> str:
+    """The text after a block, with words on the line of the end marker on a line of their own.
+
+    A block may end a file without a line end, and what is appended to the file is then on that line.
+    """
+    return after if not after or re.match(r"\r?(\n|$)", after) else eol + after
 
 
 def _gap(before: str, eol: str, after: str) -> str:

@@ -134,8 +134,9 @@ def _mark(root: str) -> list[int] | None:
 
 def save_journal(root: str, journal: Journal) -> None:
     """Write the journal of an application that begins. Raises `ContextasmError` and `OSError`."""
-    with system_errors(f"{root}/{FOLDER}", "can't be made", "make the workspace a folder that can be written to"):
-        folder = make_state_folder(root, FOLDER)
+    hint = "free some space, or make the workspace a folder that can be written to"
+    with system_errors(f"{root}/{FOLDER}", "can't be made", hint):
+        folder = make_state_folder(root, FOLDER, needs_ignore=True)
     mark = _mark(root)
     if mark is None:
         hint = "make it a regular file, so that the changes can be taken back"

@@ -146,9 +146,7 @@ class MemoryFile(EditableFile):
 
     def redact(self, line: int) -> Edit:
         """The edit that writes the lines of a memory's secrets as builds read them, with masks: the text is lost."""
-        masked = {secret.line for secret in self.secrets(line)}
-        rest = (gap for gap in self.document.gaps if gap.reason == "secret" and gap.first - 1 in masked)
-        masked |= {number for gap in rest for number in range(gap.first, gap.last + 1)}
+        masked = {number for secret in self.secrets(line) for number in range(secret.line, secret.last + 1)}
         first, stop = min(masked) - 1, max(masked)
         lines = [
             self._with_comments[at] + "\r" * self._lines[at].endswith("\r") if at + 1 in masked else self._lines[at]

@@ -266,6 +266,15 @@ REDACTED = [
     (f"- One {{key={LEAKED}}}\n", "- One {key=[masked:aws-access-key-id]}\n"),
     (f"---\ntype: fact\nkey: {LEAKED}\n---\nText\n", "---\ntype: fact\nkey: [masked:aws-access-key-id]\n---\nText\n"),
     ("- K {}\n  {}\n  {}\n- Two\n".format(*KEY), "- K [masked:private-key]\n\n\n- Two\n"),
+    (
+        "- K {}\n  {}\n  {} done {{id=k}}\n- \u200bTwo\n".format(*KEY),
+        "- K [masked:private-key]\n\n done {id=k}\n- \u200bTwo\n",
+    ),
+    ("- K {}\n  {} {} done\n".format(*KEY), "- K [masked:private-key]\n done\n"),
+    (
+        "- K {}\n  {}\n  {} and {}\n".format(*KEY, LEAKED),
+        "- K [masked:private-key]\n\n and [masked:aws-access-key-id]\n",
+    ),
     (f"- Hid {LEAKED[:9]}\u200b{LEAKED[9:]}\n", "- Hid [masked:aws-access-key-id]\n"),
 ]
 

@@ -64,7 +64,8 @@ def _located(text: str, spans: Sequence[SecretSpan]) -> Iterator[Secret]:
         at = span.start
         secret = text[span.start : span.end]
         masked = f"{span.prefix}... ({len(secret)} characters, #{_tag(secret, span.kind)})"
-        yield Secret(span.kind, line, span.start - begin + 1, masked, span.placeholder, span.doubtful)
+        last = line + secret.count("\n")
+        yield Secret(span.kind, line, span.start - begin + 1, masked, span.placeholder, span.doubtful, last)
 
 
 def _tag(secret: str, kind: str) -> str:
@@ -75,13 +76,13 @@ def _tag(secret: str, kind: str) -> str:
 
 
 def _gaps(text: str, spans: Sequence[SecretSpan], secrets: Sequence[Secret]) -> Iterator[Span]:
-    for (start, end, *_), (_, line, *_) in zip(spans, secrets, strict=True):
-        if breaks := text.count("\n", start, end):
-            line_end = text.find("\n", end)
-            rest = text[end : line_end if line_end >= 0 else len(text)]
-            last = line + breaks - bool(rest.strip())
-            if last > line:
-                yield line + 1, last
+    for span, secret in zip(spans, secrets, strict=True):
+        if secret.last > secret.line:
+            line_end = text.find("\n", span.end)
+            rest = text[span.end : line_end if line_end >= 0 else len(text)]
+            last = secret.last - bool(rest.strip())
+            if last > secret.line:
+                yield secret.line + 1, last
 
 
 # --- Masks -----------------------------------------------------------------------------------------------------------
