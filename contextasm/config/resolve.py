@@ -21,7 +21,7 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.input import values
-from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
+from contextasm.config.input.options import FileText, Options, ProcessEnvironment, parse_deadline
 from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
@@ -86,6 +86,7 @@ def prepare_build(
     whole = stored_profile or reader.resolve(settings)
     store = attach_store(workspace, reader.settings_file, process, offline=options.offline)
     store_problems = store.refresh() if store else ()
+    typed_files = tuple(os.path.join(process.folder, text.file) for text in options if isinstance(text, FileText))
     options = _cleaned_options(options, settings)
     profile = restrict_profile(limit_layers(whole, options))
     settings |= layer_settings(profile, reader.settings_file, options)
@@ -103,7 +104,8 @@ def prepare_build(
     )
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
-    return PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests, detected)
+    prepared = PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests)
+    return prepared._replace(taken=detected, typed_files=typed_files)
 
 
 def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCounter:
