@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from contextasm.model import Cleaning, ContextasmError, Document, Request
 from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.cleaning.private_parts import KEY, is_private_json
 from contextasm.text.data.events import compact_json
 from contextasm.text.json_reader import load_json
 
@@ -18,8 +19,8 @@ HISTORY = "--history"
 
 _HINT = "give a list of messages with `role`, or events with `type`, as JSON"
 
-Calls = dict[str, tuple[object, object]]
-"""Name of the tool and arguments of each call, by its id."""
+Calls = dict[str, tuple[object, object, bool]]
+"""Name of the tool, arguments, and whether the message is private, of each call by its id."""
 
 
 def session_of_history(text: str) -> str:
@@ -38,7 +39,12 @@ def session_of_history(text: str) -> str:
         if not isinstance(entry, dict) or not isinstance(entry.get("type", entry.get("role")), str):
             raise ContextasmError(HISTORY, f"value {number} is neither a message nor an event", _HINT)
         is_message = "role" in entry and entry.get("type", "message") == "message"
-        events += _events_of_message(entry, calls) if is_message else [entry]
+        if is_message:
+            is_private = is_private_json(compact_json(entry))
+            made = _events_of_message(entry, calls, is_private=is_private)
+            events += (event | {KEY: True} for event in made) if is_private else made
+        else:
+            events.append(entry)
     return "".join(f"{compact_json(event)}\n" for event in events) or "\n"
 
 
@@ -56,29 +62,30 @@ def _listed(text: str) -> list[object]:
     return value
 
 
-def _events_of_message(message: Mapping[str, object], calls: Calls) -> Iterator[Mapping[str, object]]:
+def _events_of_message(message: Mapping[str, object], calls: Calls, *, is_private: bool) -> Iterator[dict[str, object]]:
     """The results of tools and the texts of a message, each as an event. Calls are noted."""
     role, content = str(message["role"]), message.get("content")
     for call in _mappings(message.get("tool_calls")):
         for function in _mappings([call.get("function")]):
-            calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments"))
+            calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments")), is_private
     if role == "tool":
         yield _result(message.get("tool_call_id"), content, calls)
         return
     for block in _mappings(content) if isinstance(content, list) else [{"text": content}]:
         if block.get("type") == "tool_use":
-            calls[str(block.get("id"))] = block.get("name"), block.get("input")
+            calls[str(block.get("id"))] = block.get("name"), block.get("input"), is_private
         elif block.get("type") == "tool_result":
             yield _result(block.get("tool_use_id"), block.get("content"), calls)
         elif isinstance(block.get("text"), str) and role not in {"system", "developer"}:
             yield {"type": "turn", "role": role, "content": block["text"]}
 
 
-def _result(call: object, content: object, calls: Calls) -> Mapping[str, object]:
-    name, arguments = calls.get(str(call), (None, None))
+def _result(call: object, content: object, calls: Calls) -> dict[str, object]:
+    name, arguments, is_private = calls.get(str(call), (None, None, False))
     if isinstance(content, list):
         content = "\n\n".join(text for block in _mappings(content) if isinstance(text := block.get("text"), str))
-    return {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
+    event = {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
+    return event | {KEY: True} if is_private else event
 
 
 def _arguments(written: object) -> object:
