@@ -115,6 +115,15 @@ def test_row_86_unchanged_inputs_reproduce_the_bytes(root: Path, form: str, stor
     assert ("the stored inputs" if stored else "the workspace") in done.err
 
 
+def test_problems_of_options_are_replayed(root: Path) -> None:
+    talk = json.dumps([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Hello."}]}])
+    words = ("-p", "librarian", "--history", "-", "--open", "none.md")
+    built = inside("build", "-w", root, "--record", *words, stdin=talk)
+    assert "[not-read]" in built.err
+    assert "[no-effect]" in built.err
+    assert inside("replay", *records(root)).out == built.out
+
+
 def test_row_86_through_the_real_command(root: Path) -> None:
     text = ctxasm("build", "-q", "--record", cwd=root).out
     [path] = records(root)
