@@ -14,7 +14,7 @@ from importlib import import_module
 from types import NoneType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from contextasm.config.input.options import Flag, Options
+from contextasm.config.input.options import FileText, Flag, Options
 from contextasm.model import ContextasmError, NamedTuple
 from contextasm.workspace.reads import note_other_input
 
@@ -148,12 +148,13 @@ def _with_read_texts(options: Options) -> Options:
     note_other_input()
     if options.topic == options.history == "-":
         raise ContextasmError("--history -", "--topic reads standard input already", "name a file for one of them")
-    if options.history is not None:
-        is_piped = options.history == "-"
-        text = read_stdin("--history -", "conversation") if is_piped else input_text(options.history)
-        options = options._replace(history=text)
+    piped = "/dev/stdin"
+    if options.history == "-":
+        options = options._replace(history=FileText.of(read_stdin("--history -", "conversation"), piped))
+    elif options.history is not None:
+        options = options._replace(history=FileText.of(input_text(options.history), options.history))
     if options.topic == "-":
-        options = options._replace(topic=read_stdin("--topic -", "topic").strip())
+        options = options._replace(topic=FileText.of(read_stdin("--topic -", "topic").strip(), piped))
     return options
 
 

@@ -63,6 +63,9 @@ class PreparedBuild(NamedTuple):
     taken: str = ""
     """Words for a receipt: the profile of a folder without settings, or the files that are not read in another one."""
 
+    typed_files: tuple[str, ...] = ()
+    """Files that the texts of options were read from."""
+
     approved: Mapping[str, str] | None = None
     """SHA-256 of each file that instructs an agent, by path, as `ctxasm.lock` has it; None for a build without lock."""
 

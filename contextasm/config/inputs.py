@@ -61,7 +61,7 @@ def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
     return InputFiles(
         folder=workspace if workspace.is_on_disk else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
-        others=tuple(_others(root, names, settings_file)),
+        others=(*_others(root, names, settings_file), *_typed_files(prepared)),
         outputs=tuple(f"{root}/{output.file}" for output in outputs),
     )
 
@@ -122,6 +122,15 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
         for effect in rule.effects:
             if effect.action == "always_include" and effect.target.kind in {"path", "heading-path"}:
                 yield _text_file(effect.target.value, f"rule {rule.name} includes it")
+
+
+def _typed_files(prepared: PreparedBuild) -> Iterator[tuple[str, str]]:
+    # Standard input may be a file, too.
+    return (
+        (file, "a context is made of this file, too: an option reads it")
+        for file in prepared.typed_files
+        if os.path.isfile(file)
+    )
 
 
 def _others(root: str, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:

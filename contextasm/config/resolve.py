@@ -21,7 +21,7 @@ from contextasm.config.build import (
     unused_variables,
 )
 from contextasm.config.input import values
-from contextasm.config.input.options import Options, ProcessEnvironment, parse_deadline
+from contextasm.config.input.options import FileText, Options, ProcessEnvironment, parse_deadline
 from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
@@ -85,13 +85,15 @@ def prepare_build(
     settings, detected = _typed_settings(options, reader, targets, overrides)
     whole = stored_profile or reader.resolve(settings)
     store = attach_store(workspace, reader.settings_file, process, offline=options.offline)
-    store_problems = store.refresh() if store else ()
+    problems = [*store.refresh()] if store else []
+    typed_files = tuple(os.path.join(process.folder, text.file) for text in options if isinstance(text, FileText))
     options = _cleaned_options(options, settings)
     profile = restrict_profile(limit_layers(whole, options))
     settings |= layer_settings(profile, reader.settings_file, options)
     _settle(settings, profile, whole, recording, reader)
     counter, counts = load_counter(str(settings["tokenizer"].value), process.environment, counters)
-    request = _resolve_request(options, settings, profile, recording, reader)
+    history = _session_of_history(options, problems)
+    request = _resolve_request(options, settings, profile, recording, reader)._replace(history=history)
     rules = evaluate_rules(config, reader, options, request, whole)
     build = Build(recording, profile, request, counter, rules)._replace(
         semantics=semantic_similarity(reader, settings, options.topic or ""),
@@ -99,11 +101,12 @@ def prepare_build(
         repository=_repository(workspace, process),
         memory_index=_memory_indexes(recording, reader),
         parse_yaml=load_yaml,
-        problems=(*store_problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
+        problems=(*problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
     )
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
-    return PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests, detected)
+    prepared = PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests)
+    return prepared._replace(taken=detected, typed_files=typed_files)
 
 
 def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCounter:
@@ -188,15 +191,15 @@ def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], 
     return names
 
 
-def _session_of_history(options: Options) -> str:
-    """The events of `--history`; empty for none."""
+def _session_of_history(options: Options, problems: list[Problem]) -> str:
+    """The events of `--history`; empty for none. The problem of parts that are not read is added to `problems`."""
     if options.history is None:
         return ""
     from contextasm.text.data.history import HISTORY, session_of_history  # here: most builds get no conversation
 
     if options.session:
         raise ContextasmError(HISTORY, "is the session, and --session names another one", "leave one of them out")
-    return session_of_history(options.history)
+    return session_of_history(options.history, problems)
 
 
 def _changed_files(profile: Profile, reader: ProfileReader) -> tuple[str, ...]:
@@ -238,7 +241,7 @@ def _resolve_request(
         "date": day,
         "budget": values.parse_tokens(settings["budget"].value, "budget"),
         "session": values.parse_name(options.session or "", "--session"),
-        "history": _session_of_history(options),
+        "history": "",
         "open": tuple(workspace.relative(path) for path in options.open),
         "changed": _changed_files(profile, reader),
         "tracked": _tracked_files(profile, workspace, reader.process.environment),

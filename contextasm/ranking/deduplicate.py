@@ -111,6 +111,12 @@ class _Candidate(NamedTuple):
         return self.layer.limits.required or bool(self.fragment.verdict.pinned_by)
 
     @property
+    def stays(self) -> bool:
+        """Whether no copy takes its place: the same answer to another question is another part of a conversation."""
+        is_spoken = self.fragment.message is not None or self.fragment.labels.kind == "turn"
+        return is_spoken or self.is_protected
+
+    @property
     def precedence(self) -> tuple[bool, bool, float]:
         """The lower, the more it deserves to stay.
 
@@ -180,7 +186,7 @@ class _Search:
         keys = identities(text, candidate.fragment.labels.dedup, self._methods)
         if "content" in keys and not (_is_item(candidate) and "\n" not in candidate.fragment.text):
             keys["content"] = ("text", candidate.fragment.text.rstrip())  # Lines and indentation count.
-        if not candidate.is_protected and copy not in self._unshown and self._leave_out(copy, keys):
+        if not candidate.stays and copy not in self._unshown and self._leave_out(copy, keys):
             return
         staying = list[tuple[TextSection, Copy]]()
         if "content" in self._methods and not _is_item(candidate):
@@ -263,10 +269,10 @@ class _Search:
                 continue
             text = fingerprint(candidate.fragment)
             others = shown.setdefault((text.figures, text.polarity), {})
-            match = None if candidate.is_protected else _find_same(candidate, text.folded, others)
+            match = None if candidate.stays else _find_same(candidate, text.folded, others)
             if match and (others[match].copy.path, others[match].copy.line) == (copy.path, copy.line):
                 match = None
-            if match and candidate.precedence >= others[match].precedence:
+            if match and (others[match].stays or candidate.precedence >= others[match].precedence):
                 self._twins[copy] = others[match].copy, "near"
                 continue
             if match:

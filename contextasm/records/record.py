@@ -244,6 +244,8 @@ class RecordDocument(TypedDict):
     """The sections of the document, in its order."""
     decisions: list[DecisionData]
     """One decision for every fragment that was found."""
+    messages: tuple[tuple[Count, model.Message], ...]
+    """What is shown as a message or as a tool, each after the number of its decision, counted from 0."""
     allowances: list[model.LayerUsage]
     """What each layer might take and took, in the order of the layers."""
     problems: list[model.Problem]
@@ -260,7 +262,8 @@ def encode_record(record: Record) -> tuple[str, bytes]:
     """The record's id and file; the id is the first 16 digits of the SHA-256 of everything else in the record."""
     decisions = [*map(decision_data, record.context.decisions)]
     fields = record.context._asdict() | record._asdict()
-    document = to_json(RecordDocument, fields | {"id": "", "decisions": decisions})
+    messages = [(number, each.message) for number, each in enumerate(record.context.decisions) if each.message]
+    document = to_json(RecordDocument, fields | {"id": "", "decisions": decisions, "messages": messages})
     document["id"] = _record_id({name: document[name] for name in document if name not in {"schema", "id"}})
     return document["id"], _json_bytes(document, indent=1) + b"\n"
 
@@ -312,9 +315,14 @@ def verified_fields(data: bytes, where: str) -> dict[str, Any]:
     return intact
 
 
+_MESSAGES = tuple[tuple[int, model.Message], ...]
+
+
 def _record_from_fields(fields: dict[str, Any]) -> Record:
     making = {key: fields.pop(key) for key in BuildFacts._fields if key in fields}
-    decisions = tuple(map(_decision_from_data, fields.pop("decisions")))
+    messages: dict[int, model.Message] = dict(from_json(_MESSAGES, fields.pop("messages", []), "messages"))
+    numbered = enumerate(map(_decision_from_data, fields.pop("decisions")))
+    decisions = tuple(decision._replace(message=messages.get(number)) for number, decision in numbered)
     result = {key: fields.pop(key) for key in model.Context._fields if key in fields}
     result |= {"text": "", "profile": making["profile"]["name"], "decisions": []}
     record: Record = from_json(Record, {**fields, "making": making, "context": result}, "record")

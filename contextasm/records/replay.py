@@ -167,8 +167,9 @@ def replay(record: records.Record, workspace: model.Workspace, counter: model.To
 
 
 def _problems_before_the_build(problems: Iterable[model.Problem]) -> tuple[model.Problem, ...]:
-    """The problems of a record that no build finds by itself: of variables, and of a shared store."""
-    return tuple(each for each in problems if each.path.startswith("--var ") or each.code.startswith("store-"))
+    """The problems of a record that no build finds by itself: of variables, open files, a history, a shared store."""
+    codes, options = ("store-", "not-read"), ("--var ", "--open ")
+    return tuple(each for each in problems if each.path.startswith(options) or each.code.startswith(codes))
 
 
 def changed_config(record: records.Record, root: Path) -> tuple[ChangedInput, ...]:

@@ -1,5 +1,6 @@
 """Duplicates: which copy stays, what is left of a text of which sections stand elsewhere, and who is named."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,18 @@ def test_near_copy_that_is_surer_stays() -> None:
     }
     context = build(files, profile(memories("high"), memories("low"), merge=("near",)))
     assert outcomes(context) == {"less": "merged", "sure": "included"}
+
+
+@pytest.mark.parametrize("form", ["markdown", "chat-openai", "chat-anthropic"])
+def test_equal_turns_are_all_shown(form: str) -> None:
+    said = ["Delete the old pages?", "No.", "Ask Mia about every one of the new pages first?", "Yes."] * 2
+    turns = [json.dumps({"type": "turn", "role": ("user", "assistant")[n % 2], "text": t}) for n, t in enumerate(said)]
+    base = {"source": ("events",), "path": ("s.jsonl",), "item": "- {text}", "order": "best"}
+    layer = with_layer_values(Layer("turns", ("Turns",)), base)
+    files: dict[str, Content] = {"s.jsonl": "\n".join(turns), "notes/m.md": "- No. {confidence=1}\n"}
+    used = profile(layer, memories("notes"), merge=("content", "dedup", "near"))
+    context = build(files, used, format=form)
+    assert [each.outcome for each in context.decisions if each.layer == "turns"] == ["included"] * len(said)
 
 
 # --- Sections of texts -----------------------------------------------------------------------------------------------

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import contextasm
+from contextasm.config.profiles.loader import load_profile
 from contextasm.model import Build, ContextasmError, Document, Layer, Profile, TokenCounter
 from contextasm.pipeline import assemble
 from contextasm.records.record import BuildFacts, Chosen, Record, encode_record, make_record, parse_record
+from contextasm.rendering.formats import format_context
 from contextasm.rendering.json_codec import from_json, to_json
 from contextasm.selection.tokens import ESTIMATE
 from contextasm.workspace.recording import RecordingWorkspace, SnapshotWorkspace, changed_inputs
@@ -64,19 +66,31 @@ def etag(root: Path, *words: str) -> str:
     return str(json.loads(inside("build", "-q", "-w", root, "-f", "json", *words).out)["etag"])
 
 
+LIBRARIAN = load_profile("librarian", "tests", Path())
+
+SAID = (
+    '{"type": "turn", "role": "user", "text": "Look for the day."}\n',
+    '{"type": "turn", "role": "assistant", "text": "It is in spring. Shall I ask Mia about the day?"}\n',
+    '{"type": "tool_result", "tool": "grep", "arguments": {"word": "day"}, "output": "One.\\n\\nTwo."}\n',
+)
+
+
 @given(
     files=workspaces(),
-    profile=profiles(),
+    profile=st.one_of(profiles(), st.just(LIBRARIAN)),
+    said=st.lists(st.sampled_from(SAID), max_size=4).map("".join),
+    is_history=st.booleans(),
     budget=budgets,
-    form=st.sampled_from(("markdown", "xml")),
+    form=st.sampled_from(("markdown", "xml", "chat-openai", "chat-anthropic")),
     exact=st.booleans(),
 )
 def test_law_8_record_replays_to_the_same_context(
-    files: Mapping[str, Content], profile: Profile, budget: int, form: str, exact: bool
+    files: Mapping[str, Content], profile: Profile, said: str, is_history: bool, budget: int, form: str, exact: bool
 ) -> None:
     counter: TokenCounter = o200k() if exact else ESTIMATE
+    files = {**files, "tools/t.json": '[{"name": "grep"}]', "sessions/s.jsonl": "" if is_history else said}
     noted = RecordingWorkspace(Files(files))
-    asked = request(budget=budget, format=form, tokenizer=counter.name)
+    asked = request(budget=budget, format=form, tokenizer=counter.name, history=said if is_history else "")
     context = assemble(Build(noted, profile, asked, counter))
     own = make_record(context, BuildFacts((("ctxasm", "0"),), "", (), profile), noted)
     back = parse_record(encode_record(own)[1], "record")
@@ -86,16 +100,28 @@ def test_law_8_record_replays_to_the_same_context(
     )
     assert again == context
     assert back.context == context._replace(documents=())
+    assert format_context(back.context) == format_context(context)
     assert changed_inputs(back.lists, back.digests, Files(files))[0] == ()
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "workspace"])
-@pytest.mark.parametrize("form", ["markdown", "xml", "json", "messages"])
+@pytest.mark.parametrize("form", ["markdown", "xml", "json", "messages", "chat-openai", "chat-anthropic"])
 def test_row_86_unchanged_inputs_reproduce_the_bytes(root: Path, form: str, stored: bool) -> None:
-    text = inside("build", "-q", "-w", root, "-f", form, "--record", *(["--record-inputs"] if stored else [])).out
+    fill(root, {"sessions/s.jsonl": SAID[0]})
+    words = ["-p", "librarian" if form.startswith("chat") else "default", *(["--record-inputs"] if stored else [])]
+    text = inside("build", "-q", "-w", root, "-f", form, "--record", *words).out
     done = inside("replay", *records(root))
     assert (done.code, done.out) == (0, text)
     assert ("the stored inputs" if stored else "the workspace") in done.err
+
+
+def test_problems_of_options_are_replayed(root: Path) -> None:
+    talk = json.dumps([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Hello."}]}])
+    words = ("-p", "librarian", "--history", "-", "--open", "none.md")
+    built = inside("build", "-w", root, "--record", *words, stdin=talk)
+    assert "[not-read]" in built.err
+    assert "[no-effect]" in built.err
+    assert inside("replay", *records(root)).out == built.out
 
 
 def test_row_86_through_the_real_command(root: Path) -> None:

@@ -33,6 +33,21 @@ Texts = tuple[str, ...]
 """The type of an option that may be repeated."""
 
 
+class FileText(str):
+    """The text of an option that was read from a file."""
+
+    __slots__ = ("file",)
+    file: str
+    """Path of the file, absolute or relative to the current folder."""
+
+    @classmethod
+    def of(cls, text: str, file: str) -> "FileText":
+        """The text that was read from this file."""
+        made = cls(text)
+        made.file = file
+        return made
+
+
 class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 

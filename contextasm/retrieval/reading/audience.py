@@ -21,6 +21,7 @@ from contextasm.model import (
     Reason,
     Request,
     RetrievalResult,
+    SourceQuery,
     Workspace,
 )
 from contextasm.retrieval.reading.files import receipt
@@ -110,6 +111,16 @@ def visible_workspace(workspace: Workspace, profile: Profile, request: Request, 
     return SharedWorkspace(workspace, private_patterns(profile, request), parse)
 
 
+def visible_session(query: SourceQuery, session: Document) -> Document:
+    """A session that no file holds, as the audience may see it: one like it in a file of the layer."""
+    build = query.build
+    if build.request.audience != SHARED:
+        return session
+    paths = {any_owner_pattern(path) for path in query.layer.query.paths}
+    is_private = not paths.isdisjoint(private_patterns(build.profile, build.request))
+    return withhold_file(session) if is_private else withhold(session, build.parse_yaml)
+
+
 def private_patterns(profile: Profile, request: Request | None = None) -> Sequence[str]:
     """Paths and patterns of the private layers of a profile, for every owner; without a request, no open files."""
     templates = (
@@ -150,18 +161,21 @@ def _with_receipts(result: RetrievalResult, layer: Layer) -> RetrievalResult:
     documents = {document.path: document for document in result.documents if document.lacks_private}
     fragments = [_excluded(fragment, layer, documents) for fragment in result.fragments]
     reported = {fragment.location.path for fragment in fragments if fragment.verdict.excluded == PRIVATE}
-    receipts = [
-        receipt(f"{path}:{gap.first}", Location(path, gap.first, rows=gap.last - gap.first + 1), layer, PRIVATE)
-        for path, document in documents.items()
-        for gap in document.gaps
-        if gap.reason == PRIVATE.code and path not in reported
-    ]
+    unreported = (document for path, document in documents.items() if path not in reported)
+    receipts = [each for document in unreported for each in private_receipts(document, layer)]
     problems = result.problems
     if layer.private and layer.limits.required and (fragments or documents):
         what = "is a private layer, so a shared context lacks it although it is required"
         others = (problem for problem in problems if problem.code != "required-empty")
         problems = (*others, Problem("required-private", layer.id, 0, what))
     return result._replace(fragments=(*fragments, *receipts), problems=problems)
+
+
+def private_receipts(document: Document, layer: Layer) -> list[Fragment]:
+    """An excluded fragment for each private part that a document lacks."""
+    gaps = (gap for gap in document.gaps if gap.reason == PRIVATE.code)
+    places = (Location(document.path, gap.first, rows=gap.last - gap.first + 1) for gap in gaps)
+    return [receipt(f"{place.path}:{place.line}", place, layer, PRIVATE) for place in places]
 
 
 def _excluded(fragment: Fragment, layer: Layer, documents: Mapping[str, Document]) -> Fragment:

@@ -23,6 +23,7 @@ from contextasm.model import (
 )
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.retrieval.pool import matches
+from contextasm.retrieval.reading.audience import private_receipts, visible_session
 from contextasm.retrieval.reading.files import (
     count_fragment,
     counts_rest,
@@ -75,6 +76,8 @@ def events(query: SourceQuery) -> RetrievalResult:
         fragments, problems = _fragments_beyond(sessions, query), []
     else:
         fragments = _fragments_of_all(sessions, query, problems)
+    handed_in = (session.document for session in sessions if session.document.path == HISTORY)
+    fragments += [each for document in handed_in for each in private_receipts(document, query.layer)]
     scored, late = _with_similarity(_with_intent(_merge_same_ids(fragments), query), query)
     return RetrievalResult(tuple(scored), documents, (*problems, *late))
 
@@ -119,7 +122,7 @@ def _fragments_of_all(sessions: Sequence[_Session], query: SourceQuery, problems
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
     if query.build.request.history:
-        documents.append(history_document(query.build.request))
+        documents.append(visible_session(query, history_document(query.build.request)))
     layer_types, filters = query.layer.query.event_types, query.build.request.filters
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []

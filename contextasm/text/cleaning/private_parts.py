@@ -215,7 +215,7 @@ def _private_lines(lines: Sequence[str]) -> Iterator[int]:
         if part.kind == "bullet":
             if any(map(_says_private, lines[part.first : part.stop])):
                 yield from range(part.first, part.stop)
-        elif _is_private_json(line):
+        elif is_private_json(line):
             yield part.first
         elif part.kind == "heading" and _says_private(line):
             stop = next((at for at, level in starts if at > part.first and level <= part.level), len(lines))
@@ -266,7 +266,7 @@ def _ends_private(text: str) -> bool:
     return False
 
 
-def _is_private_json(line: str) -> bool:
+def is_private_json(line: str) -> bool:
     """Whether a line is an object of JSON with the flag, or with a text in it that holds a private part."""
     if not line.lstrip().startswith("{") or (KEY not in line.casefold() and "\\u" not in line):
         return False

@@ -6,10 +6,12 @@ in 2026. The system's text is no part of a conversation: a context takes its pla
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from contextasm.model import Cleaning, ContextasmError, Document, Request
+from contextasm.model import Cleaning, ContextasmError, Document, NamedTuple, Problem, Request
 from contextasm.text.cleaning.clean import decode_document
+from contextasm.text.cleaning.private_parts import KEY, is_private_json
 from contextasm.text.data.events import compact_json
 from contextasm.text.json_reader import load_json
 
@@ -18,13 +20,25 @@ HISTORY = "--history"
 
 _HINT = "give a list of messages with `role`, or events with `type`, as JSON"
 
-Calls = dict[str, tuple[object, object]]
-"""Name of the tool and arguments of each call, by its id."""
+_UNREAD_KEYS = ("refusal", "function_call", "audio")
+"""The keys of a message that may hold something that no event shows."""
 
 
-def session_of_history(text: str) -> str:
+class _Read(NamedTuple):
+    """What is known of the messages that were read so far."""
+
+    calls: dict[str, tuple[object, object, bool]]
+    """Name of the tool, arguments, and whether the message is private, of each call by its id."""
+    answered: set[str]
+    """Ids of results."""
+    unread: Counter[str]
+    """Number of the parts that no event shows, by their types."""
+
+
+def session_of_history(text: str, problems: list[Problem]) -> str:
     """The session, one event a line, of a JSON list or of one JSON object a line; a blank line for an empty list.
 
+    One problem counts the parts of messages that can't be shown. It is added to `problems`.
     Raises `ContextasmError` for a text without any value, for what is not JSON, and for another value than an event or
     a message.
     """
@@ -32,13 +46,23 @@ def session_of_history(text: str) -> str:
         raise ContextasmError(HISTORY, "is empty", f"{_HINT}; [] if nothing was said")
     lines = [] if text.lstrip().startswith("[") else text.split("\n")
     entries = [load_json(line, f"{HISTORY}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    calls: Calls = {}
+    read = _Read({}, set(), Counter())
     events: list[Mapping[str, object]] = []
     for number, entry in enumerate(entries if lines else _listed(text), 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("type", entry.get("role")), str):
             raise ContextasmError(HISTORY, f"value {number} is neither a message nor an event", _HINT)
         is_message = "role" in entry and entry.get("type", "message") == "message"
-        events += _events_of_message(entry, calls) if is_message else [entry]
+        if is_message:
+            is_private = is_private_json(compact_json(entry))
+            made = _events_of_message(entry, read, is_private=is_private)
+            events += (event | {KEY: True} for event in made) if is_private else made
+        else:
+            events.append(entry)
+    read.unread["call without a result"] += len(read.calls.keys() - read.answered)
+    if counts := [f"{kind} ({count:,})" for kind, count in sorted(read.unread.items()) if count]:
+        message = f"parts of messages are left out: {', '.join(counts)}"
+        hint = "write what they say as text; only texts, and calls with their results, are read"
+        problems.append(Problem("not-read", HISTORY, 0, message, hint))
     return "".join(f"{compact_json(event)}\n" for event in events) or "\n"
 
 
@@ -56,29 +80,50 @@ def _listed(text: str) -> list[object]:
     return value
 
 
-def _events_of_message(message: Mapping[str, object], calls: Calls) -> Iterator[Mapping[str, object]]:
+def _events_of_message(message: Mapping[str, object], read: _Read, *, is_private: bool) -> Iterator[dict[str, object]]:
     """The results of tools and the texts of a message, each as an event. Calls are noted."""
     role, content = str(message["role"]), message.get("content")
     for call in _mappings(message.get("tool_calls")):
         for function in _mappings([call.get("function")]):
-            calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments"))
+            read.calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments")), is_private
     if role == "tool":
-        yield _result(message.get("tool_call_id"), content, calls)
+        yield _result(message.get("tool_call_id"), content, read)
         return
-    for block in _mappings(content) if isinstance(content, list) else [{"text": content}]:
+    read.unread.update(key for key in _UNREAD_KEYS if message.get(key))
+    for block in _blocks(content):
         if block.get("type") == "tool_use":
-            calls[str(block.get("id"))] = block.get("name"), block.get("input")
+            read.calls[str(block.get("id"))] = block.get("name"), block.get("input"), is_private
         elif block.get("type") == "tool_result":
-            yield _result(block.get("tool_use_id"), block.get("content"), calls)
-        elif isinstance(block.get("text"), str) and role not in {"system", "developer"}:
+            yield _result(block.get("tool_use_id"), block.get("content"), read)
+        elif role in {"system", "developer"}:
+            continue
+        elif isinstance(block.get("text"), str):
             yield {"type": "turn", "role": role, "content": block["text"]}
+        else:
+            read.unread[_kind(block)] += 1
 
 
-def _result(call: object, content: object, calls: Calls) -> Mapping[str, object]:
-    name, arguments = calls.get(str(call), (None, None))
+def _result(call: object, content: object, read: _Read) -> dict[str, object]:
+    name, arguments, is_private = read.calls.get(str(call), (None, None, False))
+    read.answered.add(str(call))
     if isinstance(content, list):
-        content = "\n\n".join(text for block in _mappings(content) if isinstance(text := block.get("text"), str))
-    return {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
+        blocks = _blocks(content)
+        read.unread.update(_kind(block) for block in blocks if not isinstance(block.get("text"), str))
+        content = "\n\n".join(text for block in blocks if isinstance(text := block.get("text"), str))
+    event = {"type": "tool_result", "tool": name, "arguments": arguments, "output": content}
+    return event | {KEY: True} if is_private else event
+
+
+def _blocks(content: object) -> list[Mapping[str, object]]:
+    """The parts of a content; a text is one, and what is neither a text nor a mapping is one without any key."""
+    if content is None:
+        return []
+    parts = content if isinstance(content, list) else [content]
+    return [part if isinstance(part, dict) else {"text": part} if isinstance(part, str) else {} for part in parts]
+
+
+def _kind(block: Mapping[str, object]) -> str:
+    return str(block.get("type") or "part")[:40]
 
 
 def _arguments(written: object) -> object:
