@@ -31,7 +31,9 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 WHOLE_CODE = 60
-"""Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold."""
+"""Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold.
+
+Only where nothing else would be shown may it be cut (`_first_lines`)."""
 
 KEEP = {"start": "start", "end": "end", "both": "ends"}
 """The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""
@@ -60,11 +62,18 @@ class _Piece(NamedTuple):
 
 
 def truncate(
-    fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost, *, is_alone: bool = True
+    fragments: Sequence[Fragment],
+    room: int,
+    counter: TokenCounter,
+    cost: Cost,
+    *,
+    is_alone: bool = True,
+    by_lines: bool = False,
 ) -> tuple[Excerpt, ...]:
     """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits.
 
-    `is_alone` says whether nothing else is shown with them.
+    `is_alone` says whether nothing else is shown with them. With `by_lines`, the first lines of the first block are
+    shown rather than nothing, whatever it is.
     """
     size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
@@ -93,7 +102,13 @@ def truncate(
     may_tear = is_alone and not chosen
     block = following.block._replace(kind="raw") if fragments[following.number].display.fence else following.block
     own = lines[following.number]
-    part = _part(block, own, left, counter, lambda part: cost(with_part(part)) <= room, may_tear=may_tear)
+
+    def fits(part: LineRange) -> bool:
+        return cost(with_part(part)) <= room
+
+    part = _part(block, own, left, counter, fits, may_tear=may_tear)
+    if part is None and by_lines and not chosen:
+        part = _first_lines(block, own, left, counter, fits)
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -112,7 +127,7 @@ def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep
     def laid_out(excerpts: Sequence[Excerpt]) -> str:
         return section_body(excerpts, (), "", marker) + line_end
 
-    excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)))
+    excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)), by_lines=True)
     if not excerpts:
         raise ContextasmError("budget", f"{budget} tokens are too few for a line and its marker", "give more", 1)
     return laid_out(excerpts)
@@ -245,6 +260,24 @@ def _part(
         states = _places(lines, block.body, stop, range(block.body + 1, stop), _words)
         place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
     return part_up_to(place) if place else None
+
+
+def _first_lines(
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits
+) -> LineRange | None:
+    """The most lines of a block that fit if no part of it does that `_part` gives, each of which has all of these.
+
+    Of plain text only its headings, since its words did not fit; of a fence no opening without a line of code.
+    """
+    stop = block.body if block.kind == "text" else block.end(lines)
+    least = block.body + LEAST_LINES["fence"] if block.kind == "fence" else 0
+
+    def first_lines(end: int) -> LineRange:
+        in_body = end > block.body
+        return LineRange(block.first, max(end, least * in_body), fence=block.fence * in_body)
+
+    sizes = _row_sizes(lines[block.first : stop], counter)
+    return _furthest(((first_lines(end), units) for end, units in enumerate(sizes, block.first + 1)), left, fits)
 
 
 def _places(
