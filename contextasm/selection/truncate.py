@@ -33,7 +33,7 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 WHOLE_CODE = 60
 """Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold.
 
-Only where nothing else would be shown may it be cut (`_first_lines`)."""
+Only where nothing else would be shown may it be cut (`_some_lines`)."""
 
 KEEP = {"start": "start", "end": "end", "both": "ends"}
 """The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""
@@ -73,7 +73,7 @@ def truncate(
     """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits.
 
     `is_alone` says whether nothing else is shown with them. With `by_lines`, the first lines of the first block are
-    shown rather than nothing, whatever it is.
+    shown rather than nothing, whatever it is; of headings the last ones if the end is kept.
     """
     size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
@@ -108,7 +108,8 @@ def truncate(
 
     part = _part(block, own, left, counter, fits, may_tear=may_tear)
     if part is None and by_lines and not chosen:
-        part = _first_lines(block, own, left, counter, fits)
+        is_end = fragments[following.number].display.keep == "end"
+        part = _some_lines(block, own, left, counter, fits, is_end=is_end)
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -262,12 +263,13 @@ def _part(
     return part_up_to(place) if place else None
 
 
-def _first_lines(
-    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits
+def _some_lines(
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits, *, is_end: bool
 ) -> LineRange | None:
-    """The most lines of a block that fit if no part of it does that `_part` gives, each of which has all of these.
+    """The most of a block's first lines that fit, where no part fits that `_part` gives, each of which has all these.
 
-    Of plain text only its headings, since its words did not fit; of a fence no opening without a line of code.
+    Of plain text only its headings, since its words did not fit; of a fence no opening without a line of code. With
+    `is_end`, the last of its lines if these are headings.
     """
     stop = block.body if block.kind == "text" else block.end(lines)
     least = block.body + LEAST_LINES["fence"] if block.kind == "fence" else 0
@@ -276,6 +278,10 @@ def _first_lines(
         in_body = end > block.body
         return LineRange(block.first, max(end, least * in_body), fence=block.fence * in_body)
 
+    if is_end and block.kind in {"text", "heading"}:
+        stop = next((end for end in range(stop, block.first, -1) if lines[end - 1].strip()), block.first)
+        sizes = _row_sizes(lines[block.first : stop][::-1], counter)
+        return _furthest(((LineRange(stop - n, stop), units) for n, units in enumerate(sizes, 1)), left, fits)
     sizes = _row_sizes(lines[block.first : stop], counter)
     return _furthest(((first_lines(end), units) for end, units in enumerate(sizes, block.first + 1)), left, fits)
 
