@@ -75,42 +75,42 @@ def truncate(
     `is_alone` says whether nothing else is shown with them. With `by_lines`, the first lines of the first block are
     shown rather than nothing, whatever it is; of headings the last ones if the end is kept.
     """
-    size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
-
-    def growing() -> Iterator[tuple[int, int]]:
-        line_ends = 0
-        for piece in _pieces(fragments, lines):
-            pieces.append(piece)
-            shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
-            bare = size(shown.rstrip("\n"))
-            # The line ends after a block are paid for once another block follows.
-            yield len(pieces), line_ends + bare
-            line_ends = size(shown) - bare
-
-    count = _furthest(growing(), room, lambda count: cost(_excerpts(fragments, pieces[:count])) <= room) or 0
+    growing = _growing(pieces, _pieces(fragments, lines), lines, counter.units)
+    count = _furthest(growing, room, lambda count: cost(_excerpts(fragments, pieces[:count])) <= room) or 0
     chosen = pieces[:count]
     if count == len(pieces):
         return _excerpts(fragments, chosen)
+    left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
     following = pieces[count]
+    display, own = fragments[following.number].display, lines[following.number]
 
     def with_part(part: LineRange) -> tuple[Excerpt, ...]:
         return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
-    left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
-    may_tear = is_alone and not chosen
-    block = following.block._replace(kind="raw") if fragments[following.number].display.fence else following.block
-    own = lines[following.number]
-
     def fits(part: LineRange) -> bool:
         return cost(with_part(part)) <= room
 
-    part = _part(block, own, left, counter, fits, may_tear=may_tear)
+    block = following.block._replace(kind="raw") if display.fence else following.block
+    part = _part(block, own, left, counter, fits, may_tear=is_alone and not chosen)
     if part is None and by_lines and not chosen:
-        is_end = fragments[following.number].display.keep == "end"
-        part = _some_lines(block, own, left, counter, fits, is_end=is_end)
+        part = _some_lines(block, own, left, counter, fits, is_end=display.keep == "end")
     return with_part(part) if part else _excerpts(fragments, chosen)
+
+
+def _growing(
+    pieces: list[_Piece], following: Iterable[_Piece], lines: Sequence[Sequence[str]], size: Size
+) -> Iterator[tuple[int, int]]:
+    """The number of pieces after each that is added to them, and the units that it adds at least."""
+    line_ends = 0
+    for piece in following:
+        pieces.append(piece)
+        shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
+        bare = size(shown.rstrip("\n"))
+        # The line ends after a block are paid for once another block follows.
+        yield len(pieces), line_ends + bare
+        line_ends = size(shown) - bare
 
 
 def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep: str = "start") -> str:
