@@ -31,7 +31,9 @@ LEAST_LINES = {"text": 1, "table": 3, "fence": 2, "raw": 1}
 """Lines of the smallest part of a block that is worth showing: a table's head, its rule and one row."""
 
 WHOLE_CODE = 60
-"""Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold."""
+"""Lines of code of the longest fence that is whole or not at all, with any room: else law 7 would not hold.
+
+Only where nothing else would be shown may it be cut (`_some_lines`)."""
 
 KEEP = {"start": "start", "end": "end", "both": "ends"}
 """The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""
@@ -60,41 +62,55 @@ class _Piece(NamedTuple):
 
 
 def truncate(
-    fragments: Sequence[Fragment], room: int, counter: TokenCounter, cost: Cost, *, is_alone: bool = True
+    fragments: Sequence[Fragment],
+    room: int,
+    counter: TokenCounter,
+    cost: Cost,
+    *,
+    is_alone: bool = True,
+    by_lines: bool = False,
 ) -> tuple[Excerpt, ...]:
     """The excerpts that fit of fragments that do not fit whole, given in keep order; none if no line fits.
 
-    `is_alone` says whether nothing else is shown with them.
+    `is_alone` says whether nothing else is shown with them. With `by_lines`, the first lines of the first block are
+    shown rather than nothing, whatever it is; of headings the last ones if the end is kept.
     """
-    size = counter.units
     lines = [fragment.text.split("\n") for fragment in fragments]
     pieces: list[_Piece] = []
-
-    def growing() -> Iterator[tuple[int, int]]:
-        line_ends = 0
-        for piece in _pieces(fragments, lines):
-            pieces.append(piece)
-            shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
-            bare = size(shown.rstrip("\n"))
-            # The line ends after a block are paid for once another block follows.
-            yield len(pieces), line_ends + bare
-            line_ends = size(shown) - bare
-
-    count = _furthest(growing(), room, lambda count: cost(_excerpts(fragments, pieces[:count])) <= room) or 0
+    growing = _growing(pieces, _pieces(fragments, lines), lines, counter.units)
+    count = _furthest(growing, room, lambda count: cost(_excerpts(fragments, pieces[:count])) <= room) or 0
     chosen = pieces[:count]
     if count == len(pieces):
         return _excerpts(fragments, chosen)
+    left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
     following = pieces[count]
+    display, own = fragments[following.number].display, lines[following.number]
 
     def with_part(part: LineRange) -> tuple[Excerpt, ...]:
         return _excerpts(fragments, [*chosen, following._replace(lines=part)])
 
-    left = room - (cost(_excerpts(fragments, chosen)) if chosen else 0)
-    may_tear = is_alone and not chosen
-    block = following.block._replace(kind="raw") if fragments[following.number].display.fence else following.block
-    own = lines[following.number]
-    part = _part(block, own, left, counter, lambda part: cost(with_part(part)) <= room, may_tear=may_tear)
+    def fits(part: LineRange) -> bool:
+        return cost(with_part(part)) <= room
+
+    block = following.block._replace(kind="raw") if display.fence else following.block
+    part = _part(block, own, left, counter, fits, may_tear=is_alone and not chosen)
+    if part is None and by_lines and not chosen:
+        part = _some_lines(block, own, left, counter, fits, is_end=display.keep == "end")
     return with_part(part) if part else _excerpts(fragments, chosen)
+
+
+def _growing(
+    pieces: list[_Piece], following: Iterable[_Piece], lines: Sequence[Sequence[str]], size: Size
+) -> Iterator[tuple[int, int]]:
+    """The number of pieces after each that is added to them, and the units that it adds at least."""
+    line_ends = 0
+    for piece in following:
+        pieces.append(piece)
+        shown = "\n".join([*lines[piece.number][piece.block.first : piece.block.stop], ""])
+        bare = size(shown.rstrip("\n"))
+        # The line ends after a block are paid for once another block follows.
+        yield len(pieces), line_ends + bare
+        line_ends = size(shown) - bare
 
 
 def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep: str = "start") -> str:
@@ -112,7 +128,7 @@ def fit_text(text: str, budget: int, counter: TokenCounter, marker: Marker, keep
     def laid_out(excerpts: Sequence[Excerpt]) -> str:
         return section_body(excerpts, (), "", marker) + line_end
 
-    excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)))
+    excerpts = truncate([fragment], room, counter, lambda shown: counter.units(laid_out(shown)), by_lines=True)
     if not excerpts:
         raise ContextasmError("budget", f"{budget} tokens are too few for a line and its marker", "give more", 1)
     return laid_out(excerpts)
@@ -245,6 +261,29 @@ def _part(
         states = _places(lines, block.body, stop, range(block.body + 1, stop), _words)
         place = _furthest_by_doubling(states, lambda place: fits(part_up_to(place)))
     return part_up_to(place) if place else None
+
+
+def _some_lines(
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits, *, is_end: bool
+) -> LineRange | None:
+    """The most of a block's first lines that fit, where no part fits that `_part` gives, each of which has all these.
+
+    Of plain text only its headings, since its words did not fit; of a fence no opening without a line of code. With
+    `is_end`, the last of its lines if these are headings.
+    """
+    stop = block.body if block.kind == "text" else block.end(lines)
+    least = block.body + LEAST_LINES["fence"] if block.kind == "fence" else 0
+
+    def first_lines(end: int) -> LineRange:
+        in_body = end > block.body
+        return LineRange(block.first, max(end, least * in_body), fence=block.fence * in_body)
+
+    if is_end and block.kind in {"text", "heading"}:
+        stop = next((end for end in range(stop, block.first, -1) if lines[end - 1].strip()), block.first)
+        sizes = _row_sizes(lines[block.first : stop][::-1], counter)
+        return _furthest(((LineRange(stop - n, stop), units) for n, units in enumerate(sizes, 1)), left, fits)
+    sizes = _row_sizes(lines[block.first : stop], counter)
+    return _furthest(((first_lines(end), units) for end, units in enumerate(sizes, block.first + 1)), left, fits)
 
 
 def _places(

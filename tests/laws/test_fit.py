@@ -66,11 +66,22 @@ def assert_fits(text: str, small: int, large: int, keep: str, counter: TokenCoun
 
 
 def assert_fences_whole(text: str, fitted_text: str) -> None:
-    """Each fence is one of the text, or has lines of one that is too long to be whole or not at all."""
+    """Each fence is one of the text, or has lines of one that is too long to be whole or not at all.
+
+    A shorter one is cut only if nothing but headings is shown with it.
+    """
     whole = fences(text)
-    long = [{*fence} for fence in whole if len(fence) > WHOLE_CODE]
+    longest = 0 if is_one_fence(fitted_text) else WHOLE_CODE
+    cut = [{*fence} for fence in whole if len(fence) > longest]
     for fence in fences(fitted_text):
-        assert fence in whole or any({*fence} - {MARKER} <= lines for lines in long), fence
+        assert fence in whole or any({*fence} - {MARKER} <= lines for lines in cut), fence
+
+
+def is_one_fence(text: str) -> bool:
+    """Whether a text is one fence, below headings or without any, and markers."""
+    tokens = [token for token in MarkdownIt().parse(text.replace(MARKER, "")) if token.level == 0]
+    kinds = [token.type for token in tokens if not token.type.startswith("heading")]
+    return kinds == ["fence"]
 
 
 def fences(text: str) -> list[list[str]]:
@@ -89,6 +100,33 @@ def test_fit_keeps_to_the_budget_leaves_fences_whole_and_loses_no_line_to_more_r
 def test_a_text_that_fits_is_left_as_it_is_but_for_a_fence_that_is_closed(text: str, keep: str) -> None:
     whole = fitted(text, 10_000, keep)
     assert whole == text or (open_literal(text.rstrip("\n")) and whole.startswith(text.rstrip("\n")))
+
+
+CODE = "\n".join(("```sh", *(f"step {number}" for number in range(30)), "```"))
+COMMENTS = "\n".join(f"# comment {number}" for number in range(50))
+
+
+@pytest.mark.parametrize("keep", [*KEEP])
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODE,
+        f"# Steps\n\n{CODE}\n",
+        COMMENTS,
+        f"{COMMENTS}\n\nx=1\n",
+        f"## A\n\n| a | b |\n|---|---|\n{'| c | d |' * 40}",
+    ],
+)
+def test_a_text_of_headings_or_one_block_is_cut_between_lines_and_loses_none_to_more_room(text: str, keep: str) -> None:
+    most = ESTIMATE.count(text)
+    for budget in range(most):
+        assert_fits(text, budget, budget + 1, keep, ESTIMATE)
+    half = fitted(text, most // 2, keep)
+    assert half.replace(MARKER, "").strip()
+    if text.startswith(COMMENTS):
+        assert ("# comment 49" in half) == (keep == "end")
+    if "|" not in text:
+        assert ESTIMATE.count(half) > most // 2 - 10
 
 
 @pytest.mark.parametrize("keep", [*KEEP])

@@ -124,8 +124,8 @@ def variants(draw: st.DrawFn) -> Profile:
     return profile._replace(layers=tuple(layers))
 
 
-def build(files: Mapping[str, Content] | Files, profile: Profile, budget: int, topic: str) -> Context:
-    asked = request(budget=budget, topic=topic, open=("docs/d.md",), additional="And this.")
+def build(files: Mapping[str, Content] | Files, profile: Profile, budget: int, topic: str, **more: Any) -> Context:
+    asked = request(budget=budget, topic=topic, open=("docs/d.md",), additional="And this.", **more)
     return assemble(
         Build(
             files if isinstance(files, Files) else Files(files),

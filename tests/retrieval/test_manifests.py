@@ -134,6 +134,20 @@ def test_secret_of_a_script_is_masked_and_many_commands_and_packages_are_bounded
     assert [each.reason.code for each in context.decisions].count("not-in-pool") == 9
 
 
+def test_a_shared_context_lacks_the_facts_that_end_in_the_mark_and_no_others() -> None:
+    scripts = {"test": "vitest run", "deploy": "./deploy forge {private=true}"}
+    package = json.dumps({"name": "site", "private": True, "scripts": scripts}, indent=1)
+    project = PYPROJECT.replace("A status page", "A plan {private=true}")
+    files: dict[str, Content] = {"package.json": package, "pyproject.toml": project}
+    context = build(files, BRAIN, 6_000, "", audience="shared")
+    assert "forge" not in context.text
+    assert "plan" not in context.text
+    assert "- Name: beacon\n- Python: >=3.11\n" in context.text
+    assert "- Command: test: vitest run\n" in context.text
+    assert {each.path for each in context.decisions if each.reason.code == "private"} == {*files}
+    assert "plan" in build(files, BRAIN, 6_000, "").text
+
+
 def test_facts_are_switched_off_and_shown_by_another_profile(tmp_path: Path) -> None:
     own = "extends: default\nlayers:\n  - {id: facts, heading: Facts, source: manifests, path: pyproject.toml}\n"
     off = "layers: [{id: facts, enabled: false}]\n"

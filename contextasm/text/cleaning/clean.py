@@ -276,8 +276,8 @@ def _decompressed(path: str, data: bytes) -> bytes | Problem:
 def parse_data(document: Document, parse: Parse) -> Data | Problem:
     """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them.
 
-    Their texts are cleaned once more, since an escape can spell what reading removes. Private mappings are left out
-    if the document's private parts are; their lines are its gaps then.
+    Their texts are cleaned once more, since an escape can spell what reading removes. What is private in them is
+    left out if the document's private parts are; it is a gap of the document then.
     """
     if document.withheld == "file":
         return Data(document, [])
@@ -293,8 +293,8 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
         from contextasm.text.cleaning.private_parts import without_private  # here: most contexts are personal
 
         lines: list[int] = []
-        value = without_private(value, lines)
-        if lines:
+        value = without_private(value, document.path, lines)
+        if lines and not document.lacks_private:
             gaps = tuple(Gap(line, line, "private") for line in sorted({*lines}))
             document = document._replace(gaps=gaps, hidden=())
     hidden: list[Hidden] = []

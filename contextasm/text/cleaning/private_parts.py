@@ -31,6 +31,10 @@ _AFTER_BRACES = (
 )
 """Characters that may be after a mark: punctuation, the end of a closed heading, and each blank."""
 _DATA_NAMES = (".yaml", ".yml", ".json")
+_NPM_FILE = "package.json"
+"""Name of a file in which the key `private` of the whole says that the package is not published (npm)."""
+
+_NPM_FLAG = re.compile(r'(?<!\\)"private"(?=[ \t]*:)')
 
 
 def withhold(document: Document, parse: Parse | None) -> Document:
@@ -42,7 +46,7 @@ def withhold(document: Document, parse: Parse | None) -> Document:
     lines = (document.head or document.text).split("\n")
     if says_private_in_front(lines, len(lines) if document.head else 0) or _is_private_data(document, parse):
         return withhold_file(document)
-    text = document.text
+    text = _NPM_FLAG.sub('"npm"', document.text) if _is_of_npm(document.path) else document.text
     numbers = _cached_private_lines(text) if len(text) <= MOST_CACHED else _private_lines(text.split("\n"))
     return blank_lines(document, frozenset(document.line + number for number in numbers))
 
@@ -138,25 +142,46 @@ def is_set(value: object) -> bool:
     return not isinstance(value, Mapping) and YES.get(str(value).strip().casefold(), True)
 
 
-def without_private(value: object, lines: list[int]) -> object:
-    """The value with all private mappings in it left out, in place; the line of each is added to `lines`.
+def without_private(value: object, path: str, lines: list[int]) -> object:
+    """The value of a file without what is private in it, in place; the line of each part is added to `lines`.
 
-    A value that is itself private becomes an empty list.
+    These are private mappings, and texts that hold a private part, with the row, an item of a list, that has such a
+    text. A value that is itself private becomes an empty list.
     """
-    return [] if _is_left_out(value, lines) else value
+    if not _is_of_npm(path) and _is_private(value):
+        lines.append(_line_of(value))
+        return []
+    _leave_out(value, lines)
+    return value
 
 
-def _is_left_out(value: object, lines: list[int]) -> bool:
-    """Whether a value is private itself; if it is not, private mappings in it are left out."""
-    if isinstance(value, Mapping) and is_private_mapping(value):
-        lines.append(getattr(value, "line", 1))
-        return True
+def _leave_out(value: object, lines: list[int]) -> None:
+    """Leave out what is private in a value, which is not private itself; add the line of each part."""
     if isinstance(value, list):
-        value[:] = [item for item in value if not _is_left_out(item, lines)]
+        rows = [item for item in value if not _is_private(item) and not _is_private_row(item)]
+        kept = {*map(id, rows)}
+        lines += (_line_of(item) for item in value if id(item) not in kept)
+        value[:] = rows
     elif isinstance(value, dict):
-        for key in [key for key, item in value.items() if _is_left_out(item, lines)]:
-            del value[key]
-    return False
+        for key in [key for key, item in value.items() if _is_private(item)]:
+            lines.append(_line_of(value.pop(key), getattr(value, "lines", {}).get(key, _line_of(value))))
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _leave_out(item, lines)
+
+
+def _is_private(value: object) -> bool:
+    """Whether a mapping holds the flag, or a text a private part."""
+    if isinstance(value, str):
+        return "{" in value and any(True for _ in _private_lines(value.split("\n")))
+    return isinstance(value, Mapping) and is_private_mapping(value)
+
+
+def _is_private_row(value: object) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(item, str) and _is_private(item) for item in value.values())
+
+
+def _line_of(value: object, otherwise: int = 1) -> int:
+    return int(getattr(value, "line", otherwise))
 
 
 def is_private_mapping(value: Mapping[Any, object]) -> bool:
@@ -176,10 +201,14 @@ def says_private_in_front(lines: Sequence[str], front: int) -> bool:
     return any(flag and is_set(flag[1]) for flag in flags)
 
 
+def _is_of_npm(path: str) -> bool:
+    return path.rpartition("/")[2] == _NPM_FILE
+
+
 def _holds_private(value: object) -> bool:
-    lines: list[int] = []
-    without_private(value, lines)
-    return bool(lines)
+    """Whether a mapping in a value is private, or the value itself."""
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return (isinstance(value, Mapping) and is_private_mapping(value)) or any(map(_holds_private, items))
 
 
 def _is_private_data(document: Document, parse: Parse | None) -> bool:
@@ -195,6 +224,8 @@ def _is_private_data(document: Document, parse: Parse | None) -> bool:
             value = parse(text, document.path) if parse else None
         except ContextasmError:
             return document.path.casefold().endswith(_DATA_NAMES)
+    if _is_of_npm(document.path) and isinstance(value, dict):
+        value.pop(KEY, None)
     return _holds_private(value)
 
 

@@ -186,7 +186,9 @@ RESERVED_NAMES = {"index.md", "log.md"}
 """Names of files that the Open Knowledge Format reserves for lists of files and of changes."""
 
 
-TYPE = re.compile(r"\[([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
+TYPE = re.compile(r"\[(?!masked:)([^\[\]()\s][^\[\]()]*)\](?:[ \t]+|$)(?!\()")
+"""What states the type of a bullet at its start; the mask of a secret is part of the text."""
+
 TASK_MARKS = {"x", "X", "-"}
 
 

@@ -130,6 +130,35 @@ def test_private_rows_are_left_out_of_the_values() -> None:
     assert getattr(parse_data(raw, load_yaml), "value", {}).keys() == {"rows"}
 
 
+def test_texts_with_the_mark_are_left_out_of_the_values_with_their_rows() -> None:
+    text = (
+        "a: open\nb: shut {private=true}\nrows:\n  - {c: shut {private}}\n  - {c: open, d: {e: f, g: 'x {private}'}}\n"
+    )
+    text = text.replace("{c: shut {private}}", "c: shut {private}")
+    data = parse_data(seen(text, "r.yaml"), load_yaml)
+    assert getattr(data, "value", None) == {"a": "open", "rows": [{"c": "open", "d": {"e": "f"}}]}
+    escaped = parse_data(seen('{"a": "x {\\u0070rivate}\\n\\ny",\n"b": "z"}\n', "r.json"), load_yaml)
+    assert getattr(escaped, "value", None) == {"b": "z"}
+    assert spans(escaped.document) == [(1, 1)]  # type: ignore[union-attr]
+
+
+NPM = '{"name": "x", "private": true}'
+
+
+@pytest.mark.parametrize("text", [NPM, NPM.replace(", ", ",\n  "), NPM.replace(": true", " : true")])
+def test_the_flag_of_npm_that_a_package_is_not_published_is_no_mark(text: str) -> None:
+    for path in ("package.json", "web/package.json"):
+        document = seen(text, path)
+        assert (document.text, spans(document)) == (text, [])
+        assert getattr(parse_data(document, load_yaml), "value", {})["name"] == "x"
+    assert spans(seen(text, "other.json"))
+
+
+@pytest.mark.parametrize("more", ['"a": {"private": true}', '"a": "x {private: true}"', '"a": "{\\"private\\": true}"'])
+def test_other_marks_in_a_file_of_npm_count(more: str) -> None:
+    assert spans(seen(NPM.replace("}", f", {more}}}"), "package.json")) == [(1, 1)]
+
+
 def test_an_argument_of_the_name_is_no_mark() -> None:
     tool = '{"tools": [{"name": "repo", "inputSchema": {"properties": {"private": {"type": "boolean"}}}}]}'
     assert spans(seen(tool, "tools/a.json")) == []
