@@ -113,7 +113,7 @@ def _assemble_once(asked: Build) -> Context:
             return _assemble_once(asked._replace(memory_index=None))
         ranked, context = checked
     found = ((*each.problems, *chain.from_iterable(map(hidden_problems, each.documents))) for each in results.values())
-    problems = (*chain.from_iterable(found), *unmatched, *rule_problems, *context.problems)
+    problems = (*chain.from_iterable(found), *unmatched, *rule_problems, *context.problems, *_no_messages(context))
     context = context._replace(
         problems=tuple(dict.fromkeys(problems)),  # Two layers may read the same file.
         documents=tuple(documents[path] for path in sorted(documents)),
@@ -123,6 +123,14 @@ def _assemble_once(asked: Build) -> Context:
     if profile.min_coherence or build.request.format == "json":
         context = _with_shown_documents(context, build.workspace)
     return context
+
+
+def _no_messages(context: Context) -> Iterator[Problem]:
+    messages = (each.message for each in context.decisions if each.message)
+    if context.request.format == "chat-anthropic" and all(message.role == "tool" for message in messages):
+        message = "the request has no message, and the API refuses such a request"
+        hint = "add a message of the user before you send it, or hand in the conversation with --history"
+        yield Problem("no-messages", "chat-anthropic", 0, message, hint)
 
 
 def _ranked(

@@ -25,7 +25,7 @@ _UNREAD_KEYS = ("refusal", "function_call", "audio")
 
 
 class _Read(NamedTuple):
-    """What is known of the messages that were read so far."""
+    """The calls and results of the messages that were read so far, and what was not read."""
 
     calls: dict[str, tuple[object, object, bool]]
     """Name of the tool, arguments, and whether the message is private, of each call by its id."""
