@@ -119,16 +119,17 @@ def with_layers_for_topic(profile: Profile, topic: str) -> Profile:
     """The profile as a build without a topic uses it, if there is none.
 
     It is without the layers within others, which then have their room to themselves, and shows no more of a layer than
-    its `fallback_top`.
+    its `fallback_top`. What a private layer among them names stays private.
     """
     if topic.strip():
         return profile
+    private = (path for layer in profile.layers if layer.limits.within and layer.private for path in layer.query.paths)
     layers = (
         _fallback_layer(layer) if layer.ranking.fallback_top < layer.ranking.top else layer
         for layer in profile.layers
         if not layer.limits.within
     )
-    return profile._replace(layers=tuple(layers))
+    return profile._replace(layers=tuple(layers), private_paths=(*profile.private_paths, *private))
 
 
 def with_message_steps(layer: Layer) -> Layer:
