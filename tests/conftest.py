@@ -37,7 +37,7 @@ def is_roomy_memory(folder: str) -> bool:
 
 
 # Number of examples of each law. All profiles draw the same ones every time, as far as they go.
-for profile, examples in {"quick": 25, "ci": 25, "full": 2000}.items():
+for profile, examples in {"quick": 25, "ci": 500, "full": 2000}.items():
     settings.register_profile(
         profile,
         max_examples=examples,

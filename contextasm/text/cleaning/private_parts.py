@@ -15,7 +15,7 @@ from typing import Any
 from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.caching import MOST_CACHED
 from contextasm.text.json_reader import load_json
-from contextasm.text.markdown.blocks import begins_bullet, heading, is_underline, parts
+from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_underline, parts
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.parser import YES, id_root
 
@@ -244,8 +244,10 @@ def _private_lines(lines: Sequence[str]) -> Iterator[int]:
             continue
         line = lines[part.first]
         if part.kind == "bullet":
-            if any(map(_says_private, lines[part.first : part.stop])):
-                yield from range(part.first, part.stop)
+            stop_of_item = bullet_end(lines, part.first)
+            if any(map(_says_private, lines[part.first : stop_of_item])):
+                yield from range(part.first, stop_of_item)
+            yield from (n for n in range(part.first, part.stop) if is_private_json(lines[n]))
         elif is_private_json(line):
             yield part.first
         elif part.kind == "heading" and _says_private(line):

@@ -180,7 +180,7 @@ def part_at(lines: Sequence[str], at: int, unclosed: set[str], *, is_cautious: b
             return Part(at, stop, "fence")
         unclosed.add(fence[1])
     if begins_bullet(line):
-        return Part(at, bullet_end(lines, at), "bullet")
+        return Part(at, bullet_end(lines, at, is_cautious=is_cautious), "bullet")
     if title := heading(line):
         return Part(at, at + 1, "heading", *title)
     if not is_cautious and "<" in line[:4] and (stop := closed_html_end(lines, at, unclosed)):
@@ -193,10 +193,12 @@ def begins_bullet(line: str) -> bool:
     return line[:1] in {"-", "*", "+"} and line[1:2] in {" ", "\t"} and bool(line[1:].strip(" \t-*"))
 
 
-def bullet_end(lines: Sequence[str], at: int) -> int:
+def bullet_end(lines: Sequence[str], at: int, *, is_cautious: bool = False) -> int:
     """The line after the list item at line `at`.
 
-    An item holds indented lines, and lines that follow its text without a blank line between.
+    An item holds indented lines, and lines that follow its text without a blank line between. A fence in it that is
+    never closed ends at the next item (CommonMark), or it would swallow the memories below; see `parts` for
+    `is_cautious`.
     """
     stop = at + 1
     blank = False
@@ -204,10 +206,11 @@ def bullet_end(lines: Sequence[str], at: int) -> int:
         line = lines[stop]
         indented = line[:1] in {" ", "\t"} and bool(line.strip())
         if indented and (fence := fence_opening(line)):
-            # A fence that is never closed ends at the next item (CommonMark), or it would swallow the memories below.
             beyond = next((n for n in range(stop, len(lines)) if begins_bullet(lines[n])), len(lines))
-            stop, blank = min(line_behind_fence(lines, stop, fence[1]), beyond), False
-            continue
+            end = min(line_behind_fence(lines, stop, fence[1]), beyond)
+            if not is_cautious or closes_fence(lines[end - 1], fence[1]):
+                stop, blank = end, False
+                continue
         if not indented and line.strip() and (blank or begins_bullet(line) or heading(line) or fence_opening(line)):
             break
         blank = not line.strip()
