@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -29,14 +29,15 @@ MAY_BE_EMPTY = ("team", "if_none_match")
 FEW_OPTIONS = 12
 """Options that need no groups in help."""
 
-_HELP = __file__.replace("typer_commands.py", "help.json")
-"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command."""
 
+def load_help(part: Literal["groups", "lines", "examples"]) -> Mapping[str, Any]:
+    """A part of `help.json`, the words of help.
 
-def _examples(command: str | None) -> Sequence[str]:
-    """Lines that people may type for a command; empty for an unknown one."""
-    lines: Sequence[str] = load_table(_HELP)["examples"].get(command, ())
-    return lines
+    `groups` are the names of the parameters under each heading, `lines` the line about each command, and `examples` the
+    lines that people may type for it.
+    """
+    table: Mapping[str, Any] = load_table(__file__.replace("typer_commands.py", "help.json"))[part]
+    return table
 
 
 class _Command(TyperCommand):
@@ -65,7 +66,7 @@ class _Command(TyperCommand):
         """Write the arguments, the options under their headings, and the examples."""
         parameters = self.get_params(context)
         options = [each for each in parameters if each.param_type_name == "option"]
-        groups = load_table(_HELP)["groups"] if len(options) > FEW_OPTIONS else {}
+        groups = load_help("groups") if len(options) > FEW_OPTIONS else {}
         titles = {name: title for title, names in groups.items() for name in names}
         parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
         for each in parameters:
@@ -76,7 +77,7 @@ class _Command(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(records)
         with formatter.section("Examples"):
-            for line in _examples(self.name):
+            for line in load_help("examples")[str(self.name)]:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
@@ -130,22 +131,23 @@ class _Commands(TyperGroup):
     """The commands, each imported at its first use."""
 
     def list_commands(self, _context: Any) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, _context: Any, name: str) -> Any:
         if name not in COMMANDS:
             return None
         command = load_command(name)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        about, settings = command.function.__doc__, _help_settings()
-        decorate = app.command(name, cls=_Command, help=about, short_help=COMMANDS[name], context_settings=settings)
+        about, line, settings = command.function.__doc__, load_help("lines")[name], _help_settings()
+        decorate = app.command(name, cls=_Command, help=about, short_help=line, context_settings=settings)
         decorate(_typer_function(command))
         return get_command(app)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
-        for heading, commands in GROUPS.items():
+        lines = load_help("lines")
+        for heading, names in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([*commands.items()])
+                formatter.write_dl([(name, lines[name]) for name in names.split()])
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
         if words and not words[0].startswith("-") and not context.resilient_parsing:
@@ -201,7 +203,9 @@ def _usage_error(error: TyperException, words: Sequence[str]) -> ContextasmError
     name = next((word for word in words if not word.startswith("-")), "")
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
-    such = [f"such as `{line}`" for line in _examples(name) if what.startswith("Missing argument")][:1]
+    such = [f"such as `{line}`" for line in load_help("examples").get(name, ()) if what.startswith("Missing argument")][
+        :1
+    ]
     return ContextasmError(command, what, "; ".join([*such, f"see `{command} --help`"]))
 
 
