@@ -63,8 +63,9 @@ class Command:
     field, such as `Options`.
     """
 
-    def __init__(self, function: Callable[..., int], fields: Iterable[str] = Options._fields) -> None:
+    def __init__(self, function: Callable[..., int | None], fields: Iterable[str] = Options._fields) -> None:
         self.function = function
+        """It returns an exit code; None is 0."""
         self._fields = {*fields}
         self._hints = get_type_hints(function, include_extras=True)
         del self._hints["return"]
@@ -114,7 +115,7 @@ class Command:
                 fields: Any = hint
                 row = fields(**{field: values.pop(field) for field in fields._fields if field in values})
                 rows[name] = _with_read_texts(row) if isinstance(row, Options) else row
-        return self.function(**rows, **values)
+        return self.function(**rows, **values) or 0
 
 
 def _defaults(function: Any) -> Mapping[str, Any]:

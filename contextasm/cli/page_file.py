@@ -31,8 +31,7 @@ def refuse_page(page: OutputFile, jobs: Sequence[PreparedBuild], records: Sequen
     `jobs` are the builds that are shown, `records` the records; what a build like one of them reads counts, too.
     """
     for opened in records:
-        folder = opened.path.absolute().parent
-        if page.identity == file_identity(str(folder / opened.path.name)):
+        if page.identity == file_identity(str(opened.path.absolute())):
             where = f"{page.option} {page.path}"
             raise ContextasmError(where, "this is the record that is read", "name another file to write to")
     process = process_environment()

@@ -25,7 +25,7 @@ def config(
     *,
     origin: Annotated[bool, Flag("Show where each value comes from.")] = False,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """Show the settings of a build with the same options."""
     job = prepare_build(options, process_environment())
     show_taken(job.taken)
@@ -37,7 +37,6 @@ def config(
         write_table(("setting", "from", "value"), [(row.key, row.origin, row.value) for row in rows])
     else:
         write_table(("setting", "value"), [row[:2] for row in rows])
-    return 0
 
 
 run = Command(config, all_but("format"))

@@ -34,7 +34,7 @@ def diff(
     text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
     html: Annotated[Text, Flag("Write a page with layers, changes and lines to this file.", "FILE")] = None,
-) -> int:
+) -> None:
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
     Each side is a build with the options given here: at that day, with that budget, or of the files of that git
@@ -63,7 +63,6 @@ def diff(
         write_page(file, records.difference_page(difference, load_style()))
     else:
         write_stdout(_output(difference, as_json=json, as_text=text))
-    return 0
 
 
 run = Command(diff)

@@ -22,7 +22,7 @@ def print_fit(
     *,
     keep: Annotated[Literal["start", "end", "both"], Flag("The end of the text that is kept.")] = "start",
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Print a text, or the most of it that the budget holds, with a marker for each part that is left out."""
     if options.budget is None:
         raise ContextasmError("budget", "none given", "give one with -b N, such as -b 2k")
@@ -38,7 +38,6 @@ def print_fit(
             count = len(clean.secrets)
             write_stderr(f"ctxasm: {name}: {count:,} secret{'s' * (count != 1)} masked")
     write_stdout(fitted)
-    return 0
 
 
 run = Command(print_fit, ("budget", "tokenizer", "workspace"))

@@ -81,7 +81,7 @@ def import_memories(
     dry_run: Annotated[bool, Flag("Say what would be done, and write nothing.")] = False,
     receipt_file: Annotated[Text, Flag("Write what --json prints to this file.", "FILE", "--receipt")] = None,
     receipt: Receipt,
-) -> int:
+) -> None:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
     Ids identify memories, so importing a file again adds nothing. An existing memory stays as it is; if it differs, it
@@ -107,7 +107,6 @@ def import_memories(
         _write_receipt(target, format_json(ImportedDocument, data))
     receipt.write(ImportedDocument, data, _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run))
     _show_first(checked.problems)
-    return 0
 
 
 run = Command(import_memories, OWNER)

@@ -42,7 +42,7 @@ def memory(
     ] = (),
     *,
     receipt: Receipt,
-) -> int:
+) -> None:
     """List memories, drafts too, set their status, or say that they still hold.
 
     A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
@@ -57,19 +57,19 @@ def memory(
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     if action == "list":
-        return _list_memories(known_ids(owner, process).all(), receipt)
+        _list_memories(known_ids(owner, process).all(), receipt)
+        return
     receipt.require_stdout()
     recover_first(owner.workspace)
     changes = change_status(owner, names, action, process)
     receipt.write(MemoryStatusDocument, {"memories": changes}, map(partial(_change_line, action), changes))
-    return 0
 
 
 run = Command(memory, OWNER_AND_DAY)
 
 
-def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
-    """Write a row for each memory, or all of them as JSON; returns the exit code."""
+def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> None:
+    """Write a row for each memory, or all of them as JSON."""
     if receipt.json:
         write_json(MemoriesDocument, {"memories": memories})
     elif memories:
@@ -77,7 +77,6 @@ def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
         write_table(("id", "status", "type", "where", "text"), rows)
     else:
         write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
-    return 0
 
 
 def _change_line(action: str, change: StatusChange) -> str:

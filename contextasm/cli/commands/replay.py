@@ -54,7 +54,7 @@ def show_replay(
     workspace: Annotated[Text, Flag("The workspace (default: that of the record).", "DIR", "--workspace -w")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Build a record again and write the context to standard output if it has the same bytes.
 
     Inputs that are stored with the record are read from there, all others from the workspace. If the bytes differ,
@@ -75,7 +75,6 @@ def show_replay(
         write_stderr(f"same {len(context.text.encode()):,} bytes from {source}; etag {context.etag}")
     if not json:
         write_stdout(format_context(context))
-    return 0
 
 
 run = Command(show_replay)

@@ -56,7 +56,7 @@ def rules(
     ] = "list",
     *,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """List the rules, or show which of them fire for a request, without a build."""
     process = process_environment()
     if require_known(action, ACTIONS, "rules", "action") == "list":
@@ -66,7 +66,7 @@ def rules(
             write_json(RulesDocument, {"rules": data})
         else:
             write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
-        return 0
+        return
     job = prepare_build(options, process)
     show_taken(job.taken)
     traces = rule_traces(job.build.rules) if job.build.rules else ()
@@ -74,7 +74,6 @@ def rules(
         write_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
     else:
         write_table(*rule_trace_table(traces))
-    return 0
 
 
 run = Command(rules, all_but("format"))
