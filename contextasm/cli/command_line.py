@@ -59,8 +59,8 @@ class Parameter(NamedTuple):
 class Command:
     """A function that a command calls, and the fields of `Options` that are flags of it.
 
-    Each parameter of the function is annotated with a `Flag` or an `Argument`, or is a named tuple with a flag for each
-    field, such as `Options`.
+    Each parameter of the function is annotated with a `Flag` or an `Argument`, and is given by its name, or it is a
+    named tuple with a flag for each field, such as `Options`.
     """
 
     def __init__(self, function: Callable[..., int | None], fields: Iterable[str] = Options._fields) -> None:
@@ -69,7 +69,7 @@ class Command:
         self._fields = {*fields}
         self._hints = get_type_hints(function, include_extras=True)
         del self._hints["return"]
-        self._defaults = _defaults(function)
+        self._defaults = function.__kwdefaults__ or {}
 
     @cached_property
     def parameters(self) -> Sequence[Parameter]:
@@ -109,6 +109,8 @@ class Command:
 
     def run(self, typed: Mapping[str, Any]) -> int:
         """Call the function with the values that were typed, by their parameters' names; returns the exit code."""
+        if not typed.get("quiet"):
+            _warn_of_variables()
         values, rows = dict(typed), {}
         for name, hint in self._hints.items():
             if isinstance(hint, type):
@@ -116,13 +118,6 @@ class Command:
                 row = fields(**{field: values.pop(field) for field in fields._fields if field in values})
                 rows[name] = _with_read_texts(row) if isinstance(row, Options) else row
         return self.function(**rows, **values) or 0
-
-
-def _defaults(function: Any) -> Mapping[str, Any]:
-    """The defaults of a function's parameters by their names."""
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    placed = function.__defaults__ or ()
-    return {**dict(zip(names[len(names) - len(placed) :], placed, strict=True)), **(function.__kwdefaults__ or {})}
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
@@ -199,13 +194,6 @@ def collect_garbage() -> None:
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
-
-
-def run_command(command: Command, typed: Mapping[str, Any]) -> int:
-    """Run a command with the values that were typed; returns the exit code."""
-    if not typed.get("quiet"):
-        _warn_of_variables()
-    return command.run(typed)
 
 
 def _warn_of_variables() -> None:

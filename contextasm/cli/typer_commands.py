@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command, run_command
+from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command
 from contextasm.config.input.values import load_table, require_known, suggestion
 from contextasm.model import ContextasmError
 
@@ -215,7 +215,7 @@ def _typer_function(command: Command) -> Callable[..., int]:
     def function(**typed: Any) -> int:
         given = {name: value for name, value in typed.items() if value is not None}
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        return run_command(command, values)
+        return command.run(values)
 
     function.__name__ = command.function.__name__
     parameters = [*map(_typer_parameter, command.parameters)]

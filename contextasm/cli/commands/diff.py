@@ -28,9 +28,9 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 def diff(
     options: Options,
+    *,
     a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
     b: Annotated[str | None, Argument("B", "Another one (default: the workspace as it is).", "record")] = None,
-    *,
     text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
     html: Annotated[Text, Flag("Write a page with layers, changes and lines to this file.", "FILE")] = None,

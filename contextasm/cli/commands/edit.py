@@ -22,7 +22,7 @@ EDITORS = {
 """The editors that take a line number in each of these ways; any other editor is given only the file."""
 
 
-def edit(options: Options, name: MemoryId) -> None:
+def edit(options: Options, *, name: MemoryId) -> None:
     """Open a memory in your editor: the one that VISUAL names, or else EDITOR."""
     workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:

@@ -61,11 +61,11 @@ class ExplainFlags(NamedTuple):
 
 def show_decisions(
     options: Options,
+    *,
     record: Annotated[
         str | None,
         Argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id).", "record"),
     ] = None,
-    *,
     flags: ExplainFlags,
     hosts: HostFlags,
 ) -> None:

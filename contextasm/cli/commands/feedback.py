@@ -32,8 +32,8 @@ class FeedbackDocument(TypedDict):
 
 def add_feedback(
     options: Options,
-    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     useful: Annotated[Texts, Flag("A fragment of the build that helped, by id or FILE:LINE; repeatable.", "ID")] = (),
     wrong: Annotated[Texts, Flag("A fragment that is not true; repeatable.", "ID")] = (),
     missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),

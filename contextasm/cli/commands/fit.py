@@ -18,8 +18,8 @@ from contextasm.text.cleaning.clean import clean_text, removal_problems
 
 def print_fit(
     options: Options,
-    file: Annotated[str, Argument("FILE", "The file to cut; - is standard input.")] = "-",
     *,
+    file: Annotated[str, Argument("FILE", "The file to cut; - is standard input.")] = "-",
     keep: Annotated[Literal["start", "end", "both"], Flag("The end of the text that is kept.")] = "start",
     quiet: QuietOption = False,
 ) -> None:

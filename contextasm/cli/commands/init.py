@@ -46,10 +46,10 @@ FIRST_AGENT = "assistant"
 
 
 def init(
+    *,
     folder: Annotated[
         str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
-    *,
     agents: Annotated[Texts, Flag("Create this agent; repeatable.", "NAME", "--agent -a")] = (),
     teams: Annotated[Texts, Flag("Create this team; repeatable.", "NAME", "--team -t")] = (),
     force: Annotated[bool, Flag("Make agents or teams although files of another program are read here.")] = False,

@@ -19,8 +19,8 @@ from contextasm.workspace.folder import Folder
 
 def mcp(
     options: Options,
-    kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
     *,
+    kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
     write: Annotated[bool, Flag("Offer the tools that write: remember and log.")] = False,
 ) -> None:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.

@@ -35,12 +35,12 @@ _DONE = "List memories, approve drafts, deprecate or complete memories, or verif
 
 def memory(
     options: Options,
+    *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
         tuple[str, ...],
         Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).", "memory"),
     ] = (),
-    *,
     receipt: Receipt,
 ) -> None:
     """List memories, drafts too, set their status, or say that they still hold.

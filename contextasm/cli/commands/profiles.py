@@ -34,6 +34,7 @@ class ProfilesDocument(TypedDict):
 
 
 def show_profiles(
+    *,
     name: Annotated[str | None, Argument("[NAME]", "Print the file of this profile.", "profile")] = None,
     json: JsonOption = False,
 ) -> None:

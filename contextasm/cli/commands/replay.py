@@ -49,8 +49,8 @@ class ReplayDocument(TypedDict):
 
 
 def show_replay(
-    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     workspace: Annotated[Text, Flag("The workspace (default: that of the record).", "DIR", "--workspace -w")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,

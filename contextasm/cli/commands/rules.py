@@ -51,10 +51,10 @@ class RulesDocument(TypedDict):
 
 def rules(
     options: Options,
+    *,
     action: Annotated[
         str, action_argument(ACTIONS, "`list` the rules, or `eval` them for a request.", f"[{'|'.join(ACTIONS)}]")
     ] = "list",
-    *,
     json: JsonOption = False,
 ) -> None:
     """List the rules, or show which of them fire for a request, without a build."""

@@ -20,7 +20,7 @@ class MemoriesDocument(TypedDict):
     """Every memory of that id."""
 
 
-def show(options: Options, name: MemoryId, *, json: JsonOption = False) -> None:
+def show(options: Options, *, name: MemoryId, json: JsonOption = False) -> None:
     """Print a memory: its place, fields and text. If several owners use the id, the memory of each is printed."""
     _, memories = memories_of_id(options, name)
     if json:

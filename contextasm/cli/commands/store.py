@@ -217,9 +217,9 @@ _DONE = "Make the store, show its state, update the replica, store files, write 
 
 def store(
     options: Options,
+    *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
-    *,
     to: Annotated[Text, Flag("Folder that an export is written below.", "DIR")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,

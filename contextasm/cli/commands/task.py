@@ -57,9 +57,9 @@ class TasksDocument(TypedDict):
 
 def task(
     options: Options,
+    *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)] = "show",
     text: Annotated[str | None, Argument("[TEXT]", _TEXT)] = None,
-    *,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:

@@ -27,7 +27,7 @@ class TokenizersDocument(TypedDict):
     """Every tokenizer."""
 
 
-def list_tokenizers(json: JsonOption = False) -> None:
+def list_tokenizers(*, json: JsonOption = False) -> None:
     """List the tokenizers. All of them work without a network."""
     if json:
         data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
