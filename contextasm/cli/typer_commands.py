@@ -203,9 +203,8 @@ def _usage_error(error: TyperException, words: Sequence[str]) -> ContextasmError
     name = next((word for word in words if not word.startswith("-")), "")
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
-    such = [f"such as `{line}`" for line in load_help("examples").get(name, ()) if what.startswith("Missing argument")][
-        :1
-    ]
+    examples = load_help("examples").get(name, ()) if what.startswith("Missing argument") else ()
+    such = [f"such as `{line}`" for line in examples[:1]]
     return ContextasmError(command, what, "; ".join([*such, f"see `{command} --help`"]))
 
 
@@ -229,19 +228,11 @@ def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
         kind, default = list[str] | None, default or None
     elif default is None:
         kind |= None
+    shared: Any = {"metavar": about.metavar or None, "help": about.help, "autocompletion": _completer(about.completed)}
     if isinstance(about, Argument):
-        completer = _completer(about.completed)
-        shown = typer.Argument(default, metavar=about.metavar, help=about.help, autocompletion=completer)
+        shown = typer.Argument(default, **shared)
     else:
-        shown = typer.Option(
-            default,
-            *parameter.names,
-            metavar=about.metavar or None,
-            help=about.help,
-            min=about.least,
-            max=about.most,
-            autocompletion=_completer(about.completed),
-        )
+        shown = typer.Option(default, *parameter.names, min=about.least, max=about.most, **shared)
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
 
 
