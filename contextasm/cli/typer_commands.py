@@ -91,7 +91,7 @@ class _Command(TyperCommand):
         """The error of an option that the command does not take, with the one that is meant or the commands that do."""
         hint = suggestion(option, self._options(), "option", 0.85)
         if not hint:
-            others = [name for name in COMMANDS if option in _options_of(context, name)]
+            others = [name for name in COMMANDS for each in load_command(name).parameters if option in each.names]
             near = suggestion(option, self._options(), "option", 0.7)
             hint = f"`ctxasm {others[0]}` takes it" if others else near or f"see `{context.command_path} --help`"
         return ContextasmError(context.command_path, f"unknown option {option}", hint)
@@ -120,11 +120,6 @@ class _Command(TyperCommand):
                 name = parameter.opts[0] if parameter.param_type_name == "option" else named
                 hint = "give a value" if parameter.required else "give a value, or leave it out"
                 raise ContextasmError(name, "is empty", hint)
-
-
-def _options_of(context: Any, name: str) -> list[str]:
-    """The options of another command."""
-    return [option for each in context.parent.command.get_command(context, name).params for option in each.opts]
 
 
 class _Commands(TyperGroup):
