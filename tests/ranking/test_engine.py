@@ -524,7 +524,7 @@ def test_row_103_too_little_coherence_falls_back_to_fragments_in_their_order_wha
     assert plain.text == "## High\n- Red boats\n- Blue lamps of red\n- Green tea\n"
     (problem,) = plain.problems
     assert problem.code == "low-coherence"
-    assert problem.message.endswith("; so they come in the order of their sources, and no score decides")
+    assert problem.message.endswith("; so scores are ignored, and the fragments keep the order of their sources")
     coherent = build(files, profile(layer, min_coherence=0.01, fallback="concatenate"), topic="red lamps, tea")
     assert (coherent.text, coherent.problems) == (ranked.text, ())
 

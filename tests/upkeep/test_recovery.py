@@ -133,13 +133,13 @@ def test_an_undo_that_finds_a_file_saved_meanwhile_says_so_and_keeps_the_journal
 
 def test_a_journal_whose_mark_was_touched_is_told_from_none(tmp_path: Path) -> None:
     fill(tmp_path / "none", {FILE: "- One\n"})
-    assert "nothing was applied that can be taken back" in inside("tidy", "-w", tmp_path / "none", "--undo").err
+    assert "nothing was applied that can be undone" in inside("tidy", "-w", tmp_path / "none", "--undo").err
     root = interrupted(tmp_path / "a")
     os.chmod(root / ".tidy/.gitignore", 0o600)
     kept = (root / ".tidy/unfinished").read_bytes()
     for words in (["--apply", "--all"], ["--undo"]):
         done = inside("tidy", "-w", root, *WORDS, *words)
-        assert (done.code, "unfinished: is not believed: it came with a copy, or" in done.err) == (1, True)
+        assert (done.code, "unfinished: is not trusted: it came with a copy, or" in done.err) == (1, True)
     assert (root / ".tidy/unfinished").read_bytes() == kept
     os.rename(root / ".tidy/unfinished", root / ".tidy/last")
     done = inside("tidy", "-w", root, *WORDS, "--undo")
