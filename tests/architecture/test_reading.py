@@ -18,7 +18,6 @@ EXCEPTIONS = {
     "selection.summarizer": "reads its own cache of summaries; steps know no workspace",
     "cli.commands.profiles": "prints a profile of the package",
     "cli.page_file": "reads the style sheet of the package",
-    "cli.stored_output": "makes new files for outputs",
     "cli.app": "opens the null device, to write into it",
     "__main__": "opens the null device in place of closed streams",
 }
