@@ -7,9 +7,9 @@ import os
 import select
 import signal
 from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from mcp import MCPError, types
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -97,7 +97,7 @@ def serve(served: mcp_answers.ServedWorkspace) -> None:
         raise first from group
 
 
-class _Answers:
+class _Answers(AbstractAsyncContextManager[Any]):
     """The SDK's stream of answers, with the ids of the requests that wait for one."""
 
     def __init__(self, stream: Any) -> None:
@@ -114,9 +114,6 @@ class _Answers:
     async def aclose(self) -> None:
         """Close the stream."""
         await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
