@@ -66,7 +66,7 @@ def manifests(query: SourceQuery) -> RetrievalResult:
     others = (fragment for result in query.found.values() for fragment in result.fragments)
     said = {*ONCE} if any(fragment.verdict.excluded is None for fragment in others) else set[str]()
     fragments: list[Fragment] = []
-    for document in documents:
+    for number, document in enumerate(documents):
         name = document.path.rpartition("/")[2]
         if name not in FACTS:
             problems.append(Problem("bad-data", document.path, 0, f"is not one of {', '.join(FACTS)}"))
@@ -76,6 +76,7 @@ def manifests(query: SourceQuery) -> RetrievalResult:
         elif isinstance(data := parse_data(document, _go_mod if name == "go.mod" else load_toml), Problem):
             problems.append(data)
         else:
+            documents[number] = data.document
             fragments += _facts(data, FACTS[name], said, query)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
