@@ -165,6 +165,12 @@ def test_a_shared_context_lacks_a_file_with_the_mark_in_a_comment(path: str) -> 
     assert len(facts(files)) > context.text.count("\n- ")
 
 
+def test_facts_of_a_shared_context_have_the_lines_of_a_personal_one() -> None:
+    files: dict[str, Content] = {"pyproject.toml": PYPROJECT.replace("A status page", "A plan {private=true}")}
+    public = [each for each in facts(files) if "plan" not in each[0]]
+    assert _facts(build(files, BRAIN, 6_000, "", audience="shared"), files) == public
+
+
 def test_facts_are_switched_off_and_shown_by_another_profile(tmp_path: Path) -> None:
     own = "extends: default\nlayers:\n  - {id: facts, heading: Facts, source: manifests, path: pyproject.toml}\n"
     off = "layers: [{id: facts, enabled: false}]\n"

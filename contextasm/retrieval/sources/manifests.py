@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import Data, Document, Fragment, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, query_paths, read_files
-from contextasm.text.cleaning.clean import parse_data
+from contextasm.text.cleaning.clean import parse_data, with_private_parts
 from contextasm.text.graphemes import beginning
 from contextasm.text.json_reader import load_toml
 from contextasm.text.names.templates import fill_item
@@ -127,7 +127,7 @@ def _location(document: Document, path: str, texts: Sequence[str]) -> Location:
 
     A path that ends in a dot is a table of which the texts are keys or items.
     """
-    lines = document.text.replace('\\"', '"').split("\n")
+    lines = with_private_parts(document).text.replace('\\"', '"').split("\n")
     table, _, key = path.rpartition(".")
     named = re.compile(rf"(?<![\w-]){re.escape(table.rpartition('.')[2])}(?![\w-])")
     start = next((number for number, line in enumerate(lines) if named.search(line)), 0)
