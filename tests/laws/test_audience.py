@@ -153,7 +153,7 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
     st.sampled_from(("", "", "harbour", f"{MARK} secret")),
     st.sampled_from(("markdown", "xml")),
     st.sampled_from(("plain", "detailed")),
-    st.just(""),
+    st.sampled_from(("", HISTORY)),
 )
 def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
     drawn: Drawn, budget: int, topic: str, form: str, marker: str, history: str
