@@ -124,7 +124,7 @@ def test_problems_of_options_are_replayed(root: Path) -> None:
     assert inside("replay", *records(root)).out == built.out
 
 
-TALK = [
+TALK: list[dict[str, object]] = [
     {"role": "system", "content": "Be mine."},
     {"role": "user", "content": "All of it is mine.", "private": True},
     {"role": "user", "content": "Hello."},
@@ -133,7 +133,9 @@ TALK = [
 
 
 @pytest.mark.parametrize("talk", [TALK, TALK[:2], []], ids=["some of it", "private", "empty"])
-def test_record_of_a_shared_context_has_the_history_that_its_readers_may_see(root: Path, talk: list[object]) -> None:
+def test_record_of_a_shared_context_has_the_history_that_its_readers_may_see(
+    root: Path, talk: list[dict[str, object]]
+) -> None:
     words = ("-p", "librarian", "--audience", "shared")
     built = inside("build", "-w", root, *words, "--record", "--history", "-", stdin=json.dumps(talk))
     (path,) = records(root)
@@ -154,7 +156,7 @@ def test_record_of_a_history_is_whole_for_the_person(root: Path) -> None:
 
 @pytest.mark.parametrize("audience", ["personal", "shared"])
 def test_manifest_lists_the_history_with_the_digest_of_what_the_audience_sees(root: Path, audience: str) -> None:
-    def listed(talk: list[object]) -> dict[str, object]:
+    def listed(talk: list[dict[str, object]]) -> dict[str, object]:
         words = ("-q", "-w", root, "-p", "librarian", "--audience", audience, "-o", root / "o.md", "--manifest", "-")
         out = inside("build", *words, "--history", "-", stdin=json.dumps(talk)).out
         own: dict[str, object] = next(each for each in json.loads(out)["inputs"] if each["path"] == "--history")
