@@ -194,6 +194,7 @@ def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     variables = {setting.key: setting.value for setting in making.settings if setting.origin.startswith("CTXASM_")}
     typed = {key: value for key, value in making.options._asdict().items() if value is not None}
     settled = {"topic": request.topic, "audience": request.audience}
+    settled |= {"history": request.history.strip() or "[]"} if request.history else {}
     return {**variables, **typed, **settled, **({"workspace": str(opened.root)} if opened.root else {})}
 
 
