@@ -20,7 +20,6 @@ from contextasm.config.inputs import build_inputs
 from contextasm.config.keys.outputs import Output, parse_outputs
 from contextasm.config.owners import uses_placeholder
 from contextasm.config.profiles.loader import load_profile
-from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
@@ -149,7 +148,7 @@ def _layers_of_outputs(folder: Folder, outputs: Sequence[Output]) -> Iterator[La
     for name in dict.fromkeys(dict(output.words).get("profile") for output in outputs):
         if name:
             with suppress(ContextasmError):
-                yield from load_profile(name, FILE, Path(folder.root), read=workspace_reader(folder)).layers
+                yield from load_profile(name, FILE, folder.root, folder).layers
 
 
 def layer_patterns(layers: Iterable[Layer]) -> Iterator[str]:

@@ -108,9 +108,13 @@ class ProfileReader:
         name = str(setting.value)
         if is_from_file and loader.is_profile_path(name):
             values.parse_inner_paths(name, setting.origin)
-        folder = workspace.root if is_from_file else self.process.folder
-        read = self._noting_digests(workspace_reader(workspace) if is_from_file else loader.read_file)
-        profile = loader.load_profile(name, setting.origin, folder, read=read)
+        files: dict[str, bytes] = {}
+        folder, only_here = (workspace.root, workspace) if is_from_file else (self.process.folder, None)
+        profile = loader.load_profile(name, setting.origin, folder, only_here, files)
+        for path, data in files.items():
+            if dirname(path) != loader.SHIPPED:
+                place = relpath(path, workspace.root) if is_below(path, workspace.root) else path
+                self.digests[place] = sha256(data).hexdigest()
         if strategy.value:
             profile = loader.with_strategy(profile, str(strategy.value), strategy.origin)
         if any(layer.query.app for layer in profile.layers):
@@ -137,16 +141,6 @@ class ProfileReader:
             if profile.agents:
                 yield of_agents(profile)
 
-    def _noting_digests(self, read: loader.ReadProfile) -> loader.ReadProfile:
-        def read_and_note(path: str, where: str) -> bytes:
-            data = read(path, where)
-            if dirname(path) != loader.SHIPPED:
-                root = self.workspace.root
-                self.digests[relpath(path, root) if is_below(path, root) else path] = sha256(data).hexdigest()
-            return data
-
-        return read_and_note
-
 
 def of_agents(profile: Profile) -> Profile:
     """A profile with `agents`, with the paths of an agent's folder in place of the workspace's own."""
@@ -162,30 +156,6 @@ def of_agents(profile: Profile) -> Profile:
 
     layers = tuple(map(of_agent, profile.layers))
     return profile._replace(layers=layers, remember=placed(profile.remember), log=placed(profile.log))
-
-
-def workspace_reader(workspace: Folder) -> loader.ReadProfile:
-    """The function that reads a file of a profile that the settings name; files of a git revision are read from it.
-
-    It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
-    """
-
-    def read(path: str, where: str) -> bytes:
-        if dirname(path) == loader.SHIPPED:
-            return loader.read_file(path, where)
-        if not is_below(path, workspace.root):
-            hint = "put the profile into the workspace, or name it with --profile"
-            raise ContextasmError(where, f"{path} is outside the workspace", hint)
-        if workspace.is_on_disk:
-            return loader.read_file(path, where)
-        name = relpath(path, workspace.root)
-        document = workspace.read(name)
-        if not isinstance(document, Document):
-            what = document.message if document else "no such file"
-            raise ContextasmError(where, f"{name}: {what}", "name a profile's file that can be read")
-        return document.data
-
-    return read
 
 
 def limit_layers(profile: Profile, options: Options) -> Profile:

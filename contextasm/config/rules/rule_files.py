@@ -16,7 +16,6 @@ from contextasm.config.input import values
 from contextasm.config.input.settings import document_at
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.config.profiles.loader import load_profile, shipped
-from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.rules.facts import FIELDS
 from contextasm.model import (
     SOURCE_TRAITS,
@@ -374,7 +373,7 @@ def _names_of_other_profiles(workspace: Folder) -> set[str]:
     names = {*SOURCE_TRAITS}
     for name in (*shipped(), *workspace.list(PROFILE_FILES)):
         try:
-            profile = load_profile(name, name, workspace.root, read=workspace_reader(workspace))
+            profile = load_profile(name, name, workspace.root, workspace)
         except ContextasmError:
             continue  # refused when it is used
         names |= {*_layer_names(profile.layers), *profile.disabled}
