@@ -11,7 +11,7 @@ from datetime import MAXYEAR, date
 from functools import cache
 
 from contextasm.checks.finding import Finding, note_finding, warning_finding
-from contextasm.checks.inspection import Inspection, enabled_rules
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.config.rules.facts import WEEKDAYS
 from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule, grouped
@@ -29,7 +29,7 @@ from contextasm.text.names.places import PROFILE_FILES, RULE_FILES, WORKSPACE_PA
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
     """Report targets of rules that match no file, memory, event, entity or layer."""
     prepared = inspection.prepared
-    rules = enabled_rules(inspection)
+    rules = inspection.enabled_rules
     if not prepared or not rules:
         return
     # A missing inclusion of a rule that fires is a problem of the build.
@@ -130,7 +130,7 @@ def _target_hint(effect: Effect, inspection: Inspection, fragments: Callable[[],
 
 def check_rule_conditions(inspection: Inspection) -> Iterator[Finding]:
     """Report conditions with values that their field never has, and conditions that no build can meet together."""
-    for rule in enabled_rules(inspection):
+    for rule in inspection.enabled_rules:
         domains = field_domains(rule.when, inspection.agents, inspection.teams)
         faults = [(each, value) for each in rule.when for value in values_out_of_reach(each, domains[each.field])]
         for condition, value in faults:
