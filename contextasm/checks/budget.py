@@ -184,12 +184,9 @@ def _worst_cases(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:
     for group in groups.values():
         # By name among equals: the order of the agents on the disk must not show.
         worst = max(group, key=lambda case: case.wanted - case.limit)
-        yield worst, _build_names([case.context for case in group])
-
-
-def _build_names(contexts: Iterable[Context]) -> str:
-    owners = ["/".join(filter(None, (context.request.agent, context.request.team))) for context in contexts]
-    return f"for {list_names([*filter(None, owners)], MAX_NAMED_BUILDS) or 'every build'}"
+        requests = [case.context.request for case in group]
+        owners = ["/".join(filter(None, (request.agent, request.team))) for request in requests]
+        yield worst, f"for {list_names([*filter(None, owners)], MAX_NAMED_BUILDS) or 'every build'}"
 
 
 def _layer_title(layer: Layer) -> str:

@@ -96,7 +96,8 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
         return f"take the link away, or name another file in {FILE}"
     if path.is_dir():
         return f"take the folder away, or name another file in {FILE}"
-    command = _build_command(output)
+    words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
+    command = " ".join(("ctxasm build", *words, "-o", quote(output.file)))
     if not path.parent.is_dir():
         # A link that leads nowhere, or a file on the way, is not a place for a folder.
         above = next(folder for folder in path.parents if os.path.lexists(folder))
@@ -111,11 +112,6 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
     is_current = os.path.realpath(inspection.process.folder) == inspection.folder.root
     where = "" if is_current else "in the workspace's folder, "
     return f"{where}run `{command}`"
-
-
-def _build_command(output: Output) -> str:
-    words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
-    return " ".join(("ctxasm build", *words, "-o", quote(output.file)))
 
 
 def check_lock(inspection: Inspection) -> Iterator[Finding]:

@@ -207,18 +207,11 @@ def _domain(field: str, tests: Sequence[Condition], agents: Collection[str], tea
         return closed[field]
     if field == "date":
         return FieldDomain(_days(tests), may_be_missing=False)
-    if field == "changed":
-        return FieldDomain(None, is_list=True, is_value=_is_changed_path)
-    return FieldDomain(None, is_value=_is_branch if field == "git.branch" else bool)
-
-
-def _is_changed_path(text: str) -> bool:
-    # As git names it: relative, and without detours.
-    return not {"", ".", ".."} & {*text.split("/")}
-
-
-def _is_branch(text: str) -> bool:
-    return bool(text) and not re.search(r"\s", text)
+    if field == "changed":  # As git names it: relative, and without detours.
+        return FieldDomain(None, is_list=True, is_value=lambda text: not {"", ".", ".."} & {*text.split("/")})
+    if field == "git.branch":
+        return FieldDomain(None, is_value=lambda text: bool(re.fullmatch(r"\S+", text)))
+    return FieldDomain(None, is_value=bool)
 
 
 def _days(tests: Sequence[Condition]) -> list[str]:

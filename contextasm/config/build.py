@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 
-from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, Setting
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.profiles.overrides import ProfileReader
@@ -79,7 +79,7 @@ class PreparedBuild(NamedTuple):
 
         Raises `ContextasmError` for a missing or broken lock.
         """
-        if not (locked or is_lock_required(environment)):
+        if not locked and environment.get("CTXASM_LOCKED", "0") in {"", "0"}:
             return self
         from contextasm.config.approval import require_approved
 

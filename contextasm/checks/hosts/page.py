@@ -20,7 +20,9 @@ PrivateLines = Callable[[str, str], frozenset[int]]
 def file_table(reading: HostReading) -> Table:
     """Each file, loaded or not, with its tokens and the tokens that are lost, and each import that is not loaded."""
     rows = [_file_row(file) for file in reading.files]
-    rows += [_unread_row(file) for file in reading.unread]
+    for file in reading.unread:
+        outcome = "on demand" if file.on_demand else "not loaded"
+        rows.append([file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why])
     rows += [[f"{each.path}:{each.line}", "not loaded", "", "", each.message] for each in reading.problems if each.line]
     rows += [[each.path, "unreadable", "", "", each.message] for each in reading.problems if not each.line]
     return ("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)
@@ -33,11 +35,6 @@ def _file_row(file: LoadedFile) -> Sequence[str]:
     reasons += ["less " + " and ".join(file.rule.taken_out).replace("_", " ") if file.taken else ""]
     why = ", ".join(filter(None, reasons))
     return [file.path, file.outcome, f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
-
-
-def _unread_row(file: UnreadFile) -> Sequence[str]:
-    outcome = "on demand" if file.on_demand else "not loaded"
-    return [file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why]
 
 
 def skill_table(reading: HostReading) -> Table:
