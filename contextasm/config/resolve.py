@@ -95,18 +95,14 @@ def prepare_build(
     history = _session_of_history(options, problems)
     request = _resolve_request(options, settings, profile, recording, reader)._replace(history=history)
     rules = evaluate_rules(config, reader, options, request, whole)
-    build = Build(recording, profile, request, counter, rules)._replace(
-        semantics=semantic_similarity(reader, settings, options.topic or ""),
-        summarizer=make_summarizer(reader.settings_file, workspace, process, seconds),
-        repository=_repository(workspace, process),
-        memory_index=_memory_indexes(recording, reader),
-        parse_yaml=load_yaml,
-        problems=(*problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
-    )
+    problems += (*unused_variables(options, rules), *_missing_files(request.open, workspace))
+    build = Build(recording, profile, request, counter, rules, problems=tuple(problems))
+    build = _with_services(build, options, reader, settings, seconds)
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
-    prepared = PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests)
-    return prepared._replace(taken=detected, typed_files=typed_files)
+    return PreparedBuild(
+        build, workspace, settings, reader.settings_file, counts, seconds, options, digests, detected, typed_files
+    )
 
 
 def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCounter:
@@ -171,12 +167,22 @@ def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Optio
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
-def _memory_indexes(recording: RecordingWorkspace, reader: ProfileReader) -> MemoryIndexes | None:
-    """The indexes of a folder, which store nothing if nothing may be stored; None for a revision."""
-    if not reader.workspace.is_on_disk:
-        return None
-    database = index_database(reader.workspace.root, reader.process.environment)
-    return MemoryIndexes(reader.workspace, reader.process.now, database, recording.unfit)
+def _with_services(
+    build: Build, options: Options, reader: ProfileReader, settings: dict[str, Setting], seconds: float | None
+) -> Build:
+    """The build with what it may ask: an embedder, a summarizer, git, and, for a folder, an index of memories."""
+    workspace, process = reader.workspace, reader.process
+    build = build._replace(
+        semantics=semantic_similarity(reader, settings, options.topic or ""),
+        summarizer=make_summarizer(reader.settings_file, workspace, process, seconds),
+        repository=_repository(workspace, process),
+        parse_yaml=load_yaml,
+    )
+    if not workspace.is_on_disk:
+        return build
+    assert isinstance(build.workspace, RecordingWorkspace)
+    database = index_database(workspace.root, process.environment)  # None if nothing may be stored
+    return build._replace(memory_index=MemoryIndexes(workspace, process.now, database, build.workspace.unfit))
 
 
 def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], Sequence[str]]:
