@@ -43,7 +43,7 @@ def plan_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
     They are found while the plan is made.
     """
     _, feedback = read_feedback(upkeep.workspace, upkeep.today)
-    return (*upkeep.problems, *upkeep.files.problems, *feedback.problems)
+    return (*upkeep.problems, *feedback.problems)
 
 
 def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput:
