@@ -22,8 +22,9 @@ from contextasm.config.owners import uses_placeholder
 from contextasm.config.profiles.loader import load_profile
 from contextasm.config.resolve import prepare_build
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.model import SHARED, Context, ContextasmError, Document, Layer, Memory, Problem, Rule, Workspace
+from contextasm.model import SHARED, Context, ContextasmError, Document, Fragment, Layer, Memory, Problem, Rule
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
+from contextasm.retrieval.retrieve import retrieve
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names import places
 from contextasm.text.names.glob import matching_paths
@@ -121,6 +122,17 @@ class Inspection:
         checked = (InputPattern(pattern, "ctxasm checks this file") for pattern in places.WORKSPACE_PATTERNS)
         return files._replace(patterns=(*files.patterns, *checked))
 
+    @cached_property
+    def fragments(self) -> Sequence[Fragment]:
+        """The fragments that the layers find for every agent and team, without a topic."""
+        fragments: list[Fragment] = []
+        for context in self.contexts:
+            assert self.prepared
+            build = self.prepared.in_full._replace(workspace=self.workspace, request=context.request)
+            with suppress(ContextasmError):  # A required file that can't be read: it is among the problems.
+                fragments += [each for result in retrieve(build).values() for each in result.fragments]
+        return fragments
+
     def _prepare(self, agents: Sequence[str]) -> tuple[PreparedBuild | None, ContextasmError | None]:
         """The build of the first agent, or the error of the workspace that prevents it.
 
@@ -205,17 +217,17 @@ def layer_patterns(layers: Iterable[Layer]) -> Iterator[str]:
     return (places.any_owner_pattern(path) for layer in layers for path in layer.query.paths)
 
 
-def _usable_settings(workspace: Workspace) -> YamlMapping:
+def _usable_settings(workspace: RecordingWorkspace) -> YamlMapping:
     with suppress(ContextasmError):
         return load_settings_file(workspace)
     return YamlMapping(FILE, 1)
 
 
-def _nonempty_folders(workspace: Workspace, parent: str) -> tuple[str, ...]:
+def _nonempty_folders(workspace: RecordingWorkspace, parent: str) -> tuple[str, ...]:
     return tuple(sorted({path.split("/")[1] for path in workspace.list(f"{parent}/**/*") if path.count("/") > 1}))
 
 
-def _is_whole(agent: str, workspace: Workspace) -> bool:
+def _is_whole(agent: str, workspace: RecordingWorkspace) -> bool:
     """Whether an agent has all its files."""
     return all(workspace.read(fill_template(path, {"agent": agent})) for path in places.AGENT_FILES)
 
