@@ -12,7 +12,7 @@ from datetime import date
 from functools import cached_property
 from itertools import product
 
-from contextasm.config.build import PreparedBuild, evaluate_for_owners
+from contextasm.config.build import PreparedBuild, parse_variables
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, load_settings_file
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
@@ -21,10 +21,12 @@ from contextasm.config.keys.outputs import Output, usable_outputs
 from contextasm.config.owners import uses_placeholder
 from contextasm.config.profiles.loader import load_profile
 from contextasm.config.resolve import prepare_build
+from contextasm.config.rules.facts import gather_facts
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.model import SHARED, Context, ContextasmError, Document, Fragment, Layer, Memory, Problem, Rule
 from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.retrieval.retrieve import retrieve
+from contextasm.rules.evaluate import evaluate
 from contextasm.text.memories.parser import parse_memories
 from contextasm.text.names import places
 from contextasm.text.names.glob import matching_paths
@@ -165,15 +167,17 @@ class Inspection:
         profile, request = self.prepared.build.profile, self.prepared.build.request
         agents = agents if uses_placeholder(profile, "agent") else ("",)
         teams = (teams or ("",)) if uses_placeholder(profile, "team") else ("",)
-        rules_of = evaluate_for_owners(self.prepared, self.process)
+        verdicts = self.prepared.build.rules.verdicts if self.prepared.build.rules else ()
+        rules, variables = [rule for rule, _ in verdicts], parse_variables(self.prepared.options.variables)
+        facts = gather_facts(rules, request, variables, self.process.environment, self.folder.root)
         for agent, team in product(agents, teams):
             build = self.prepared.in_full._replace(
-                request=request._replace(agent=agent, team=team), rules=rules_of(agent, team), workspace=self.workspace
+                workspace=self.workspace,
+                request=request._replace(agent=agent, team=team),
+                rules=self.prepared.build.rules and evaluate(rules, {**facts, "agent": agent, "team": team}),
             )
             with suppress(ContextasmError):  # A required file that can't be read: it is among the problems.
                 yield self.prepared.run(build)
-        if self.prepared.counts:
-            self.prepared.counts.save()
 
     def _paths(self) -> Iterator[str]:
         """The files of known places and of layers, the ones that builds show, and the ones that they read.
