@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -123,12 +123,8 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
         return
     if approved is None:
         return
-    paths = {*approved, *_instructing_files(inspection)}
+    paths = {*approved}
+    with suppress(ContextasmError):  # The checks `config` and `stale-output` report it.
+        paths |= {*instructing_files(inspection.folder, inspection.options, inspection.process)[0]}
     for change in drift(approved, {path: answer_digest(inspection.workspace.read(path)) for path in paths}):
         yield error_finding(change.path, 0, f"{KIND_WORDS[change.kind]} ({LOCK_FILE})", HINT)
-
-
-def _instructing_files(inspection: Inspection) -> Sequence[str]:
-    with suppress(ContextasmError):  # The checks `config` and `stale-output` report it.
-        return instructing_files(inspection.folder, inspection.options, inspection.process)[0]
-    return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 
 from contextasm.config.build import (
@@ -25,7 +25,7 @@ from contextasm.config.input.options import FileText, Options, ProcessEnvironmen
 from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, unread_words
+from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers
 from contextasm.config.workspace_folder import attach_store, find_workspace, named_workspace, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -130,7 +130,7 @@ def _typed_settings(
     typed = resolve_settings(options._asdict(), reader.process.environment, reader.settings_file, shared_by)
     settings, detected = reader.with_detected(typed)
     if not detected and settings["profile"].origin.startswith(("default", FILE)):
-        detected = unread_words(workspace, partial(reader.resolve, settings), (target.full for target in targets))
+        detected = reader.unread_words(settings, (target.full for target in targets))
     return {**settings, **overrides}, detected
 
 

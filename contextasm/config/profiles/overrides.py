@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from os.path import dirname, relpath
@@ -34,32 +34,6 @@ def named_files(profile: Profile) -> Sequence[str]:
     layers = [layer for layer in profile.layers if layer.id not in profile.disabled]
     paths = dict.fromkeys(path for layer in layers for path in layer.query.paths)
     return [path for path in paths if not (is_pattern(path) or placeholders(path))]
-
-
-def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Iterable[str]) -> str:
-    """The files of other programs with text that a profile does not read, for a receipt; empty for none.
-
-    The `written` ones, absolute paths, do not count. Only a folder with a Markdown file is looked at.
-    """
-    if not any(entry.name.endswith(".md") for entry in workspace.entries("") or ()):
-        return ""
-    from contextasm.config.profiles.detection import detect  # here: few workspaces have such files
-
-    kinds = detect(workspace)
-    read = {path for layer in profile().layers for path in layer.query.paths} if kinds else set()
-    read |= {path.removeprefix(f"{workspace.root}/") for path in written}
-    words = []
-    for name, _ in kinds:
-        named = named_files(loader.load_profile(name, name, workspace.root))
-        unread = [path for path in named if path not in read and _has_text(workspace, path)]
-        read |= {*unread}
-        words += [f"{list_names(unread)} (-p {name})"] if unread else []
-    return f"also here, not read: {', '.join(words)}" if words else ""
-
-
-def _has_text(workspace: Folder, path: str) -> bool:
-    read = workspace.read(path)
-    return isinstance(read, Document) and bool(read.text.strip())
 
 
 class ProfileReader:
@@ -100,6 +74,28 @@ class ProfileReader:
         enabled = [layer for layer in profile.layers if layer.id not in profile.disabled]
         layers = with_freed_rooms(profile.layers, enabled)
         return profile._replace(layers=layers, private_paths=tuple(dict.fromkeys(private)))
+
+    def unread_words(self, settings: Mapping[str, Setting], written: Iterable[str]) -> str:
+        """The files of other programs with text that the profile does not read, for a receipt; empty for none.
+
+        The `written` ones, absolute paths, do not count. Only a folder with a Markdown file is looked at.
+        """
+        workspace = self.workspace
+        if not any(entry.name.endswith(".md") for entry in workspace.entries("") or ()):
+            return ""
+        from contextasm.config.profiles.detection import detect  # here: few workspaces have such files
+
+        kinds = detect(workspace)
+        read = {path for layer in self.resolve(settings).layers for path in layer.query.paths} if kinds else set()
+        read |= {path.removeprefix(f"{workspace.root}/") for path in written}
+        words = []
+        for name, _ in kinds:
+            named = named_files(loader.load_profile(name, name, workspace.root))
+            found = [workspace.read(path) for path in named if path not in read]
+            unread = [each.path for each in found if isinstance(each, Document) and each.text.strip()]
+            read |= {*unread}
+            words += [f"{list_names(unread)} (-p {name})"] if unread else []
+        return f"also here, not read: {', '.join(words)}" if words else ""
 
     def with_all_layers(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, with the layers that are switched off."""
