@@ -119,11 +119,6 @@ def parse_deadline(deadline: str | None) -> float | None:
     return int(deadline) / 1000
 
 
-def is_lock_required(environment: Mapping[str, str]) -> bool:
-    """Whether the environment asks for builds of approved files only (`config/approval.py`)."""
-    return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}
-
-
 USED_IN_SEARCH = (
     *("agent", "team", "profile", "date", "tz", "strategy", "scope"),
     *("show_expired", "privacy", "audience", "offline", "workspace"),
