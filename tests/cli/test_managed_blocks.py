@@ -76,6 +76,24 @@ def test_block_does_not_repeat_what_the_file_says_around_it(tmp_path: Path) -> N
     assert "Claude." in (root / "all.md").read_text()
 
 
+def test_block_repeats_no_file_that_imports_its_file(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "CLAUDE.md": "@docs/all.md @docs/style.md\n\nFor Claude.\n",
+        "docs/all.md": "@../AGENTS.md\n\nFor all.\n",
+        "docs/style.md": "Use tabs.\n",
+    }
+    root = fill(tmp_path, texts, base={})
+    (root / "GEMINI.md").symlink_to("CLAUDE.md")
+    for _ in range(2):  # AGENTS.md is new at first
+        done = inside("build", "--into", "AGENTS.md", cwd=root)
+        assert "left out, because it imports AGENTS.md: CLAUDE.md, GEMINI.md, docs/all.md" in done.err
+        assert block((root / "AGENTS.md").read_text()) == "## Instructions\n### docs/style.md\nUse tabs.\n"
+    assert inside("build", "--into", "AGENTS.md", "--check", cwd=root).code == 0
+    inside("build", "--into", "GEMINI.md", "-o", "all.md", cwd=root)
+    assert "For Claude." in (root / "all.md").read_text()
+
+
 def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
     target = workspace.parent / "AGENTS.md"
     into(workspace, "--into", "AGENTS.md")
