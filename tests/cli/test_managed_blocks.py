@@ -268,10 +268,10 @@ def test_law_damaged_markers_never_cost_a_word_of_a_person(changes: list[tuple[s
         marks = [number for number, line in enumerate(lines) if (END if at_end else BEGIN) in line]
         if marks:
             lines = damaged(lines, kind, marks[0], place)
-    for write in (lambda text: with_block(text, content, "f"), lambda text: remove_block(text, "f") or ""):
-        text = "".join(lines)
+    text = "".join(lines)
+    for is_kept in (True, False):
         try:
-            after = write(text)
+            after = with_block(text, content, "f") if is_kept else remove_block(text, "f") or ""
         except ContextasmError:
             continue
         for words in ("first", "above", "below", "last", "my words"):
