@@ -122,19 +122,6 @@ def test_many_lines_are_counted() -> None:
     assert sum(map(int, counts.values())) == 1515
 
 
-@pytest.mark.parametrize(("most", "weak"), [(1000, 60), (0, 260)])
-def test_of_more_than_a_hundred_lines_weak_matches_are_no_candidates(most: int, weak: int) -> None:
-    lines = [f"- The harbour pilot {n}" for n in range(40)] + [f"- A harbour wall {n}" for n in range(260)]
-    lines += [f"- soup {n}" for n in range(1500)]
-    context = build(
-        agent() | log(OLD, "\n".join(lines)), limited(related={"max_candidates": most}), topic="harbour pilot"
-    )
-    shown = related(context)
-    assert (shown.count("pilot"), shown.count("wall")) == (40, weak)
-    [left_out] = [each.reason for each in context.decisions if each.reason.code == "not-in-pool"] if most else [None]
-    assert left_out is None or dict(left_out.facts) == {"count": 200, "what": "lines", "pool": 100}
-
-
 def test_equal_lines_of_a_day_are_one() -> None:
     text = "- The harbour was dredged\n"
     files = agent() | log(OLD, text * 3) | archived(str(OLD), gzip.compress(text.encode()))

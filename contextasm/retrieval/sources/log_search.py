@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contextasm.model import (
-    CONTRAST,
     Document,
     EntryPool,
     Fragment,
@@ -43,13 +42,6 @@ if TYPE_CHECKING:
 
 _LENGTH_PENALTY = 0.75
 """Lines of logs differ in length: at the penalty of memories, long ones win and take the room (measured)."""
-
-
-_ENOUGH, _LEAST_MORE = 100, 0.5**CONTRAST
-"""Number of lines after which only those of half the best match or more are candidates, and the similarity of these.
-
-In a large room the others are noise (measured by benchmarks/openclaw.py).
-"""
 
 
 def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
@@ -156,6 +148,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
     apart = headings | scores.keys()
     lists_all = pool.size <= MANY and not counts_rest(query)
     others = [row for row in range(pool.rows) if row not in apart] if lists_all else []
+    most = own.max_candidates
     fragments: list[Fragment] = []
     rows = [*scores, *others]
     lines = dict(zip(rows, pool.entries(rows), strict=True))
@@ -171,7 +164,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
             reason = Reason.of("merged", into=f"{into.path}:{into.line}", path=into.path, by="content")
             fragments.append(fragment.exclude(reason))
         else:
-            reason = Reason.of("not-in-pool", pool=len(scores)) if row in matches else Reason("no-match")
+            reason = Reason.of("not-in-pool", pool=most) if row in matches else Reason("no-match")
             fragments.append(fragment.exclude(reason))
     fragments.sort(key=lambda fragment: fragment.display.place)
     if not lists_all:
@@ -180,9 +173,7 @@ def _pool_result(query: SourceQuery, logs: _Logs, pool: EntryPool[LogLine]) -> R
             "not-in-pool": len(matches) - len(scores) - len(merged),
             "merged": len(merged),
         }
-        counts = (
-            Reason.of(code, count=count, what="lines", pool=len(scores)) for code, count in missing.items() if count
-        )
+        counts = (Reason.of(code, count=count, what="lines", pool=most) for code, count in missing.items() if count)
         fragments += (count_fragment(query, reason) for reason in counts)
     return RetrievalResult(tuple(fragments), tuple(pool.documents), (*pool.problems, *late))
 
@@ -244,8 +235,6 @@ def _without_own_match(topic: str, lines: Mapping[int, LogLine], logs: _Logs) ->
 def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[int, float], logs: _Logs) -> _Candidates:
     """The `max_candidates` best matches that say different things, in the order of ranking; all for 0.
 
-    Of more than `_ENOUGH`, only those of `_LEAST_MORE` are among them.
-
     Those that `--since` leaves out take no part, and are candidates besides.
     """
     most, since = query.layer.query.max_candidates or len(matches), query.build.request.filters.since[:10]
@@ -259,9 +248,7 @@ def _candidates(query: SourceQuery, pool: EntryPool[LogLine], matches: Mapping[i
         if len(rows) == len(keys) or len(distinct) - len(filtered) >= most:
             break
         count *= _MORE
-    ranked = [row for row in rows if row in distinct]
-    weak = [row for row in ranked[_ENOUGH:] if distinct[row] < _LEAST_MORE and query.layer.query.max_candidates]
-    surplus = {*ranked[most:], *weak}
+    surplus = {*[row for row in rows if row in distinct][most:]}
     scores = {row: score for row, score in distinct.items() if row not in surplus}
     return scores, {row: into for row, into in merged.items() if into in scores}
 
