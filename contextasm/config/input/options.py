@@ -62,7 +62,7 @@ class Options(NamedTuple):
     tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed="tokenizer")] = None
     date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
     tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
-    layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer")] = ()
+    layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer", completed="limit")] = ()
     strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME", completed="strategy")] = (
         None
     )
