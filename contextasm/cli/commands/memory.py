@@ -14,7 +14,7 @@ from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment
-from contextasm.memories.owner import find_owner, ids_of_folders
+from contextasm.memories.owner import find_owner
 from contextasm.memories.status import STEPS, VERIFIED, StatusChange, change_status
 from contextasm.model import ContextasmError, Memory
 from contextasm.workspace.editing.known_ids import WorkspaceIds
@@ -61,8 +61,7 @@ def memory(
         return _list_memories(WorkspaceIds(owner.workspace, owner.path, files=owner.memory_files).all(), receipt)
     receipt.require_stdout()
     recover_first(owner.workspace)
-    stored_ids = ids_of_folders(owner, process)
-    changes = change_status(owner.workspace, names, action, owner.day, owner.path, stored_ids, owner.memory_files)
+    changes = change_status(owner, names, action, process)
     receipt.write(MemoryStatusDocument, {"memories": changes}, map(partial(_change_line, action), changes))
     return 0
 
