@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import md5
 from pathlib import Path
 
-from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, grouped, system_errors
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory, grouped, system_errors
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.rendering.json_codec import Count
 from contextasm.text.cleaning.clean import decode_document
@@ -275,7 +275,7 @@ def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> 
     return len(files)
 
 
-def _exported_page(page: Path, stamp: FileStamp, number: int) -> bytes:
+def _exported_page(page: Path, stamp: tuple[int, ...], number: int) -> bytes:
     """The bytes of a page with the ids that its memories have outside of the store. Raises as `_page_bytes`."""
     document = decode_document(str(page), _page_bytes(page, stamp), AS_WRITTEN)
     assert isinstance(document, Document)
@@ -294,7 +294,7 @@ def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
         raise ContextasmError(where, f"the store gives this role nothing of {refused}", hint)
 
 
-def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
+def _page_bytes(page: Path, stamp: tuple[int, ...]) -> bytes:
     """The bytes of a page of the replica. Raises `ContextasmError` if it is not as it was pulled."""
     data = required_bytes(str(page), "run `ctxasm store pull`")
     with system_errors(str(page), "can't be read", "run `ctxasm store pull`"):
