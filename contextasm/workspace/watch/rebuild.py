@@ -150,9 +150,7 @@ class Rebuild(NamedTuple):
     """None if the build failed."""
     seconds: float
     errors: Sequence[str]
-    """Empty if nothing went wrong."""
-    file_errors: Sequence[str] = ()
-    """The errors of files that could not be brought up to date; they are among `errors`, too."""
+    """Empty if nothing went wrong; with a context, of files that could not be brought up to date."""
     written: Sequence[Path] = ()
     """The files, as the user named them, whose content changed."""
     unchanged: Sequence[Path] = ()
@@ -248,7 +246,7 @@ class Rebuilder:
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         """The build and its files; None if a second attempt failed with the same error."""
         started = time.perf_counter()
-        context, written, unchanged, file_errors = None, list[Path](), list[Path](), list[str]()
+        context, written, unchanged = None, list[Path](), list[Path]()
         self._write_failed = self._lock_missed = False
         try:
             disk = disk or self._rescan()
@@ -257,8 +255,8 @@ class Rebuilder:
             self._today, self._date = result.day, result.context.request.date
             refuse_inputs(self._spec.targets, result.inputs)
             refuse_cited(self._spec.targets, disk.root, result.context.cited)
-            written, unchanged, file_errors = self._update_files(result)
-            context, errors = result.context, file_errors
+            written, unchanged, errors = self._update_files(result)
+            context = result.context
             self._write_failed = bool(errors)
         except (ContextasmError, OSError) as failure:
             if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
@@ -268,7 +266,7 @@ class Rebuilder:
         is_reported = [*why] == ["again"] and errors == self._errors and not written
         self._is_first, self._errors = False, errors
         seconds = time.perf_counter() - started
-        return None if is_reported else Rebuild(why, context, seconds, errors, file_errors, written, unchanged)
+        return None if is_reported else Rebuild(why, context, seconds, errors, written, unchanged)
 
     def _update_files(self, result: BuildResult) -> tuple[list[Path], list[Path], list[str]]:
         """Bring each file up to date; gives the written files, the unchanged ones, and an error for each of the others.
