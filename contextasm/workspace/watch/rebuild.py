@@ -19,7 +19,7 @@ from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import recovery_text
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, is_below
 from contextasm.workspace.outputs import InputFiles, OutputFile, pending_write, refuse_cited, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
@@ -164,6 +164,10 @@ class Rebuilder:
         self.others: frozenset[str] = frozenset()
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
+        self._root = os.path.realpath(spec.root)
+        self._outputs = spec.target_paths
+        self._blocks = {target.real for target in spec.targets if target.managed}
+        self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in self._outputs)
         self._warn = warn
         self._recovery = ""
         self._lists: Mapping[str, Sequence[str]] = {}
@@ -189,6 +193,21 @@ class Rebuilder:
         self.others = frozenset((*self._contents, *self._spec.others(), str(self._spec.root)))
         parents = {os.path.dirname(path) for path in (*self.others, root)}
         return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
+
+    def is_relevant(self, path: str) -> bool:
+        """Whether a change of a path is worth a look at the disk.
+
+        An output that is there, its temporary file, and anything in `.ctxasm/`, in git or outside of the workspace is
+        not. A file with a managed block is: its other text may be an input.
+        """
+        if path in self._outputs:
+            return path in self._blocks or not os.path.exists(path)
+        if path.startswith(self._temporary) and path.endswith(".tmp"):
+            return False
+        if not is_below(path, self._root):
+            return path in self.others
+        below = path.removeprefix(self._root) + "/"
+        return not below.startswith(("/.ctxasm/", "/.git/"))
 
     def should_retry(self) -> bool:
         """Whether to look soon without a hint: no hint comes when the workspace is back, or its lock is free."""
