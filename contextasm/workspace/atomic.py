@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-
-
 def write(path: Path, data: bytes | None, new_mode: int | None = None) -> bool:
     """Make `data` the content of a file, atomically, or for None remove it; False if that is so already.
 
@@ -102,23 +99,22 @@ def make_folders(folder: Path) -> None:
 
 def create(path: str | Path, data: bytes) -> None:
     """Make a new file; an existing one is never opened, even if it came a moment ago. Raises `OSError`."""
-    handle = os.open(path, _NEW_FILE, 0o666)
-    try:
-        emit(handle, data)
-    except BaseException:
-        # The next run would take half a file for one that somebody has written.
-        os.unlink(path)
-        raise
-    finally:
-        os.close(handle)
+    with open(path, "xb", buffering=0) as file:
+        try:
+            emit(file.fileno(), data)
+        except BaseException:
+            # The next run would take half a file for one that somebody has written.
+            os.unlink(path)
+            raise
 
 
 def _replace_file(target: str, data: bytes, mode: int | None, owner: tuple[int, int] | None) -> None:
     """Write a temporary file in the same folder and give it the file's name; None is the usual mode."""
     temporary = temporary_path(target)
-    handle = os.open(temporary, _NEW_FILE, 0o666 if mode is None else 0o600)
+    new_file = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(temporary, new_file, 0o666 if mode is None else 0o600)
     try:
-        try:
+        with open(handle, "wb", buffering=0):
             emit(handle, data)
             if owner and owner != (os.geteuid(), os.getegid()):
                 with suppress(OSError):  # only root may give a file away
@@ -126,8 +122,6 @@ def _replace_file(target: str, data: bytes, mode: int | None, owner: tuple[int, 
             if mode is not None:
                 os.fchmod(handle, mode)
             os.fsync(handle)
-        finally:
-            os.close(handle)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
@@ -151,11 +145,8 @@ def remove_torn(folder: str | Path, names: Iterable[str]) -> None:
 def _write_directly(path: Path, data: bytes) -> None:
     """Write into a device or a pipe; this waits for a reader."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            emit(handle, data)
-        finally:
-            os.close(handle)
+        with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=0) as file:
+            emit(file.fileno(), data)
     except BrokenPipeError:
         raise
     except OSError as error:
