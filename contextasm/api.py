@@ -20,7 +20,7 @@ from contextasm.config.input.values import parse_tokens, require_known
 from contextasm.config.owners import owner_names
 from contextasm.config.resolve import counter_of_text, prepare_build, process_environment
 from contextasm.config.workspace_folder import open_workspace
-from contextasm.memories.additions import read_cites, read_memory, shared_fields
+from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields
 from contextasm.memories.export import private_line_finder
 from contextasm.memories.owner import Owner, find_owner, place_for_memories
 from contextasm.memories.search import SearchResult, best_memories, memory_of_id
@@ -202,16 +202,15 @@ def remember(
     """
     fields = {"importance": importance, "tags": tags, "key": key, "supersedes": supersedes, "writer": writer}
     dates = {"valid_from": valid_from, "expires": expires}
-    problems: list[Problem] = []
-    shared = _fields(type, {**fields, **dates, "repositories": repositories})
-    memory = read_memory(parameters.parse_text(text, "text"), "text", shared, problems)
+    reader = NewMemoryReader(_fields(type, {**fields, **dates, "repositories": repositories}))
+    memory = reader.from_text(parameters.parse_text(text, "text"), "text")
     named = options_of_parameters({"agent": agent, "team": team, "date": date, "tz": tz, "workspace": workspace})
     owner, place = _memory_place(named, file, audience)
     cited = read_cites(parameters.parse_texts(cites, "cites"), owner.workspace, "cites")
     memory = memory._replace(cites=cited, status="draft" if parameters.parse_flag(draft, "draft") else "")
     is_forced = parameters.parse_flag(force, "force")
     (outcome,) = storage_of(owner.workspace, place.path).remember(place, [memory], owner.day, force=is_forced)
-    return outcome._replace(problems=tuple(problems))
+    return outcome._replace(problems=tuple(reader.problems))
 
 
 def _memory_place(named: Options, file: object, audience: object) -> tuple[Owner, MemoryPlace]:

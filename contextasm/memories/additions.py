@@ -107,56 +107,56 @@ def _cite_now(path: str, first: int, last: int, workspace: Folder, where: str) -
     return written_cite(path, first, last, lines)
 
 
-def read_memory(text: str, where: str, shared: NewMemory, problems: list[Problem]) -> NewMemory:
-    """The memory that is this text, with the fields of `shared`; `where` names it in messages.
+class NewMemoryReader:
+    """Makes memories of texts and of JSON. `shared` has the fields that each of them gets if it names no other."""
 
-    `problems` is given those of hidden characters that were removed, and of secrets, which stay. Raises
-    `ContextasmError`.
-    """
-    stored, found = storable_text(text, where)
-    problems += found
-    return shared._replace(text=stored)
+    def __init__(self, shared: NewMemory) -> None:
+        self._shared = shared
+        self.problems: list[Problem] = []
+        """Of hidden characters that were removed from the texts, and of secrets, which stay."""
 
+    def from_text(self, text: str, where: str) -> NewMemory:
+        """The memory that is this text; `where` names it in messages. Raises `ContextasmError`."""
+        stored, problems = storable_text(text, where)
+        self.problems += problems
+        return self._shared._replace(text=stored)
 
-def read_memory_lines(text: str, shared: NewMemory, problems: list[Problem]) -> Sequence[NewMemory]:
-    """One memory for each line that is not blank, as `read_memory`; a line that begins with a brace is JSON.
+    def from_lines(self, text: str) -> Sequence[NewMemory]:
+        """One memory for each line that is not blank; a line that begins with a brace is JSON.
 
-    Fields of a line of JSON are in place of those of `shared`. Raises `ContextasmError`, with the number of a line that
-    is wrong.
-    """
-    numbered = [(f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1)]
-    memories = [_read_line(line, where, shared, problems) for where, line in numbered if line]
-    if not memories:
-        raise ContextasmError("-", "standard input is empty", "pipe in one memory a line")
-    return memories
+        Raises `ContextasmError`, with the number of a line that is wrong.
+        """
+        numbered = [(f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1)]
+        memories = [self._from_line(line, where) for where, line in numbered if line]
+        if not memories:
+            raise ContextasmError("-", "standard input is empty", "pipe in one memory a line")
+        return memories
 
+    def _from_line(self, line: str, where: str) -> NewMemory:
+        if not line.startswith("{"):
+            return self.from_text(line, where)
+        try:
+            data = load_json(line, where)
+        except ContextasmError as error:
+            what = f"begins with {{ but can't be read: {error.what}"
+            raise ContextasmError(where, what, "correct the line") from error
+        assert isinstance(data, dict)
+        for key in data:
+            require_known(key, _KEYS, where, "key")
+        return self._from_json(data, where)
 
-def _read_line(line: str, where: str, shared: NewMemory, problems: list[Problem]) -> NewMemory:
-    if not line.startswith("{"):
-        return read_memory(line, where, shared, problems)
-    try:
-        data = load_json(line, where)
-    except ContextasmError as error:
-        what = f"begins with {{ but can't be read: {error.what}"
-        raise ContextasmError(where, what, "correct the line") from error
-    assert isinstance(data, dict)
-    for key in data:
-        require_known(key, _KEYS, where, "key")
-    memory = read_memory(_required_text(data, "text", where), f"{where}: text", shared, problems)
-    return _with_json_fields(memory, data, where)
-
-
-def _with_json_fields(memory: NewMemory, data: Mapping[str, object], where: str) -> NewMemory:
-    """The memory with the fields of a JSON object; a missing key leaves the field as it is."""
-    fields: dict[str, Any] = {name: _required_text(data, name, where) for name in ("type", "key") if name in data}
-    if "confidence" in data:
-        confidence = _required_text(data, "confidence", where).casefold()
-        fields["importance"] = CONFIDENCE[require_known(confidence, CONFIDENCE, where, "confidence")]
-    fields |= {name: data[name] for name in ("importance", "tags") if name in data}
-    tags = data.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise ContextasmError(f"{where}: tags", "is not a list of words", 'write ["one", "two"]')
-    return memory._replace(**{name: _PARSERS[name](value, f"{where}: {name}") for name, value in fields.items()})
+    def _from_json(self, data: Mapping[str, object], where: str) -> NewMemory:
+        """The memory of a JSON object; a missing key leaves the field as the others have it."""
+        memory = self.from_text(_required_text(data, "text", where), f"{where}: text")
+        fields: dict[str, Any] = {name: _required_text(data, name, where) for name in ("type", "key") if name in data}
+        if "confidence" in data:
+            confidence = _required_text(data, "confidence", where).casefold()
+            fields["importance"] = CONFIDENCE[require_known(confidence, CONFIDENCE, where, "confidence")]
+        fields |= {name: data[name] for name in ("importance", "tags") if name in data}
+        tags = data.get("tags", [])
+        if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+            raise ContextasmError(f"{where}: tags", "is not a list of words", 'write ["one", "two"]')
+        return memory._replace(**{name: _PARSERS[name](value, f"{where}: {name}") for name, value in fields.items()})
 
 
 def _required_text(data: Mapping[str, object], key: str, where: str) -> str:

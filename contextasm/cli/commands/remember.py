@@ -10,10 +10,9 @@ from contextasm.cli.output import read_stdin, show_problems
 from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Flag, Options, Text, Texts
 from contextasm.config.resolve import process_environment
-from contextasm.memories.additions import read_cites, read_memory, read_memory_lines, shared_fields, type_problems
+from contextasm.memories.additions import NewMemoryReader, read_cites, shared_fields, type_problems
 from contextasm.memories.owner import find_owner, place_for_memories
 from contextasm.memories.storage import storage_of
-from contextasm.model import Problem
 from contextasm.rendering.json_codec import Positive, Share
 from contextasm.workspace.storage import RememberOutcome
 
@@ -73,13 +72,9 @@ def add_memories(
     named = {"type": kind or "note", "importance": importance, "key": key, "supersedes": supersedes}
     named |= {"valid_from": valid_from, "expires": expires, "repositories": repositories}
     given = {name: (f"--{name.replace('_', '-')}", value) for name, value in named.items()} | {"tags": ("--tag", tag)}
-    shared = shared_fields(given)
-    problems: list[Problem] = []
-    if text == "-":
-        memories = read_memory_lines(read_stdin("-", "memories"), shared, problems)
-    else:
-        memories = [read_memory(text, "TEXT", shared, problems)]
-    show_problems(problems)
+    reader = NewMemoryReader(shared_fields(given))
+    memories = reader.from_lines(read_stdin("-", "memories")) if text == "-" else [reader.from_text(text, "TEXT")]
+    show_problems(reader.problems)
     process = process_environment()
     owner = find_owner(options, process, needed=file is None)
     recover_first(owner.workspace)
