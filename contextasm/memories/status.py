@@ -42,7 +42,7 @@ class StatusChange(NamedTuple):
 
 
 def change_status(owner: Owner, names: Sequence[str], action: str, process: ProcessEnvironment) -> list[StatusChange]:
-    """Make the step `action` of today with each memory that is named by its id; all of them, or none.
+    """Make the step `action` with each memory of an owner that is named by its id; all of them, or none.
 
     Raises `ContextasmError` for an unknown id, for one that several owners use, and for a memory that can't make the
     step.

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
 def write(path: Path, data: bytes | None, new_mode: int | None = None) -> bool:
     """Make `data` the content of a file, atomically, or for None remove it; False if that is so already.
 
@@ -97,11 +100,12 @@ def make_folders(folder: Path) -> None:
         os.chown(folder, *owner)
 
 
-def create(path: str | Path, data: bytes) -> None:
+def create(path: str | Path, data: bytes, mode: int = 0o666) -> None:
     """Make a new file; an existing one is never opened, even if it came a moment ago. Raises `OSError`."""
-    with open(path, "xb", buffering=0) as file:
+    handle = os.open(path, _NEW_FILE, mode)
+    with open(handle, "wb", buffering=0):
         try:
-            emit(file.fileno(), data)
+            emit(handle, data)
         except BaseException:
             # The next run would take half a file for one that somebody has written.
             os.unlink(path)
@@ -111,8 +115,7 @@ def create(path: str | Path, data: bytes) -> None:
 def _replace_file(target: str, data: bytes, mode: int | None, owner: tuple[int, int] | None) -> None:
     """Write a temporary file in the same folder and give it the file's name; None is the usual mode."""
     temporary = temporary_path(target)
-    new_file = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    handle = os.open(temporary, new_file, 0o666 if mode is None else 0o600)
+    handle = os.open(temporary, _NEW_FILE, 0o666 if mode is None else 0o600)
     try:
         with open(handle, "wb", buffering=0):
             emit(handle, data)

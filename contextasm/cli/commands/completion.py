@@ -39,8 +39,8 @@ _BLOCK = re.compile(rb"\n?^%b(?:(?!%b).*\n)*?%b(?:\n|\Z)" % (_BEGIN, _BEGIN, _EN
 
 
 def completion(
-    shell: Annotated[Shell | None, Argument("bash|zsh|fish", "The shell to complete in (default: $SHELL).")] = None,
     *,
+    shell: Annotated[Shell | None, Argument("bash|zsh|fish", "The shell to complete in (default: $SHELL).")] = None,
     install: Annotated[bool, Flag("Put the script into the file that the shell reads when it starts.")] = False,
     uninstall: Annotated[bool, Flag("Take it out of the file again.")] = False,
     yes: Annotated[bool, Flag("Write the file without a question.")] = False,
