@@ -35,7 +35,7 @@ class IndexedPool:
         self._kind = kind
         self._paths = paths
         self.size = int(self._select("SELECT total(size) FROM files WHERE pool = ?")[0][0])
-        self.rows = int(self._select("SELECT total(rows) FROM units WHERE pool = ?")[0][0])
+        self.rows = int(self._select("SELECT total(rows) FROM files WHERE pool = ?")[0][0])
         self.documents: Sequence[Document] = ()
         self._outside: dict[tuple[Request, bool], Mapping[int, str]] = {}
         self._entries: dict[int, Any] = {}
@@ -186,19 +186,15 @@ def _stored_index(
     return Index(size, average, facts, load_list(connection, pool, "names"), postings, beginning)
 
 
-def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]) -> Iterator[list[int]]:
-    """The rows of each file that holds one of the wanted rows, in the order of the file. Raises `DamagedIndex`."""
-    files: dict[int, None] = {}
+def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]) -> Iterator[range]:
+    """The rows of each file that holds one of the wanted rows."""
     end = 0
     for row in sorted(wanted):
         if row >= end:
-            query = "SELECT file, first + rows FROM units WHERE pool = ? AND first <= ? ORDER BY first DESC LIMIT 1"
-            file, end = connection.execute(query, (pool, row)).fetchone()
-            files[file] = None
-    for file in files:
-        query = """SELECT first, first + units.rows FROM units JOIN rows ON rows.pool = units.pool AND row = first
-            WHERE file = ? ORDER BY line"""
-        yield [row for first, end in connection.execute(query, (file,)) for row in range(first, end)]
+            query = "SELECT first, rows FROM files WHERE pool = ? AND first <= ? AND rows ORDER BY first DESC LIMIT 1"
+            first, rows = connection.execute(query, (pool, row)).fetchone()
+            end = first + rows
+            yield range(first, end)
 
 
 def _moved_columns(
