@@ -8,7 +8,6 @@ shortened, and code keeps every detail.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 
 from contextasm.model import TITLE, Fragment, NamedTuple, Problem
@@ -38,9 +37,6 @@ Expansion = Callable[[Demand, LaidOutSection, Excerpt, int], LaidOutSection | No
 
 SelectedByLayer = Mapping[str, Selected]
 """The sections of several layers, by layer id."""
-
-Spare = Callable[[SelectedByLayer, str], int | None]
-"""Takes the sections so far and a layer's id; gives the units that it may add, None once no layer may add any."""
 
 
 def truncated_section(
@@ -85,26 +81,16 @@ def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
 
 
 def _expanded(demand: Demand, selected: Selected, room: int, expansion: Expansion) -> Selected:
-    layer = demand.layer.id
-    shortened = [(demand, excerpt) for excerpt in _shortened(demand, selected)]
-    return _expand_in_turn({layer: selected}, shortened, lambda all_, id_: room - units_of(all_[id_]), expansion)[layer]
+    for excerpt in _shortened(demand, selected):
+        selected = _with_more(demand, selected, excerpt, room - units_of(selected), expansion)
+    return selected
 
 
-def _expand_in_turn(
-    selected: SelectedByLayer, shortened: Iterable[tuple[Demand, Excerpt]], spare: Spare, expansion: Expansion
-) -> SelectedByLayer:
-    """The sections with more of each shortened excerpt, in this order, as long as there is room to spare."""
-    expanded = {**selected}
-    for demand, excerpt in shortened:
-        layer, heading = demand.layer.id, excerpt.fragment.display.heading
-        units = spare(expanded, layer)
-        if units is None:
-            break
-        section = expanded[layer][heading]
-        larger = expansion(demand, section, excerpt, section.units + units)
-        if larger:
-            expanded[layer] = {**expanded[layer], heading: larger}
-    return expanded
+def _with_more(demand: Demand, selected: Selected, excerpt: Excerpt, spare: int, expansion: Expansion) -> Selected:
+    """The sections with more of one excerpt, if `spare` units hold it."""
+    heading = excerpt.fragment.display.heading
+    section = selected[heading]
+    return {**selected, heading: expansion(demand, section, excerpt, section.units + spare) or section}
 
 
 def _shortened(demand: Demand, selected: Selected) -> Iterator[Excerpt]:
@@ -148,18 +134,15 @@ def expand(
     In units: `limits` by layer id; `goal` and `total`, the most that all may take, for all layers together. A fragment
     is shown at a fuller level; if the goal is not reached so, and its layer truncates, up to a cut that reaches it.
     """
+    expanded = {**selected}
     cuttable = {name for name, demand in demands.items() if "truncate" in demand.layer.overflow.steps}
     for expansion, most, layers in ((_at_fuller_level, total, {*demands}), (_as_longer_part, goal, cuttable)):
-        shortened = [(demands[layer], excerpt) for layer, excerpt in _shortened_by_score(selected) if layer in layers]
-        selected = _expand_in_turn(selected, shortened, partial(_spare_below_goal, limits, goal, most), expansion)
-    return selected
-
-
-def _spare_below_goal(
-    limits: Mapping[str, int], goal: int, most: int, selected: SelectedByLayer, layer: str
-) -> int | None:
-    used = sum(map(units_of, selected.values()))
-    return None if used >= goal else min(most - used, limits[layer] - units_of(selected[layer]))
+        for layer, excerpt in _shortened_by_score(expanded):
+            used = sum(map(units_of, expanded.values()))
+            if layer in layers and used < goal:
+                spare = min(most - used, limits[layer] - units_of(expanded[layer]))
+                expanded[layer] = _with_more(demands[layer], expanded[layer], excerpt, spare, expansion)
+    return expanded
 
 
 def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:

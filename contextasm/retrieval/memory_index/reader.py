@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from itertools import accumulate, compress
 from typing import Any
 
 from contextasm.model import Document, Problem, Reason, Request, ScoreInputs, SourceQuery
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
-from contextasm.retrieval.memory_index.numbers import LIMITS, load_columns, read_postings
+from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, LIMITS, load_columns, read_postings
 from contextasm.retrieval.pool import EntryKind, outside_code
 from contextasm.retrieval.search.inverted_index import PADDING, Index, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
@@ -89,26 +90,25 @@ class IndexedPool:
         """Similarity of each row that answers the topic, from 0 to 1, as if there were no `outside` ones."""
         from contextasm.retrieval.search.bm25 import similarities
 
-        index, moved = self.index(query)
-        end, topic = len(self._columns["sections"]), query.build.request.topic
+        index, rows = self.index(query)
+        topic = query.build.request.topic
         found = similarities(topic, index, min_match, min_cover, authors_follow=authors_follow)
-        return {place if place < end else moved[place - end]: value for place, value in found.items()}
+        return {rows[place]: value for place, value in found.items()}
 
     def index(self, query: SourceQuery) -> tuple[Index, Sequence[int]]:
-        """The postings of the entries that are not `outside`, and the rows that are moved after all others.
+        """The postings of the entries that are not `outside`, by the places of these, and the row of each place.
 
-        Entries of a file may be in any order of days. Two with only `outside` ones between them become neighbours, so
-        all rows of such a file are moved, in the order of the file. Terms that only `outside` ones hold are still
-        listed, and no row holds them.
+        Entries of a file may be in any order of days. Two with only `outside` ones between them are neighbours here.
+        Terms that only `outside` ones hold are still listed, and no row holds them.
         """
-        outside, end = self.outside(query), len(self._columns["sections"])
-        rows_of_files = _rows_of_files(self._connection, self._pool, outside)
-        files = [[row for row in rows if row not in outside] for rows in rows_of_files]
-        moved = [row for rows in files for row in rows]
-        columns = _moved_columns(self._columns, files, outside) if outside else self._columns
-        place_of = {row: end + at for at, row in enumerate(moved)}
-        index = _stored_index(self._connection, self._pool, columns, place_of)
-        return index._replace(length_penalty=self._kind.length_penalty), moved
+        living = bytearray(map(bool, self._columns["sections"]))
+        for row in self.outside(query):
+            living[row] = 0
+        columns = {
+            name: array(COLUMN_TYPES[name], compress(self._columns[name], living)) for name in IndexColumns._fields
+        }
+        index = _stored_index(self._connection, self._pool, columns, living)
+        return index._replace(length_penalty=self._kind.length_penalty), [*compress(range(len(living)), living)]
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
@@ -159,64 +159,25 @@ def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
 
 
 def _stored_index(
-    connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], place_of: Mapping[int, int]
+    connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], living: Sequence[int]
 ) -> Index:
-    """The postings of a pool, which are read when a search needs them; `place_of` has the new places of moved rows."""
-    sections = columns["sections"]
-    size = len(sections) - sections.count(0)
+    """The postings of the rows that are `living`, which are read when a search needs them; `columns` are theirs."""
+    places = array("I", accumulate(living, initial=0))
+    size = places[-1]
 
     @cache
     def postings(name: str) -> tuple[Numbers, Numbers]:
         rows, counts = read_postings(connection, pool, name)
-        if place_of and not place_of.keys().isdisjoint(rows):
-            rows = array("I", [place_of.get(row, row) for row in rows])
-        if size < len(sections):  # some rows are empty
-            living = [at for at, row in enumerate(rows) if sections[row]]
-            if len(living) < len(rows):
-                rows, counts = array("I", [rows[at] for at in living]), array("I", [counts[at] for at in living])
+        if size < len(living):
+            held = [living[row] for row in rows]
+            rows, counts = array("I", compress(rows, held)), array("I", compress(counts, held))
+            rows = array("I", [places[row] for row in rows])
         return rows, counts
 
     def beginning(prefix: str) -> Sequence[str]:
         query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
         return [name for (name,) in connection.execute(query, (pool, prefix, prefix + LAST_WORD))]
 
-    padded = {**columns, "sections": sections + array("I", [0] * PADDING)}
-    facts = IndexColumns(*(padded[name] for name in IndexColumns._fields))
     average = sum(columns["lengths"]) / max(1, size)
-    return Index(size, average, facts, load_list(connection, pool, "names"), postings, beginning)
-
-
-def _rows_of_files(connection: IndexConnection, pool: int, wanted: Iterable[int]) -> Iterator[range]:
-    """The rows of each file that holds one of the wanted rows."""
-    end = 0
-    for row in sorted(wanted):
-        if row >= end:
-            query = "SELECT first, rows FROM files WHERE pool = ? AND first <= ? AND rows ORDER BY first DESC LIMIT 1"
-            first, rows = connection.execute(query, (pool, row)).fetchone()
-            end = first + rows
-            yield range(first, end)
-
-
-def _moved_columns(
-    columns: Mapping[str, Numbers], files: Sequence[Sequence[int]], outside: Iterable[int]
-) -> dict[str, Numbers]:
-    """The columns of a search, with the rows of these files moved after all others, and without the ones `outside`."""
-    created = columns["created"]
-    sections: dict[tuple[int, int], int] = {}
-    end = len(created)
-    moved = [row for rows in files for row in rows]
-    numbers = [
-        sections.setdefault((file, created[row]), end + 1 + len(sections))
-        for file, rows in enumerate(files)
-        for row in rows
-    ]
-    left = [*moved, *outside]
-    made = {}
-    for name in IndexColumns._fields:
-        column = columns[name][:]
-        taken = numbers if name == "sections" else [column[row] for row in moved]
-        for row in left:
-            column[row] = 0
-        column.extend(array(column.typecode, taken))
-        made[name] = column
-    return made
+    padded = {**columns, "sections": columns["sections"] + array("I", [0] * PADDING)}
+    return Index(size, average, IndexColumns(**padded), load_list(connection, pool, "names"), postings, beginning)
