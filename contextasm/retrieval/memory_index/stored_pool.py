@@ -169,7 +169,7 @@ class _FileWriter:
 
     def _decide(self, changed: Sequence[str]) -> dict[str, Decided]:
         """Decisions on the entries of the changed files, and of other files whose decisions are not as stored."""
-        if not self._kind.has_ids:
+        if not self._kind.settle:
             return {path: {} for path in changed}
         query = "SELECT path, ids, states, decided FROM files WHERE pool = ?"
         stored = {path: facts for path, *facts in self._connection.execute(query, (self._pool,))}
@@ -184,7 +184,7 @@ class _FileWriter:
 
     def _write_file(self, path: str, decided: Decided) -> None:
         file = self._files.read(path)
-        ids, states = _ids_and_states(file.entries) if self._kind.has_ids else ([], [])
+        ids, states = _ids_and_states(file.entries) if self._kind.settle else ([], [])
         entries = [
             entry._replace(id=decided[place][0]) if place in decided else entry
             for place, entry in enumerate(file.entries)
