@@ -55,10 +55,9 @@ SCHEMA = (
     "CREATE TABLE pools (id INTEGER PRIMARY KEY, name TEXT UNIQUE)",
     # A file as it was when it was indexed; `size` counts its entries; active ones have the rows from `first` on. The
     # others are JSON: the ids of its entries; place, status and superseded ids of each entry that has these; place,
-    # final id and reason of each entry that has another id in the pool or is excluded; problems; problems of ids;
-    # reasons with counts.
+    # final id and reason of each entry that has another id in the pool or is excluded; problems.
     """CREATE TABLE files (pool INTEGER, path TEXT, stamp TEXT, digest TEXT, size INTEGER, first INTEGER, rows INTEGER,
-    ids TEXT, states TEXT, decided TEXT, problems TEXT, duplicates TEXT, excluded TEXT, UNIQUE (pool, path))""",
+    ids TEXT, states TEXT, decided TEXT, problems TEXT, UNIQUE (pool, path))""",
     "CREATE INDEX rows_of_files ON files (pool, first)",
     # The values of each active entry; the other columns are what the newest and the ones of a line are found by.
     """CREATE TABLE rows (pool INTEGER, row INTEGER, created TEXT, path TEXT, line INTEGER, held TEXT,
@@ -69,7 +68,7 @@ SCHEMA = (
     "CREATE TABLE postings (place INTEGER PRIMARY KEY, held BLOB)",
     # The numbers of all rows, one column (`numbers.COLUMN_TYPES`) each.
     "CREATE TABLE columns (pool INTEGER, name TEXT, held BLOB, UNIQUE (pool, name))",
-    # Texts that columns hold the places of: names and dates.
+    # Texts that columns (`numbers.TEXTS`) hold the places of.
     "CREATE TABLE lists (pool INTEGER, name TEXT, held TEXT, UNIQUE (pool, name))",
     # What `files.FileFacts` knows of the files in a folder.
     "CREATE TABLE facts (kind TEXT, folder TEXT, path TEXT, stamp TEXT, held TEXT, UNIQUE (kind, folder, path))",

@@ -12,32 +12,16 @@ from itertools import chain
 
 from contextasm.model import ScoreInputs
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
-from contextasm.retrieval.search.inverted_index import term
+from contextasm.retrieval.search.inverted_index import IndexColumns, term
 
-COLUMN_TYPES = {
-    "lengths": "I",
-    "sections": "I",
-    "days": "I",
-    "authors": "I",
-    "flags": "B",
-    "kernels": "B",
+COLUMN_TYPES = dict.fromkeys((*IndexColumns._fields, *ScoreInputs._fields, "marks"), "I") | {
+    **dict.fromkeys(("flags", "kernels", "marks"), "B"),
     "importance": "d",
-    "last": "I",
-    "created": "I",
-    "valid_from": "I",
-    "expires": "I",
-    "repositories": "I",
-    "writer": "I",
-    "marks": "B",
 }
-"""Type codes of the columns with a number for each row.
+"""Type codes of the columns with a number for each row."""
 
-`last` and `created` are places in the list of dates. `LIMITS` have lists of their own, so that the columns are not read
-if no entry has such a field.
-"""
-
-LIMITS = ScoreInputs._fields[3:]
-"""Facts that may keep an entry out of a layer."""
+TEXTS = ("authors", *ScoreInputs._fields[1:])
+"""Columns of facts that are texts: they have the places of these in a list of each."""
 
 
 def load_columns(connection: IndexConnection, pool: int) -> dict[str, Numbers]:

@@ -6,7 +6,6 @@ Changes nothing, and compares nothing with the workspace. The connection is with
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, compress
@@ -14,8 +13,8 @@ from typing import Any
 
 from contextasm.model import Document, Problem, Reason, Request, ScoreInputs, SourceQuery
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
-from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, LIMITS, load_columns, read_postings
-from contextasm.retrieval.pool import EntryKind, outside_code
+from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, TEXTS, load_columns, read_postings
+from contextasm.retrieval.pool import EntryKind, count_reasons, outside_code
 from contextasm.retrieval.search.inverted_index import PADDING, Index, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
 
@@ -35,11 +34,9 @@ class IndexedPool:
         self._pool = pool
         self._kind = kind
         self._paths = paths
-        self.size = int(self._select("SELECT total(size) FROM files WHERE pool = ?")[0][0])
-        self.rows = int(self._select("SELECT total(rows) FROM files WHERE pool = ?")[0][0])
+        self.size, self.rows = map(int, self._select("SELECT total(size), total(rows) FROM files WHERE pool = ?")[0])
         self.documents: Sequence[Document] = ()
         self._outside: dict[tuple[Request, bool], Mapping[int, str]] = {}
-        self._entries: dict[int, Any] = {}
         stored = self._select("SELECT count(*) FROM rows WHERE pool = ?")[0][0]
         active = self.size - sum(int(dict(reason.facts)["count"]) for reason in self.excluded)
         if not self.rows == stored == active:
@@ -51,33 +48,26 @@ class IndexedPool:
     @cached_property
     def excluded(self) -> Sequence[Reason]:
         """Reasons of the excluded entries, each once with its count."""
-        numbers: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
-        for (reasons,) in self._select("SELECT excluded FROM files WHERE pool = ? AND excluded != '[]'"):
-            for code, ((_, count), *facts) in from_json(reasons):
-                numbers[code, tuple((name, fact) for name, fact in facts)] += count
-        return [Reason(code, (("count", count), *facts)) for (code, facts), count in sorted(numbers.items())]
+        files = self._select("SELECT decided FROM files WHERE pool = ? AND decided != '[]'")
+        reasons = (reason for (decided,) in files for _, _, reason in from_json(decided) if reason)
+        return count_reasons(Reason(code, tuple(map(tuple, facts))) for code, facts in reasons)
 
     @cached_property
     def problems(self) -> Sequence[Problem]:
         """Problems of all files, in the order of the paths; then duplicate ids, then characters that were removed."""
-        hidden = [problem for problem in self._problems("problems") if problem.code == HIDDEN_TEXT]
-        others = [problem for problem in self._problems("problems") if problem.code != HIDDEN_TEXT]
-        return [*others, *self._problems("duplicates"), *hidden]
-
-    def _problems(self, column: str) -> list[Problem]:
-        of_files = dict(self._select(f"SELECT path, {column} FROM files WHERE pool = ? AND {column} != '[]'"))
-        return [Problem(*fields) for path in self._paths if path in of_files for fields in from_json(of_files[path])]
+        of_files = dict(self._select("SELECT path, problems FROM files WHERE pool = ? AND problems != '[]'"))
+        found = [Problem(*fields) for path in self._paths if path in of_files for fields in from_json(of_files[path])]
+        return sorted(found, key=lambda problem: {"duplicate-id": 1, HIDDEN_TEXT: 2}.get(problem.code, 0))
 
     def outside(self, query: SourceQuery) -> Mapping[int, str]:
         """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
         request = query.build.request, query.layer.instructs
         if request not in self._outside:
             found: dict[int, str] = {}
-            for name, days in self._validity.items():
-                fields = (
-                    ScoreInputs(0.0, *(day if name == each else "" for each in ScoreInputs._fields[1:])) for day in days
-                )
-                codes = {place: code for place, each in enumerate(fields) if (code := outside_code(each, query))}
+            nothing = ScoreInputs(0.0, "", "")
+            for name in TEXTS[1:]:
+                inputs = (nothing._replace(**{name: text}) for text in self._texts[name])  # type: ignore[arg-type]
+                codes = {place: code for place, each in enumerate(inputs) if (code := outside_code(each, query))}
                 for row, place in enumerate(self._columns[name] if codes else ()):
                     if place in codes:
                         found.setdefault(row, codes[place])
@@ -107,8 +97,27 @@ class IndexedPool:
         columns = {
             name: array(COLUMN_TYPES[name], compress(self._columns[name], living)) for name in IndexColumns._fields
         }
-        index = _stored_index(self._connection, self._pool, columns, living)
-        return index._replace(length_penalty=self._kind.length_penalty), [*compress(range(len(living)), living)]
+        columns["sections"].extend([0] * PADDING)
+        places = array("I", accumulate(living, initial=0))
+        size = places[-1]
+
+        @cache
+        def postings(name: str) -> tuple[Numbers, Numbers]:
+            rows, counts = read_postings(self._connection, self._pool, name)
+            if size < len(living):
+                held = [living[row] for row in rows]
+                rows, counts = array("I", compress(rows, held)), array("I", compress(counts, held))
+                rows = array("I", [places[row] for row in rows])
+            return rows, counts
+
+        def beginning(prefix: str) -> Sequence[str]:
+            names = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
+            return [name for (name,) in self._select(names, prefix, prefix + LAST_WORD)]
+
+        average, facts = sum(columns["lengths"]) / max(1, size), IndexColumns(**columns)
+        authors, penalty = self._texts["authors"], self._kind.length_penalty
+        index = Index(size, average, facts, authors, postings, beginning, penalty)
+        return index, [*compress(range(len(living)), living)]
 
     def newest(self, count: int) -> Sequence[int]:
         """Rows of the newest entries, newest first; all for a count of 0."""
@@ -121,17 +130,15 @@ class IndexedPool:
 
     def score_inputs(self, rows: Sequence[int]) -> Sequence[ScoreInputs]:
         """Score inputs of each row."""
-        importance, days = self._columns["importance"], {"last": self._days, **self._validity}
-        columns = [(self._columns[name], days[name]) for name in ScoreInputs._fields[1:]]
-        return [ScoreInputs(importance[row], *(own[column[row]] for column, own in columns)) for row in rows]
+        importance = self._columns["importance"]
+        columns = [(self._columns[name], self._texts[name]) for name in TEXTS[1:]]
+        return [ScoreInputs(importance[row], *(texts[column[row]] for column, texts in columns)) for row in rows]
 
     def entries(self, rows: Sequence[int]) -> Sequence[Any]:
-        """The entry of each row; each is read once. Raises `LookupError` for a row that is missing."""
-        unread = [row for row in dict.fromkeys(rows) if row not in self._entries]
+        """The entry of each row. Raises `LookupError` for a row that is missing."""
         query = "SELECT row, held FROM rows WHERE pool = ? AND row IN ({})"
-        for row, held in select_among(self._connection, query, unread, self._pool):
-            self._entries[row] = self._kind.restore(from_json(held))
-        return [self._entries[row] for row in rows]
+        stored = dict(select_among(self._connection, query, [*rows], self._pool))
+        return [self._kind.restore(from_json(stored[row])) for row in rows]
 
     @cached_property
     def _columns(self) -> dict[str, Numbers]:
@@ -142,13 +149,9 @@ class IndexedPool:
         return columns
 
     @cached_property
-    def _days(self) -> Sequence[str]:
-        return load_list(self._connection, self._pool, "dates")
-
-    @cached_property
-    def _validity(self) -> Mapping[str, Sequence[str]]:
-        """The texts that say when and where entries count, by the name of their column."""
-        return {"created": self._days, **{name: load_list(self._connection, self._pool, name) for name in LIMITS}}
+    def _texts(self) -> Mapping[str, Sequence[str]]:
+        """The texts of each column that has places of some."""
+        return {name: load_list(self._connection, self._pool, name) for name in TEXTS}
 
 
 def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
@@ -156,28 +159,3 @@ def load_list(connection: IndexConnection, pool: int, name: str) -> list[str]:
     row = connection.execute("SELECT held FROM lists WHERE pool = ? AND name = ?", (pool, name)).fetchone()
     texts: list[str] = from_json(row[0]) if row else [""]
     return texts
-
-
-def _stored_index(
-    connection: IndexConnection, pool: int, columns: Mapping[str, Numbers], living: Sequence[int]
-) -> Index:
-    """The postings of the rows that are `living`, which are read when a search needs them; `columns` are theirs."""
-    places = array("I", accumulate(living, initial=0))
-    size = places[-1]
-
-    @cache
-    def postings(name: str) -> tuple[Numbers, Numbers]:
-        rows, counts = read_postings(connection, pool, name)
-        if size < len(living):
-            held = [living[row] for row in rows]
-            rows, counts = array("I", compress(rows, held)), array("I", compress(counts, held))
-            rows = array("I", [places[row] for row in rows])
-        return rows, counts
-
-    def beginning(prefix: str) -> Sequence[str]:
-        query = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
-        return [name for (name,) in connection.execute(query, (pool, prefix, prefix + LAST_WORD))]
-
-    average = sum(columns["lengths"]) / max(1, size)
-    padded = {**columns, "sections": columns["sections"] + array("I", [0] * PADDING)}
-    return Index(size, average, IndexColumns(**padded), load_list(connection, pool, "names"), postings, beginning)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from contextasm.model import EntryPool, Reason, T
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
-from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, LIMITS, load_columns, save_columns, save_postings
+from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, TEXTS, load_columns, save_columns, save_postings
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
-from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
-from contextasm.retrieval.search.inverted_index import day_number, entry_words
+from contextasm.retrieval.pool import EntryKind, exclusion_reasons
+from contextasm.retrieval.search.inverted_index import entry_facts
 from contextasm.text.memories.parser import (
     ACTIVE_STATUSES,
     duplicate_id_problem,
@@ -56,8 +56,10 @@ class StoredPool:
             number = self._number()
             if number is None and not new:
                 return None
-            if number is not None and not self._is_outdated(number):
-                return self._used(number, use, least)
+            if number is not None:
+                same, changed, removed = self._compare(number)
+                if not (changed or removed or any(self._files.stamps[path] for path in same)):
+                    return self._used(number, use, least)
         may_remake = True  # but once: later batches may leave a new index sparse, too
         while True:
             with self._connection:
@@ -91,35 +93,27 @@ class StoredPool:
             self._connection.execute(f"DELETE FROM {table} WHERE pool = ?", (number,))
         self._connection.execute("DELETE FROM pools WHERE id = ?", (number,))
 
-    def _stored(self, number: int) -> dict[str, tuple[str, str]]:
-        """Stamp and digest of each stored file."""
+    def _compare(self, number: int) -> tuple[set[str], list[str], set[str]]:
+        """Files whose stamps are not as stored although their content is, changed and new files, and removed ones.
+
+        Only files without the stored stamp are opened.
+        """
         query = "SELECT path, stamp, digest FROM files WHERE pool = ?"
-        return {path: (stamp, digest) for path, stamp, digest in self._connection.execute(query, (number,))}
-
-    def _is_outdated(self, number: int) -> bool:
-        """Whether the content of a file differs from the index, or a stamp that can be stored."""
-        stored, files = self._stored(number), self._files
-        if stored.keys() != files.stamps.keys():
-            return True
-        doubtful = self._doubtful(stored)
-        return any(files.stamps[path] or files.has_changed(path, stored[path][1]) for path in doubtful)
-
-    def _doubtful(self, stored: Mapping[str, tuple[str, str]]) -> list[str]:
-        """The files that may differ from the index: only these are opened."""
+        stored = {path: (stamp, digest) for path, stamp, digest in self._connection.execute(query, (number,))}
         stamps = self._files.stamps
-        return [path for path, stamp in stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
+        doubtful = [path for path, stamp in stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
+        changed = [path for path in doubtful if path not in stored or self._files.has_changed(path, stored[path][1])]
+        return {*doubtful} - {*changed}, changed, stored.keys() - stamps.keys()
 
     def _update(self, number: int) -> tuple[bool, bool]:
         """Make the pool hold the files as they are now, but only so many entries.
 
         Whether that is all of them, and whether few rows are in use.
         """
-        stored, files = self._stored(number), self._files
-        doubtful = self._doubtful(stored)
-        restamped = {path for path in doubtful if path in stored and not files.has_changed(path, stored[path][1])}
-        changed = [path for path in doubtful if path not in restamped]
+        files = self._files
+        same, changed, removed = self._compare(number)
         query = "UPDATE files SET stamp = ? WHERE pool = ? AND path = ?"
-        self._connection.executemany(query, [(files.stamps[path], number, path) for path in sorted(restamped)])
+        self._connection.executemany(query, [(files.stamps[path], number, path) for path in sorted(same)])
         files.steps.begin(len(changed))
         batch: list[str] = []
         entries = 0
@@ -129,7 +123,6 @@ class StoredPool:
             batch.append(path)
             entries += len(files.read(path).entries)
             files.steps.step()
-        removed = stored.keys() - files.stamps.keys()
         is_sparse = _FileWriter(self._connection, number, self._kind, files).write(batch, removed)
         if is_whole := len(batch) == len(changed):
             files.steps.begin(0)
@@ -147,7 +140,7 @@ class _FileWriter:
         self._columns = load_columns(connection, pool)
         self._postings: defaultdict[str, list[int]] = defaultdict(list)
         """The new rows of each word, as often as they have it."""
-        texts = {name: load_list(connection, pool, name) for name in ("dates", "names", *LIMITS)}
+        texts = {name: load_list(connection, pool, name) for name in TEXTS}
         self._lists = {name: {text: place for place, text in enumerate(own)} for name, own in texts.items()}
 
     def write(self, changed: Sequence[str], removed: set[str]) -> bool:
@@ -194,13 +187,12 @@ class _FileWriter:
             for place, (name, _) in decided.items()
             if name != file.entries[place].id and is_given_by_hand(file.entries[place])
         ]
-        reasons = [reason for _, reason in decided.values()]
         excluded = {place for place, (_, reason) in decided.items() if reason}
         active = [entry for place, entry in enumerate(entries) if place not in excluded]
         self._remove(path)
         own = (self._pool, path, self._files.stamps[path], file.digest, len(entries), self._end, len(active))
-        facts = (ids, states, _decided(decided), file.problems, duplicates, count_reasons(reasons))
-        insert = "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        facts = (ids, states, _decided(decided), (*file.problems, *duplicates))
+        insert = "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         self._connection.execute(insert, (*own, *map(to_json, facts)))
         self._add_rows(path, active)
 
@@ -225,13 +217,9 @@ class _FileWriter:
         sections: dict[str, int] = {}
         for row, entry in enumerate(active, self._end):
             indexed, inputs = self._kind.index_entry(entry), self._kind.score_inputs(entry)
-            length, flag, words = entry_words(indexed)
-            section = sections.setdefault(indexed.section, row + 1)
-            numbers = (length, section, day_number(indexed.day), self._place("names", indexed.author), flag)
-            days = [self._place("dates", day) for day in (inputs.last, inputs.created)]
-            days += [self._place(name, getattr(inputs, name)) for name in LIMITS]
-            kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
-            values.append((*numbers, kernel, inputs.importance, *days, mark))
+            author, *texts = map(self._place, TEXTS, (indexed.author, *inputs[1:]))
+            facts, words = entry_facts(indexed, row, sections, author)
+            values.append((*facts, inputs.importance, *texts, self._kind.is_marked(entry)))
             rows.append((self._pool, row, inputs.created, path, entry.line, to_json(entry)))
             for word in words:
                 self._postings[word].append(row)

@@ -181,7 +181,7 @@ class ChangingPool(RuleBasedStateMachine):
         """End a process that updates the index, after so many memories."""
 
         def die_at_a_memory() -> None:
-            self.patches.setattr(stored_pool, "entry_words", _dying(inverted_index.entry_words, after))
+            self.patches.setattr(stored_pool, "entry_facts", _dying(inverted_index.entry_facts, after))
 
         self.ask_in_another_process(die_at_a_memory)
 
