@@ -94,15 +94,11 @@ class ReadPool(Generic[EntryT]):
         self.problems = (*problems, *duplicates)
         self.excluded = count_reasons(self.exclusions)
         self.rows, self.size = len(self.active), len(self.all_entries)
-        self._outside: tuple[SourceQuery | None, Mapping[int, str]] = None, {}
 
     def outside(self, query: SourceQuery) -> Mapping[int, str]:
         """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
-        if self._outside[0] is not query:  # a source asks several times
-            inputs = map(self._kind.score_inputs, self.active)
-            codes = {row: code for row, each in enumerate(inputs) if (code := outside_code(each, query))}
-            self._outside = query, codes
-        return self._outside[1]
+        inputs = map(self._kind.score_inputs, self.active)
+        return {row: code for row, each in enumerate(inputs) if (code := outside_code(each, query))}
 
     def similar(
         self, query: SourceQuery, min_match: float, min_cover: float = 0.0, *, authors_follow: bool = False

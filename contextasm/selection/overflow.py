@@ -18,8 +18,8 @@ from contextasm.selection.sections import (
     Selected,
     detail_levels,
     excerpt_at_level,
+    excerpts_of,
     shown_text,
-    summary_excerpt,
     title_excerpt,
     title_list,
     units_of,
@@ -59,14 +59,9 @@ def truncated_section(
     return tried.get(excerpts) or demand.lay_out(heading, (*others, *excerpts))
 
 
-def with_more_detail(demand: Demand, selected: Selected, room: int) -> Selected:
-    """The sections with each fragment that a step shortened at the fullest level that fits, best first."""
-    return _expanded(demand, selected, room, _at_fuller_level)
-
-
 def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
     """The sections with the beginning of the best fragment that is left out, if that is worth its place."""
-    shown = {excerpt.fragment.id for section in selected.values() for excerpt in section.excerpts}
+    shown = {excerpt.fragment.id for excerpt in excerpts_of(selected)}
     sections = {**selected}
     for heading, group in demand.sections.items():
         section = sections.get(heading, LaidOutSection((), "", 0))
@@ -81,6 +76,7 @@ def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
 
 
 def _expanded(demand: Demand, selected: Selected, room: int, expansion: Expansion) -> Selected:
+    """The sections with more of each fragment that a step shortened, if it fits, best first."""
     for excerpt in _shortened(demand, selected):
         selected = _with_more(demand, selected, excerpt, room - units_of(selected), expansion)
     return selected
@@ -95,7 +91,7 @@ def _with_more(demand: Demand, selected: Selected, excerpt: Excerpt, spare: int,
 
 def _shortened(demand: Demand, selected: Selected) -> Iterator[Excerpt]:
     """The excerpts that an overflow step has shortened, the most valuable first."""
-    excerpts = {excerpt.fragment.id: excerpt for section in selected.values() for excerpt in section.excerpts}
+    excerpts = {excerpt.fragment.id: excerpt for excerpt in excerpts_of(selected)}
     for fragment in demand.candidates:
         excerpt = excerpts.get(fragment.id)
         if excerpt and excerpt.form not in {"", TITLE, demand.layer.overflow.detail}:
@@ -150,8 +146,7 @@ def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
     shortened = [
         (layer, excerpt)
         for layer, sections in selected.items()
-        for section in sections.values()
-        for excerpt in section.excerpts
+        for excerpt in excerpts_of(sections)
         if excerpt.form not in {"", TITLE}
     ]
     return sorted(shortened, key=lambda item: -item[1].fragment.total_score)
@@ -234,8 +229,7 @@ def shorter_excerpts(excerpt: Excerpt) -> Iterator[Excerpt]:
 def _adapt(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     """Each fragment in the fullest form that fits, best first."""
     selected = _greedy(demand, room, attempt.excerpts, lambda excerpt: (excerpt, *shorter_excerpts(excerpt)))
-    shown = sum(len(section.excerpts) for section in selected.values())
-    return attempt._replace(selected=selected, fits=shown == len(attempt.excerpts))
+    return attempt._replace(selected=selected, fits=len([*excerpts_of(selected)]) == len(attempt.excerpts))
 
 
 def _drop(demand: Demand, room: int, attempt: Attempt) -> Attempt:
@@ -257,9 +251,9 @@ def _summarize(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     def summaries(excerpt: Excerpt) -> Iterator[Excerpt]:
         text = _summary(demand, excerpt, problems)
         if text:
-            yield summary_excerpt(excerpt.fragment, text)
+            yield whole_excerpt(excerpt.fragment)._replace(form="summary", text=text)
 
-    attempt = _shorten(demand, room, attempt, summaries, rounds=1)
+    attempt = _shorten(demand, room, attempt, summaries)
     return attempt._replace(problems=tuple(dict.fromkeys((*attempt.problems, *problems))))
 
 
@@ -293,7 +287,8 @@ def _truncate(demand: Demand, room: int, attempt: Attempt) -> Attempt:
         selected = _greedy(demand, room, attempt.excerpts, None)
     if selected:
         # More of each fragment that a step shortened, best first: a fuller level, else a longer part.
-        selected = _expanded(demand, with_more_detail(demand, selected, room), room, _as_longer_part)
+        for expansion in (_at_fuller_level, _as_longer_part):
+            selected = _expanded(demand, selected, room, expansion)
         if not {"detail", "summarize"}.isdisjoint(demand.layer.overflow.steps):
             selected = with_one_cut(demand, selected, room)
         return attempt._replace(selected=selected)
@@ -341,7 +336,7 @@ def _greedy(
     as before if they fit and half as many if not, since each trial lays out the whole section.
     """
     sections = {**(selected or {})}
-    shown = {excerpt.fragment.id for section in sections.values() for excerpt in section.excerpts}
+    shown = {excerpt.fragment.id for excerpt in excerpts_of(sections)}
     waiting = [excerpt for excerpt in excerpts if excerpt.fragment.id not in shown]
     at, size = 0, 1
     while at < len(waiting):
@@ -367,13 +362,7 @@ def _least_units(demand: Demand, section: LaidOutSection, excerpts: Sequence[Exc
     return sum(map(demand.counter.units, (*map(shown_text, excerpts), *filter(None, groups))))
 
 
-def _shorten(
-    demand: Demand,
-    room: int,
-    attempt: Attempt,
-    shorter: Callable[[Excerpt], Iterator[Excerpt]],
-    rounds: int | None = None,
-) -> Attempt:
+def _shorten(demand: Demand, room: int, attempt: Attempt, shorter: Callable[[Excerpt], Iterator[Excerpt]]) -> Attempt:
     """The fragments in shorter forms, the least valuable first and all in turn, until they fit together.
 
     After `drop`, the dropped ones in the first of them that fits.
@@ -386,9 +375,8 @@ def _shorten(
     units = demand.counter.units
     used = units_of(demand.lay_out_all(excerpts))
     changed = True
-    while changed and rounds != 0:
+    while changed:
         changed = False
-        rounds = None if rounds is None else rounds - 1
         for number in reversed(range(len(excerpts))):
             smaller = next(shorter(excerpts[number]), None)
             saved = units(shown_text(excerpts[number])) - units(shown_text(smaller)) if smaller else 0
@@ -401,6 +389,6 @@ def _shorten(
                 selected = demand.lay_out_all(excerpts)
                 used = units_of(selected)
                 if used <= room:
-                    selected = with_more_detail(demand, selected, room)
+                    selected = _expanded(demand, selected, room, _at_fuller_level)
                     return attempt._replace(excerpts=tuple(excerpts), selected=selected, fits=True)
     return attempt._replace(excerpts=tuple(excerpts))
