@@ -75,7 +75,7 @@ def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
             raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s") from error
         raise EmbeddingUnfinished(f"can't be asked: {getattr(reason, 'strerror', None) or reason}") from error
     if len(data) > _MAX_ANSWER:
-        raise EmbeddingFailed("gave an answer without an end")
+        raise EmbeddingFailed("gave an answer that does not end")
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
