@@ -5,6 +5,7 @@ Changes nothing, and compares nothing with the workspace. The connection is with
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
@@ -13,7 +14,7 @@ from typing import Any
 
 from contextasm.model import Document, Problem, Reason, Request, ScoreInputs, SourceQuery
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, from_json, select_among
-from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, TEXTS, load_columns, read_postings
+from contextasm.retrieval.memory_index.numbers import TEXTS, load_columns, read_postings
 from contextasm.retrieval.pool import EntryKind, count_reasons, outside_code
 from contextasm.retrieval.search.inverted_index import PADDING, Index, IndexColumns
 from contextasm.text.cleaning.clean import HIDDEN_TEXT
@@ -94,10 +95,10 @@ class IndexedPool:
         living = bytearray(map(bool, self._columns["sections"]))
         for row in self.outside(query):
             living[row] = 0
-        columns = {
-            name: array(COLUMN_TYPES[name], compress(self._columns[name], living)) for name in IndexColumns._fields
-        }
-        columns["sections"].extend([0] * PADDING)
+        runs = [slice(*match.span()) for match in re.finditer(rb"\x01+", living)]
+        columns = (self._columns[name] for name in IndexColumns._fields)
+        facts = IndexColumns(*(array(each.typecode, b"".join(each[run].tobytes() for run in runs)) for each in columns))
+        facts = facts._replace(sections=[*facts.sections, *[0] * PADDING])
         places = array("I", accumulate(living, initial=0))
         size = places[-1]
 
@@ -114,9 +115,8 @@ class IndexedPool:
             names = "SELECT term FROM terms WHERE pool = ? AND term >= ? AND term < ? ORDER BY term"
             return [name for (name,) in self._select(names, prefix, prefix + LAST_WORD)]
 
-        average, facts = sum(columns["lengths"]) / max(1, size), IndexColumns(**columns)
-        authors, penalty = self._texts["authors"], self._kind.length_penalty
-        index = Index(size, average, facts, authors, postings, beginning, penalty)
+        average, authors = sum(facts.lengths) / max(1, size), self._texts["authors"]
+        index = Index(size, average, facts, authors, postings, beginning, self._kind.length_penalty)
         return index, [*compress(range(len(living)), living)]
 
     def newest(self, count: int) -> Sequence[int]:
