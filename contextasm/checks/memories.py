@@ -125,7 +125,7 @@ def check_duplicates(inspection: Inspection) -> Iterator[Finding]:
                     shared.setdefault((path, first_path), {})[number] = sentence
     for (path, first_path), same in shared.items():
         percent = 100 * sum(map(len, same.values())) // sum(len(sentence) for _, sentence in sentences[path])
-        hint = f"{percent} % of its text is also there: delete that in one of the two, and refer to the other file"
+        hint = f"{percent} % of its text is also in that file: keep it in one file, and refer to it in the other"
         yield warning_finding(path, sentences[path][min(same)][0], f"repeats a part of {first_path}", hint)
 
 
@@ -154,7 +154,7 @@ def check_retention(inspection: Inspection) -> Iterator[Finding]:
         return
     for policy in policies:
         for message, hint in _faults(policy, inspection):
-            yield warning_finding(FILE, policy.line, f"the policy {policy.name} of retention: {message}", hint)
+            yield warning_finding(FILE, policy.line, f"retention policy `{policy.name}`: {message}", hint)
 
 
 def _faults(policy: RetentionPolicy, inspection: Inspection) -> Iterator[tuple[str, str]]:

@@ -60,7 +60,7 @@ def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
     )
     # Standard input may be a file, too.
     typed = (file for file in prepared.typed_files if os.path.isfile(file))
-    what = "a context is made of this file, too: an option reads it"
+    what = "this file is a source of the context: an option reads it"
     return InputFiles(
         folder=workspace if workspace.is_on_disk else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
@@ -85,7 +85,7 @@ def _layers(named: _ProfileName, settings_file: YamlMapping) -> Iterator[Layer]:
 def _layer_patterns(layers: Iterable[Layer], request: Request) -> Iterator[InputPattern]:
     for layer in layers:
         is_text = all(source.shows_text for source in layer.query.traits)
-        what = f"a context is made of this file, too: layer {layer.id} reads it"
+        what = f"this file is a source of the context: layer `{layer.id}` reads it"
         for template in layer.query.paths:
             for path in _paths(template, request):
                 excepted = layer.query.except_paths
@@ -103,11 +103,11 @@ def _instruction_files(prepared: PreparedBuild) -> Iterator[InputPattern]:
             from contextasm.retrieval.sources.instructions import read_instruction_files  # here: few profiles have any
 
             paths = read_instruction_files(build.workspace, layer, build.request)[2]
-            yield from (_text_file(path, f"layer {layer.id} reads it") for path in paths)
+            yield from (_text_file(path, f"layer `{layer.id}` reads it") for path in paths)
 
 
 def _text_file(path: str, why: str) -> InputPattern:
-    what = f"a context is made of this file, too: {why}"
+    what = f"this file is a source of the context: {why}"
     return InputPattern(path, what, takes_block=True, takes_new_file=True)
 
 
@@ -124,7 +124,7 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
     for rule, _ in verdicts:
         for effect in rule.effects:
             if effect.action == "always_include" and effect.target.kind in {"path", "heading-path"}:
-                yield _text_file(effect.target.value, f"rule {rule.name} includes it")
+                yield _text_file(effect.target.value, f"rule `{rule.name}` includes it")
 
 
 def _others(root: str, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:

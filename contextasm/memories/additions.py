@@ -98,11 +98,11 @@ def _cite_now(path: str, first: int, last: int, workspace: Folder, where: str) -
     document = workspace.read(path)
     if not isinstance(document, Document):
         what = document.message if document else "does not exist"
-        raise ContextasmError(where, f"{path} {what}", "name lines that a file of the workspace has")
+        raise ContextasmError(where, f"{path} {what}", "name lines that exist in a file of the workspace")
     lines = file_lines(document.data)
     if last > (count := len(lines)):
         raise ContextasmError(
-            where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that a file of the workspace has"
+            where, f"{path} has {count:,} line{'s' * (count != 1)}", "name lines that exist in a file of the workspace"
         )
     return written_cite(path, first, last, lines)
 

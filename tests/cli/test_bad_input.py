@@ -176,7 +176,7 @@ def test_optional_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
     fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"caf\xe9"})
     result = inside("build", cwd=tmp_path)
     assert (result.code, result.out) == (0, SMALL_TEXT)
-    assert "agents/a/KNOWLEDGE.md: is not UTF-8: byte 3" in result.err
+    assert "agents/a/KNOWLEDGE.md: is not valid UTF-8: " in result.err
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

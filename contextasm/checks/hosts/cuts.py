@@ -290,7 +290,7 @@ def _kept_of(file: LoadedFile, place: int, kept_together: Sequence[Run]) -> Load
         kept += [(a - place + start, b - place + start) for a, b in part]
         place += stop - start
     is_cut = kept != [*file.kept]
-    limit = f"{_limit_words(file.rule.together)} for all of them" if is_cut else file.limit
+    limit = f"{_limit_words(file.rule.together)} for all files together" if is_cut else file.limit
     return file._replace(kept=kept, limit=limit)
 
 

@@ -95,12 +95,12 @@ def _cut_findings(reading: HostReading) -> Iterator[Finding]:
             grows = file.rule.each.window or file.rule.together.window
             hint = f"name the window with --window, or {_CUT_HINT}" if grows else _CUT_HINT
             if unknown := next((each for each in reading.host.not_looked_at if each.startswith("limits")), ""):
-                hint += f"; {unknown} are not looked at"
+                hint += f"; not looked at: {unknown}"
             message = _cut_message(reading, file, sections)
             yield Finding(CUT, "warning" if grows else "error", file.path, sections[0].first, message, hint)
 
 
-_CUT_HINT = "shorten the file, or move this part to where the model looks it up"
+_CUT_HINT = "shorten the file, or move this part to a file that the model opens when needed"
 
 
 def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[LostSection]) -> str:

@@ -52,7 +52,9 @@ class Options(NamedTuple):
     """The typed options, unchecked; None, empty or false for each that was not typed."""
 
     agent: Annotated[Text, Flag("The agent (default: the only one).", "NAME", "-a", completed="agent")] = None
-    team: Annotated[Text, Flag("The team (default, or if empty: none).", "NAME", "-t", completed="team")] = None
+    team: Annotated[
+        Text, Flag("The team (default: none; an empty name means none).", "NAME", "-t", completed="team")
+    ] = None
     topic: Annotated[Text, Flag("The topic of the conversation; - reads standard input.", "TEXT")] = None
     entities: Annotated[Texts, Flag("An entity that the topic is about; repeatable.", "NAME", "--entity")] = ()
     profile: Annotated[
@@ -76,9 +78,11 @@ class Options(NamedTuple):
     task: Annotated[Text, Flag("Only events of this task.", "ID")] = None
     exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB", completed="memory")] = ()
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
-    show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
+    show_expired: Annotated[bool, Flag("Also show memories that are expired or not valid yet, each with a label.")] = (
+        False
+    )
     detail: Annotated[Text, Flag("Detail: macro, micro, atomic, or adaptive (the most that fits).", "LEVEL")] = None
-    min_score: Annotated[Text, Flag("Leave out fragments with a lower score, from 0 to 1.", "N")] = None
+    min_score: Annotated[Text, Flag("Leave out fragments that score below X (0 to 1).", "N")] = None
     deadline: Annotated[Text, Flag("Leave out layers that do not answer within MS milliseconds.", "MS")] = None
     additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None
     request_id: Annotated[Text, Flag("A name of this request, for records and metrics.", "ID")] = None

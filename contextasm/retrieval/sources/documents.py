@@ -56,7 +56,7 @@ def documents(query: SourceQuery) -> RetrievalResult:
             fragments.append(whole_fragment(read, display))
             if fragments[-1].verdict.excluded and layer.limits.required:
                 what = "private, so a shared context lacks it" if read.lacks_private else "empty"
-                problems.append(Problem("required-empty", path, 0, f"is {what}, and {layer.id} is a required layer"))
+                problems.append(Problem("required-empty", path, 0, f"is {what}, and layer `{layer.id}` is required"))
         elif isinstance(read, Problem):
             if layer.limits.required:
                 raise ContextasmError(path, read.message, f"{layer.id} is never left out, so this has to be corrected")

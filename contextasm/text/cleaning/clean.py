@@ -243,7 +243,7 @@ def decode_text(path: str, data: bytes) -> str | Problem:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        what = f"is not {encoding.removesuffix('-sig').upper()}: byte {error.start} ({error.reason})"
+        what = f"is not valid {encoding.removesuffix('-sig').upper()}: {error.reason} at byte {error.start}"
         return Problem("not-text", path, 0, what)
 
 

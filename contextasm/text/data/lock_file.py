@@ -36,7 +36,7 @@ def parse_lock(data: bytes, where: str) -> dict[str, str]:
     lines = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not lines or lines[0][1] != VERSION_LINE:
         first = lines[0][0] if lines else 1
-        raise ContextasmError(f"{where}:{first}", f"is not a lock that begins with {VERSION_LINE}", _HINT)
+        raise ContextasmError(f"{where}:{first}", f"the first line is not `{VERSION_LINE}`", _HINT)
     digests: dict[str, str] = {}
     for number, line in lines[1:]:
         entry = _ENTRY.fullmatch(line)

@@ -141,4 +141,4 @@ def unknown_id(name: str, ids: Collection[str], where: str) -> ContextasmError:
     # Digits are not words: an id that shares some of them is not meant.
     near = longer[0] if longer else nearest(name, ids, 0.9 if name.startswith("m-") else 0.6)
     hint = f"did you mean {near}?" if near else "`ctxasm memory list` shows the ids"
-    return ContextasmError(where, f"no memory has the id {name}", hint)
+    return ContextasmError(where, f"no memory has the id `{name}`", hint)
