@@ -245,32 +245,7 @@ def _has(mark: str, pattern: str, text: str) -> bool:
     return mark in text and re.search(pattern, text) is not None
 
 
-_LONG = r"[A-Za-z0-9+/_.~=\\\"'-]{16}"
-_TOKEN = rf"(?i:bearer|token|basic|api-?key)\s{{1,3}}{_LONG}"
-_WORD = rf"(?:{_LONG}|{_TOKEN})"
-_VALUE = rf"[*`]{{0,2}}+\s{{0,3}}+(?=\S{{5}})[\\'\"`*]{{0,5}}{_WORD}"
-"""`_BEFORE_VALUE` and a long word. No word begins with what its first two parts take, so they give nothing back."""
-_COLON = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
-_EQUALS_SIGN = f"=>?{_VALUE}"
-_COMMA = rf",(?:(?<=['\"],)\s{{0,3}}['\"]{_LONG}|\s{{0,3}}[\\'\"]{{0,4}}{_TOKEN})"
-_TAG = r">[^\s<>]{16,256}</"
 _ARGUMENT = r"-(?:(?<=--)(?:[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|key)[ \t]|user[ =])|u(?<=\s-u))"
-
-
-def _has_assignment(text: str) -> bool:
-    """Whether a text may hold an assigned secret."""
-    # Names first: few texts have one, and to compile the patterns below takes longer than to build of such texts.
-    return _has_name(text, _SECRET_ROOTS) and (
-        _has(":", _COLON, text)
-        or _has("=", _EQUALS_SIGN, text)
-        or _has("\uff1a", rf"\uff1a{_VALUE}", text)
-        or _has("|", rf"\|{_VALUE}", text)
-        or _has(";", rf"&#(?:58|61|x3a);{_VALUE}", text)
-        or _has(">", _TAG, text)
-        or _has(",", _COMMA, text)
-    )
-
-
 _MARKS_OF_VALUES = ":=|>;,\uff1a"
 """One of them is between each name of a secret and its value."""
 
@@ -320,52 +295,24 @@ def _may_hold_token(text: str) -> bool:
     )
 
 
-def _has_secret_address(text: str) -> bool:
-    has_address = "/" in text and ("slack.com/" in text or "/api/webhooks/" in text)
-    return has_address or ("%" in text and "sig=" in text)
-
-
-_LONG_WORD = b"x" * 15
-"""The word of the shortest secret of these families, translated: `xoxb-` and ten characters."""
-
-_WORD_CHARACTERS = (
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~=-"
-    b"\\\"'%"  # escapes within a secret
-)
-_WORDS = bytes(ord("x") if byte in _WORD_CHARACTERS else ord(" ") for byte in range(256))
-
-
-def _may_hold_long_word(text: str) -> bool:
-    # To translate bytes and find a long run takes a tenth of the tests below. Nearly every address is a long word.
-    if "/" in text and "://" in text:
-        return True
-    return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_WORDS)
-
-
 Family = tuple[Callable[[str], bool], tuple[Shape, ...]]
 """A test that every text with one of the shapes passes, and the shapes."""
 
-LONG_FAMILIES: tuple[Family, ...] = (
+FAMILIES: tuple[Family, ...] = (
     (_may_hold_token, shapes.TOKEN_SHAPES),
-    (_has_secret_address, shapes.WEBHOOK_SHAPES),
+    (lambda text: "hooks" in text or "sig=" in text, shapes.WEBHOOK_SHAPES),
     (lambda text: _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text), shapes.AWS_SECRET_SHAPES),
-    (_has_assignment, shapes.ASSIGNED_SHAPES),
+    (partial(_has_name, roots=_SECRET_ROOTS), shapes.ASSIGNED_SHAPES),
     (_has_argument, shapes.ARGUMENT_SHAPES),
-)
-"""Families whose secrets are long words, in order of preference.
-
-Most files have no secret. A search for one literal character, with a long word after it, costs a tenth of a search
-for each anchor.
-"""
-
-SHORT_FAMILIES: tuple[Family, ...] = (
     (lambda text: "@" in text and "://" in text, shapes.URL_SHAPES),
     (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.PASSWORD_SHAPES),
 )
-"""Families whose secrets may be short words: they come after the others in order of preference."""
+"""Families in order of preference.
+
+Most files have no secret. A search for one literal character costs a tenth of a search for each anchor.
+"""
 
 
 def _shapes_to_search(text: str) -> list[Shape]:
     """The shapes of which a text may hold one, in order of preference."""
-    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
-    return [shape for may_hold, family in families if may_hold(text) for shape in family]
+    return [shape for may_hold, family in FAMILIES if may_hold(text) for shape in family]
