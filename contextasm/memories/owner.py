@@ -21,7 +21,7 @@ from contextasm.config.owners import (
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import ContextasmError, FileIds, FolderFacts, NamedTuple, Problem, Profile, StoredFacts
+from contextasm.model import ContextasmError, FolderFacts, NamedTuple, Problem, Profile, StoredFacts
 from contextasm.text.memories.parser import RESERVED_NAMES
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import MEMORY_FILES, OwnerKind, any_owner_pattern
@@ -146,7 +146,7 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
 def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
     """Gives the ids of a folder's memories from earlier runs; None if nothing may be stored."""
 
-    def stored_ids(folder: str) -> StoredFacts[FileIds] | None:
+    def stored_ids(folder: str) -> StoredFacts[Sequence[str]] | None:
         facts = _folder_facts(owner, folder, process)
         return facts and facts.ids
 

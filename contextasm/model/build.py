@@ -178,19 +178,9 @@ class IndexedPools(Protocol):
         """
 
 
-class FileTexts(NamedTuple):
-    """Texts of the memories of one file, folded (`text.similarity.fold_text`)."""
-
-    texts: Sequence[str]
-    supersedes: bool
-    """Whether the file has the word, so that a memory of it may supersede another one."""
-
-
-class FileIds(NamedTuple):
-    """Ids of the memories of one file, in their order, as written or derived from the text: some may be equal."""
-
-    ids: Sequence[str]
-
+FileTexts = tuple[Sequence[str], bool]
+"""Texts of the memories of one file, folded (`text.similarity.fold_text`), and whether one may supersede another one:
+the file has the word."""
 
 FactsT = TypeVar("FactsT")
 
@@ -209,7 +199,8 @@ class FolderFacts(NamedTuple):
     """Facts that earlier runs found in the files of memories in one folder."""
 
     texts: StoredFacts[FileTexts]
-    ids: StoredFacts[FileIds]
+    ids: StoredFacts[Sequence[str]]
+    """Ids of the memories of each file, in their order, as written or derived from the text: some may be equal."""
 
 
 class TokenCounter(NamedTuple):
