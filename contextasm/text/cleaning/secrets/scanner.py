@@ -7,12 +7,11 @@ and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 
 from contextasm.model import Hidden, NamedTuple, Secret, Span
 from contextasm.text.cleaning.secrets import shapes
-from contextasm.text.cleaning.secrets.shapes import PASSWORDS, SecretSpan, Shape, token_pattern
+from contextasm.text.cleaning.secrets.shapes import SecretSpan, Shape, token_pattern
 
 _MASK = r"\[masked:([a-z0-9-]+)\]"
 
@@ -139,19 +138,15 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 def _spans(text: str) -> list[SecretSpan]:
     """The secrets, none of which overlap, without the ones that a comment allows."""
-    searched = _shapes_to_search(text)
     spans = list[SecretSpan]()
     if _may_hold_block(text):
         from contextasm.text.cleaning.secrets.blocks import block_spans  # here: few texts hold one
 
         spans += block_spans(text)
-    if searched:
-        # Of all letters, only this one becomes longer.
-        folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
-        spans += [span for shape in searched for span in _shape_spans(text, folded_text, shape)]
-    if not spans:
-        return []
-    return _without_allowed(text, _merge(spans))
+    # Of all letters, only this one becomes longer.
+    folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
+    spans += [span for shape in _shapes_to_search(text, folded_text) for span in _shape_spans(text, folded_text, shape)]
+    return _without_allowed(text, _merge(spans)) if spans else []
 
 
 def _may_hold_block(text: str) -> bool:
@@ -246,40 +241,11 @@ def _has(mark: str, pattern: str, text: str) -> bool:
 
 
 _ARGUMENT = r"-(?:(?<=--)(?:[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|key)[ \t]|user[ =])|u(?<=\s-u))"
-_MARKS_OF_VALUES = ":=|>;,\uff1a"
-"""One of them is between each name of a secret and its value."""
-
-_PASSWORD_ROOTS = (b"passw", b"passp", b"de passe", b"pw", b"kennwort", b"senha", b"wachtwoord", b"contrase")
-_SECRET_ROOTS = (
-    *(b"secret", b"token", b"credential", b"key", b"pass", b"authorization", b"cookie", b":aa"),
-    *_PASSWORD_ROOTS[3:],
-)
-"""Parts of every name of `ASSIGNED_SHAPES`, in small letters; a Telegram token has a number and `:AA` for a name."""
-_FOREIGN_NAMES = {
-    *(form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())),
-    *("\u0130", "\u212a"),  # letters that are an i and a k in small letters, and no byte of which changes
-}
-
-
-def _has_name(text: str, roots: Iterable[bytes]) -> bool:
-    """Whether a text may name a secret and give its value; `roots` are parts of the names."""
-    # Most texts that are cleaned are paths and short values, and have no such mark.
-    if not any(map(text.__contains__, _MARKS_OF_VALUES)):
-        return False
-    # To fold bytes takes a tenth of folding a text.
-    folded = text.encode("utf-8", "surrogatepass").lower()
-    if any(root in folded for root in roots):
-        return True
-    return not text.isascii() and any(form in text for form in _FOREIGN_NAMES)
 
 
 def _has_argument(text: str) -> bool:
     """Whether a text may hold a secret as an argument of a command."""
     return _has("-", _ARGUMENT, text) or ("password" in text and "login " in text)
-
-
-_SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
-_CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
 
 
 def _may_hold_token(text: str) -> bool:
@@ -292,27 +258,49 @@ def _may_hold_token(text: str) -> bool:
         or _has("d", r"dapi[0-9a-f]{32}", text)
         or "Q~" in text
         or "eyJ" in text
+        or ":AA" in text
     )
 
 
-Family = tuple[Callable[[str], bool], tuple[Shape, ...]]
-"""A test that every text with one of the shapes passes, and the shapes."""
+_LONG_WORD = b"x" * 15
+"""The word of the shortest secret of `LONG_FAMILIES`, translated: `xoxb-` and ten characters."""
 
-FAMILIES: tuple[Family, ...] = (
-    (_may_hold_token, shapes.TOKEN_SHAPES),
-    (lambda text: "hooks" in text or "sig=" in text, shapes.WEBHOOK_SHAPES),
-    (lambda text: _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text), shapes.AWS_SECRET_SHAPES),
-    (partial(_has_name, roots=_SECRET_ROOTS), shapes.ASSIGNED_SHAPES),
-    (_has_argument, shapes.ARGUMENT_SHAPES),
-    (lambda text: "@" in text and "://" in text, shapes.URL_SHAPES),
-    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.PASSWORD_SHAPES),
+_WORD_CHARACTERS = (
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~=-"
+    b"\\\"'%"  # escapes within a secret
 )
-"""Families in order of preference.
-
-Most files have no secret. A search for one literal character costs a tenth of a search for each anchor.
-"""
+_WORDS = bytes(ord("x") if byte in _WORD_CHARACTERS else ord(" ") for byte in range(256))
 
 
-def _shapes_to_search(text: str) -> list[Shape]:
+def _may_hold_long_word(text: str) -> bool:
+    # To translate bytes and find a long run takes a tenth of the tests below. Nearly every address is a long word.
+    if "/" in text and "://" in text:
+        return True
+    return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_WORDS)
+
+
+Family = tuple[Callable[[str, str], bool], tuple[Shape, ...]]
+"""A test that every text with one of the shapes passes, given as it is and in small letters, and the shapes."""
+
+
+def _by_anchors(family: tuple[Shape, ...]) -> Family:
+    """The family of shapes of which a text may hold one if it holds one of their anchors."""
+    anchors = [*dict.fromkeys(anchor.lower() for shape in family for anchor in shape.anchors)]
+    return lambda _, folded_text: any(map(folded_text.__contains__, anchors)), family
+
+
+LONG_FAMILIES: tuple[Family, ...] = (
+    (lambda text, _: _may_hold_token(text), shapes.TOKEN_SHAPES),
+    *map(_by_anchors, (shapes.WEBHOOK_SHAPES, shapes.AWS_SECRET_SHAPES, shapes.ASSIGNED_SHAPES)),
+    (lambda text, _: _has_argument(text), shapes.ARGUMENT_SHAPES),
+)
+"""Families whose secrets are long words, in order of preference."""
+
+SHORT_FAMILIES: tuple[Family, ...] = (*map(_by_anchors, (shapes.URL_SHAPES, shapes.PASSWORD_SHAPES)),)
+"""Families whose secrets may be short words: they come after the others in order of preference."""
+
+
+def _shapes_to_search(text: str, folded_text: str) -> list[Shape]:
     """The shapes of which a text may hold one, in order of preference."""
-    return [shape for may_hold, family in FAMILIES if may_hold(text) for shape in family]
+    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
+    return [shape for may_hold, family in families if may_hold(text, folded_text) for shape in family]

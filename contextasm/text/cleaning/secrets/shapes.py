@@ -139,7 +139,6 @@ _COOKIE = (
 
 ASSIGNED_SHAPES = (
     with_body("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
-    common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
     with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
     Shape(
         "assigned-secret",
@@ -257,6 +256,7 @@ TOKEN_SHAPES = (
         wider=True,
     ),
     # Prefixes with no sign at their ends.
+    common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
     common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
     common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
     common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
