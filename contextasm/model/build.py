@@ -301,10 +301,6 @@ def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
     return [task() for task in tasks]
 
 
-WatchSource = Callable[[str, SourceTask], SourceTask]
-"""Takes the id of a layer and the task that retrieves its fragments; gives a task with the same result."""
-
-
 class Build(NamedTuple):
     """Everything needed to assemble one context."""
 
@@ -327,8 +323,9 @@ class Build(NamedTuple):
     parse_yaml: Parse | None = None
     """Reader of YAML; None if no layer reads any."""
     run_sources: RunSources = in_order
-    watch_source: WatchSource = lambda _layer, task: task
-    """Sees each task before it runs, such as to measure it."""
+    watch_source: Callable[[str, SourceTask], SourceTask] = lambda _layer, task: task
+    """Sees the id of each layer with its task before that runs, such as to measure it; gives a task with the same
+    result."""
     watch_step: Callable[[str], None] = lambda _step: None
     """Is told the name of each step of the pipeline when it begins, such as to measure it; a step may begin again."""
     timed_out: frozenset[str] = frozenset()
@@ -473,8 +470,6 @@ class Omission(NamedTuple):
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-FrameSection = Callable[[str, str], tuple[str, str]]
-"""Takes a layer's id and a heading; gives the text before and after the section's text, a blank line included."""
-
-SectionForm = tuple[FrameSection, Callable[[str], str]]
-"""How an output format writes a section: what comes before and after the text, and the text with its escapes."""
+SectionForm = tuple[Callable[[str, str], tuple[str, str]], Callable[[str], str]]
+"""How an output format writes a section: what comes before and after the text, a blank line included, by the layer's
+id and the heading; and the text with its escapes."""
