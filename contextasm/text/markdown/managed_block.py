@@ -9,13 +9,14 @@ from hashlib import sha256
 
 from contextasm.model import ContextasmError, NamedTuple, Span
 
-_MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b([^\n]*?)(?:-->|(?=\r?$))([^\n]*?)(\r?)$"
-"""A marker line without its line feed, however it was changed by hand; group 3 is what was put after the marker."""
+_MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b(?: ([0-9a-f]{16})\b)?[^\n]*?(?:-->|(?=\r?$))([^\n]*?)(\r?)$"
+"""A marker line without its line feed, however it was changed by hand.
+
+Group 2 is its digest, and group 3 what was put after the marker.
+"""
 
 _ESCAPED = r"(?m)^(?=\ufeff?\\*<!-- ctxasm:(?:begin|end)\b)"
 """The start of a line of content that would be taken for a marker, or for one with a backslash before it."""
-
-_DIGEST = r" ([0-9a-f]{16})\b"
 
 
 class ManagedBlock(NamedTuple):
@@ -62,14 +63,8 @@ def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
     first = begin.start(3) if begin[3].strip(" \t") else begin.end() + 1
     content = text[first : end.start()].replace("\r\n", "\n")
     stop = end.start(3) if end[3].strip(" \t") else end.end(3)
-    return ManagedBlock(
-        start, stop, _line_number(text, start), eol, content, (_marker_digest(begin[2]), _marker_digest(end[2]))
-    )
-
-
-def _marker_digest(tail: str) -> str:
-    match = re.match(_DIGEST, tail)
-    return match[1] if match else ""
+    digests = (begin[2] or "", end[2] or "")
+    return ManagedBlock(start, stop, _line_number(text, start), eol, content, digests)
 
 
 def _marker_fault(kinds: Sequence[str], number: int) -> str:
