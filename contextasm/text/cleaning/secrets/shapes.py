@@ -261,7 +261,7 @@ TOKEN_SHAPES = (
     common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
     common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
     wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
-    common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"\dQ~", WORD_EDGE),
+    common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"Q~(?<=\dQ~)", WORD_EDGE),
     common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
     common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
     # Known beginnings, and random signs with digits after them.
