@@ -67,7 +67,7 @@ def _assemble(build: Build) -> Context:
     problem = Problem("low-coherence", "coherence", 0, f"is {figures}")
     if build.profile.fallback == CONCATENATE:
         context = _assemble_once(_without_ranking(build, context))
-        what = f"was {figures}; so they come in the order of their sources, and no score decides"
+        what = f"was {figures}; so scores are ignored, and the fragments keep the order of their sources"
         problem = problem._replace(message=what)
     return context._replace(problems=(*context.problems, problem))
 

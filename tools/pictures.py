@@ -258,7 +258,7 @@ def _limits(layer: Layer, within: str) -> tuple[str, str]:
     chosen = f"the best {fewer}, or {top} with a topic" if fewer else f"the best {top}" if top else ""
     chosen = f"the last {layer.query.max_age_days} days" if layer.query.max_age_days else chosen
     chosen = "with a topic: lines that match" if within else chosen
-    held = f"{limits.reserve:,} tokens are held for it" if limits.reserve else ""
+    held = f"{limits.reserve:,} tokens are reserved for it" if limits.reserve else ""
     cut = "cut at the end if too long" if steps == ("truncate",) and not chosen else ""
     return tokens, "; ".join(filter(None, (chosen, held, cut)))
 

@@ -68,7 +68,7 @@ def check_superseded(inspection: Inspection) -> Iterator[Finding]:
         for (memory, field), names in links.items():
             yield from (_broken_link(memory, field, name, inspection) for name in names)
         for new, named in one_sided_links(memories).items():
-            message = f"is superseded by {new.id}, which does not say so, so it is still shown"
+            message = f"is superseded by {new.id}, which lacks `supersedes`, so it is still shown"
             for old in named:
                 yield warning_finding(old.path, old.line, message, f"write `supersedes={old.id}` in {new.path}")
         for old_id, new_id in superseded_by(memories).items():

@@ -182,7 +182,7 @@ _KEYWORD = re.compile(
 
 def check_orders(inspection: Inspection) -> Iterator[Finding]:
     """Report text in the usual forms of orders to a model, such as to ignore its instructions."""
-    hint = "find out who wrote it; `ctxasm` removes none of it and can't tell whether a model obeys it"
+    hint = "find out who wrote it: `ctxasm` does not remove it, and a model may obey it"
     for path, document in inspection.documents.items():
         text = _normalized(document.whole)
         if not _KEYWORD.search(text):

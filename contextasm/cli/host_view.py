@@ -38,7 +38,7 @@ class HostFlags(NamedTuple):
     host: Annotated[
         Text,
         Flag(
-            f"Apply the loading rules of this host: {_NAMES}. With check or --html, all names all in use here.",
+            f"Apply the loading rules of this host: {_NAMES}. With check or --html, `all` means each host in use here.",
             "NAME",
             completed=(*shipped_hosts(), "all"),
         ),

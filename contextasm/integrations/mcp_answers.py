@@ -95,7 +95,7 @@ def refuse_arguments(given: Collection[str], known: Collection[str], where: str)
     """Raise `ContextasmError` for the first argument that a tool or prompt does not take; `where` is its name."""
     for name in given:
         if name in FIXED_NAMES and name not in known:
-            what = "the command line of this server fixes it"
+            what = "it is set on the command line of this server"
             raise ContextasmError(f"{where}: {name}", what, "leave the argument out")
         if name not in known:
             require_known(shown_name(name), known, where, "argument")

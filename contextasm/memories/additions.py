@@ -72,7 +72,7 @@ def read_cites(typed: Iterable[str], workspace: Folder, option: str) -> tuple[st
         if not cite or cite[3]:
             raise ContextasmError(where, "names no lines of a file", "write FILE:FIRST-LAST, such as src/a.py:3-5")
         if "," in cite[0]:
-            raise ContextasmError(where, "has a comma in its name, which parts cites", "rename the file")
+            raise ContextasmError(where, "has a comma in its name, and commas separate cites", "rename the file")
         cites.append(_cite_now(workspace.relative(cite[0]), *cite[1:3], workspace, where))
     return parse_items(cites, option)
 

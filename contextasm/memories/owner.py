@@ -130,7 +130,7 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
     if Path(path).suffix != ".md" or any(part.startswith(".") for part in path.split("/")):
         raise ContextasmError("--file", f"{file} is not a file of memories", "name a file that ends in .md")
     if path.rpartition("/")[2] in RESERVED_NAMES:
-        what = f"{path} is a list of files or of changes by its name, and never holds memories"
+        what = f"{path} has a name for lists of files or changes, so no memories are read from it"
         raise ContextasmError("--file", what, "give the file another name")
     if owner.path and not path.startswith(f"{owner.path}/"):
         raise ContextasmError("--file", f"{path} is not in {owner.path}/", "leave out -a and -t, or name another file")

@@ -298,11 +298,11 @@ def _uses_open_files(profile: Profile) -> bool:
 def _dead_weights(profile: Profile) -> Iterator[Problem]:
     for layer in profile.layers:
         if dict(layer.ranking.weights).get("intent") and not layer.query.intents:
-            yield _problem(layer.id, "gives a weight to intent, and no types of events; add `intents:`")
+            yield _problem(layer.id, "gives a weight to intent, but names no types of events; add `intents:`")
         if layer.ranking.weights == Ranking().weights:
             continue
         if layer.ranking.order == "given" and not layer.ranking.min_score:
-            yield _problem(layer.id, "has weights that decide nothing; set `order: best`")
+            yield _problem(layer.id, "has weights that have no effect; set `order: best`")
             continue
         parts = {part for source in layer.query.traits for part in source.score_parts}
         sources = " and ".join(layer.query.sources)
@@ -401,7 +401,7 @@ def _unmatched_open_files(profile: Profile, request: Request, results: Results) 
     shown = [each.location.path for each in _fragments(opening, results) if not each.verdict.excluded]
     for path in dict.fromkeys(request.open):
         if path not in paths and not any(_is_for_open_file(found, path) for found in shown):
-            yield _problem(f"--open {path}", "nothing that is found names this file")
+            yield _problem(f"--open {path}", "no fragment is from this file, or is for it")
 
 
 # --- Texts as the request asks for them -------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def _cut_for_others(result: LayerResult, later: Sequence[LayerResult]) -> list[P
     path = next(each.location.path for section in demand.sections.values() for each in section)
     tokens = counter.tokens(sum(each.demand.reserve for each in held))
     shown, wanted = counter.tokens(result.used), counter.tokens(demand.units)
-    message = f"cut to {shown} of {wanted} tokens: {tokens} tokens are held for {names}; a larger budget shows more"
+    message = f"cut to {shown} of {wanted} tokens: {tokens} tokens are reserved for {names}; a larger budget shows more"
     return [Problem("cut", path, 0, message)]
 
 

@@ -2,7 +2,7 @@
 
 An action is done whole or not at all. It is left out if the bytes that it changes are not there any more, or if an
 earlier action changes the same bytes. What one action changes may make another one possible: rounds of a new plan and
-its application go on until nothing is left to do, and `--undo` takes them back as one.
+its application go on until nothing is left to do, and `--undo` undoes them as one.
 """
 
 from __future__ import annotations

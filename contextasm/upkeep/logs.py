@@ -66,7 +66,7 @@ def _settle(upkeep: UpkeepInput, path: str, archived: str) -> Action:
     """A message about a log that is in its folder and in the archive: a topic finds it twice."""
     log, other = upkeep.workspace.read(path), upkeep.workspace.read(archived)
     if isinstance(log, Document) and isinstance(other, Document) and log.whole == other.whole:
-        reason = f"the archived copy is enough, for both have one text: delete {path}"
+        reason = f"the archived copy has the same text: delete {path}"
     else:
         reason = "the archive has another log of this name: copy the text that is worth keeping into one of the two"
     return Action("settle", (path, archived), reason, needs_approval=False)

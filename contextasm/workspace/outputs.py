@@ -245,7 +245,7 @@ def refuse_links_out(targets: Sequence[OutputFile], root: str) -> None:
     """Raise `ContextasmError` for a target that a link in the workspace at `root` turns into a file outside."""
     for target in targets:
         if _leads_out(target, root):
-            what = f"leads by a link to {target.real}, outside of the workspace"
+            what = f"leads through a link to {target.real}, outside of the workspace"
             raise ContextasmError(
                 f"{target.option} {target.path}", what, f"to write that file, use {target.option} {target.real}"
             )

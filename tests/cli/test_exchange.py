@@ -538,7 +538,7 @@ def test_a_file_whose_name_is_for_lists_takes_no_memories(workspace: Path, tmp_p
     for words in (("import", "jsonl", tmp_path / "j.jsonl"), ("remember", "One")):
         result = run(workspace, *words, "--file", workspace / file)
         assert result.code == 2
-        assert f"{file} is a list of files or of changes by its name, and never holds memories" in result.err
+        assert f"{file} has a name for lists of files or changes, so no memories are read from it" in result.err
 
 
 def test_an_empty_path_is_named(workspace: Path) -> None:

@@ -139,7 +139,7 @@ def test_file_that_the_host_loads_is_named_and_not_repeated(
 def test_client_can_not_leave_what_the_server_names() -> None:
     pinned = ServedWorkspace(str(SAMPLE), agent="luna", team="q1")
     told = refused_call(pinned, "build_context", {"agent": "kenji"})
-    assert told == "build_context: agent: the command line of this server fixes it: leave the argument out"
+    assert told == "build_context: agent: it is set on the command line of this server: leave the argument out"
     for name in ("../../etc", "nobody", "lu\u200bna"):
         result = call(ServedWorkspace(str(SAMPLE)), "build_context", {"agent": name})
         assert (result.is_error, len(result.content)) == (True, 1)
@@ -182,7 +182,7 @@ def test_client_names_one_owner_and_no_other_than_the_server(tool: str) -> None:
             ServedWorkspace(str(SAMPLE), agent="luna", writes=True),
             ServedWorkspace(str(SAMPLE), team="q1", writes=True),
         ):
-            assert "the command line of this server fixes it" in refused_call(pinned, tool, {**text, name: "q1"})
+            assert "it is set on the command line of this server" in refused_call(pinned, tool, {**text, name: "q1"})
     both = {**text, "agent": "luna", "team": "q1"}
     assert "name only one" in refused_call(ServedWorkspace(str(SAMPLE), writes=True), tool, both)
 
@@ -375,8 +375,8 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
     ("tool", "arguments", "line"),
     [
         ("build_context", {"agnt": "luna"}, "build_context: unknown argument agnt: did you mean agent?"),
-        ("build_context", {"profile": "brain"}, "build_context: profile: the command line of this server fixes it"),
-        ("build_context", {"workspace": "/"}, "build_context: workspace: the command line of this server fixes it"),
+        ("build_context", {"profile": "brain"}, "build_context: profile: it is set on the command line of this server"),
+        ("build_context", {"workspace": "/"}, "build_context: workspace: it is set on the command line of this server"),
         ("build_context", {"agent": 5}, "build_context: agent: `5` can't be used here: give a text of at most 255"),
         ("build_context", {"topic": None}, "build_context: topic: nothing can't be used here: give a text"),
         ("build_context", {"budget": [1]}, "build_context: budget: a list can't be used here: give a text or a whole"),

@@ -168,15 +168,15 @@ def test_source_003_a_conflict_has_its_strategy_a_confidence_and_a_reason(
     decision = next(each for each in build(CLAIMS, settling(severity), prefer=prefer).decisions if each.fragment == "l")
     facts = {"by": "h", "key": "length", "strategy": strategy, "confidence": confidence, "severity": severity}
     assert decision_data(decision)["reason"] == {"code": "overruled", **facts}
-    words = f"h says otherwise of length, and wins by {strategy} (severity {severity}, confidence {confidence})"
+    words = f"h differs on length, and wins by {strategy} (severity {severity}, confidence {confidence})"
     assert decision_words(decision) == words
     older = decision_words(decision._replace(reason=Reason.of("overruled", by="h", key="length")))
-    assert older == "h says otherwise of length, and wins by unknown (severity unknown, confidence unknown)"
+    assert older == "h differs on length, and wins by unknown (severity unknown, confidence unknown)"
 
 
 def test_source_003_a_conflict_that_is_flagged_has_its_confidence_in_its_problem() -> None:
     (problem,) = build(CLAIMS, settling(0.9)).problems
-    assert "say different things of length (severity 0.9, strategy flag, confidence 0.6); settle it" in problem.message
+    assert "say different things about length (severity 0.9, strategy flag, confidence 0.6); settle it" in problem.message
 
 
 def test_profile_without_conflicts_settles_none() -> None:
@@ -524,7 +524,7 @@ def test_row_103_too_little_coherence_falls_back_to_fragments_in_their_order_wha
     assert plain.text == "## High\n- Red boats\n- Blue lamps of red\n- Green tea\n"
     (problem,) = plain.problems
     assert problem.code == "low-coherence"
-    assert problem.message.endswith("; so they come in the order of their sources, and no score decides")
+    assert problem.message.endswith("; so scores are ignored, and the fragments keep the order of their sources")
     coherent = build(files, profile(layer, min_coherence=0.01, fallback="concatenate"), topic="red lamps, tea")
     assert (coherent.text, coherent.problems) == (ranked.text, ())
 

@@ -139,13 +139,13 @@ def test_a_weight_that_the_source_does_not_give_is_a_problem() -> None:
     parts = "coherence, credibility, importance, intent, recency"
     assert problem.startswith(f"recent: gives a weight to salience, and source events has only {parts}")
     (problem,) = told(context(weighing("given", recency=1.0)))
-    assert problem == "recent: has weights that decide nothing; set `order: best`"
+    assert problem == "recent: has weights that have no effect; set `order: best`"
     assert told(context(weighing("best", recency=0.5, importance=0.5))) == []
     profile = weighing("best", recency=0.5, intent=0.5)
     assert told(context(profile)) == []
     layers = [each._replace(query=each.query._replace(intents=())) for each in profile.layers]
     (problem,) = told(context(profile._replace(layers=tuple(layers))))
-    assert problem == "recent: gives a weight to intent, and no types of events; add `intents:`"
+    assert problem == "recent: gives a weight to intent, but names no types of events; add `intents:`"
 
 
 @given(

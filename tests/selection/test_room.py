@@ -126,7 +126,7 @@ def test_text_that_grows_with_what_others_claim_is_not_stable(lines: int) -> Non
 
 def test_grow_without_a_limit_is_refused() -> None:
     table = load_mapping("layers:\n  - {id: L4, max_tokens: null, grow: true}\n", "p.yaml")
-    with pytest.raises(ContextasmError, match="L4 has no share and no max_tokens to grow above"):
+    with pytest.raises(ContextasmError, match="L4 has `grow`, but no `share`"):
         with_layer_changes(limited(), table["layers"], "p.yaml", new=False)
 
 

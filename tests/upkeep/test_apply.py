@@ -217,7 +217,7 @@ def test_a_journal_that_was_copied_is_not_believed(tmp_path: Path) -> None:
     shutil.copytree(root, tmp_path / "b")
     copied = recover(root_of(tmp_path / "b"))
     assert isinstance(copied, ContextasmError)
-    assert str(copied).startswith(".tidy/unfinished: is not believed: it came with a copy")
+    assert str(copied).startswith(".tidy/unfinished: is not trusted: it came with a copy")
     assert (tmp_path / "b" / FILE).read_bytes() == b"- 1\n"
     restored = recover(root_of(root))
     assert isinstance(restored, Journal)

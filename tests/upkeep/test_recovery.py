@@ -45,10 +45,10 @@ def test_what_stands_in_the_way_is_named_by_every_command(tmp_path: Path, words:
     (root / archived_log(50)).write_text("Mine\n", encoding="utf-8")
     done = inside(words[0], "-w", root, *(WORDS if words[0] != "task" else ()), *words[1:])
     assert done.code == 0
-    assert f"can't be taken back: {archived_log(50)} was changed since: restore" in done.err
-    assert "was taken back" not in done.err
+    assert f"can't be undone: {archived_log(50)} was changed since: restore" in done.err
+    assert "was undone" not in done.err
     (root / archived_log(50)).write_text("More\n", encoding="utf-8")
-    assert "an interrupted application was taken back" in inside("tidy", "-w", root, *WORDS).err
+    assert "an interrupted application was undone" in inside("tidy", "-w", root, *WORDS).err
     assert (root / log_of(50)).read_text(encoding="utf-8") == "More\n"
 
 
@@ -133,17 +133,17 @@ def test_an_undo_that_finds_a_file_saved_meanwhile_says_so_and_keeps_the_journal
 
 def test_a_journal_whose_mark_was_touched_is_told_from_none(tmp_path: Path) -> None:
     fill(tmp_path / "none", {FILE: "- One\n"})
-    assert "nothing was applied that can be taken back" in inside("tidy", "-w", tmp_path / "none", "--undo").err
+    assert "nothing was applied that can be undone" in inside("tidy", "-w", tmp_path / "none", "--undo").err
     root = interrupted(tmp_path / "a")
     os.chmod(root / ".tidy/.gitignore", 0o600)
     kept = (root / ".tidy/unfinished").read_bytes()
     for words in (["--apply", "--all"], ["--undo"]):
         done = inside("tidy", "-w", root, *WORDS, *words)
-        assert (done.code, "unfinished: is not believed: it came with a copy, or" in done.err) == (1, True)
+        assert (done.code, "unfinished: is not trusted: it came with a copy, or" in done.err) == (1, True)
     assert (root / ".tidy/unfinished").read_bytes() == kept
     os.rename(root / ".tidy/unfinished", root / ".tidy/last")
     done = inside("tidy", "-w", root, *WORDS, "--undo")
-    assert (done.code, ".tidy/last: is not believed" in done.err) == (1, True)
+    assert (done.code, ".tidy/last: is not trusted" in done.err) == (1, True)
 
 
 def test_nothing_is_changed_where_no_journal_would_be_believed(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_an_error_says_so_where_earlier_changes_could_not_be_taken_back(
         return real(path, data, mode)
 
     monkeypatch.setattr(journal, "write", saving)
-    with pytest.raises(ContextasmError, match="the earlier changes can't be taken back now"):
+    with pytest.raises(ContextasmError, match="the earlier changes can't be undone now"):
         apply_actions(root, [Action("test", (FILE,), "why", needs_approval=False, edits=edits)], DAY)
     assert (tmp_path / ".tidy/unfinished").exists()
     done = inside("tidy", "-w", tmp_path, *WORDS, "--undo")

@@ -131,11 +131,11 @@ def test_an_interrupted_tidy_is_taken_back_and_told(tmp_path: Path) -> None:
     fill(tmp_path / "ws", {log: "Text\n"})
     assert inside("tidy", "-w", tmp_path / "ws", *DAY, "--apply", "--safe").code == 0
     os.rename(tmp_path / "ws/.tidy/last", tmp_path / "ws/.tidy/unfinished")
-    told = "ctxasm: warning: an interrupted application was taken back: 2 files are as before\n"
+    told = "ctxasm: warning: an interrupted application was undone: 2 files are as before\n"
     with watching(tmp_path, *DAY, "--into", "block.md") as watch:
         watch.tells(told)
         watch.settled()
-        assert watch.log.count("was taken back") == 1
+        assert watch.log.count("was undone") == 1
         assert (watch.workspace / log).read_text() == "Text\n"
 
 

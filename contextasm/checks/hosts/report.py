@@ -112,7 +112,7 @@ def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[Lost
     headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
     under = f" under {list_names([f'`{name}`' for name in headings], _SHOWN_HEADINGS)}" if headings else ""
     part = f"{lines:,} line{'s' * (lines != 1)} (about {tokens:,} token{'s' * (tokens != 1)}){under}"
-    rest = ", but for single lines in a digest" if digest else ""
+    rest = ", except single lines in a digest" if digest else ""
     return f"{reading.host.summary} cuts this file at {file.limit}: the model never sees {part}{rest}"
 
 
@@ -142,11 +142,11 @@ def list_words(reading: HostReading, rule: SkillRule) -> str:
     listed, room = listed_skills(rule, reading.skills), list_room(rule, reading.window)
     count = f"{len(listed):,} skill{'s' * (len(listed) != 1)}"
     if not room:
-        return f"{count}, {'of a list whose limit no source says' if rule.over == 'unknown' else 'without a limit'}"
+        return f"{count}, {'of a list with an unknown limit' if rule.over == 'unknown' else 'without a limit'}"
     window = f", for a window of {reading.window or rule.window:,} tokens" if rule.share else ""
     unit = "characters" if rule.unit == "chars" else rule.unit
     units = f"{list_units(rule, listed):,} of {room:,} {unit}"
-    own = f", of which {rule.around:,} are for skills and words of its own" if rule.around else ""
+    own = f", of which {rule.around:,} are for its own skills and words" if rule.around else ""
     return f"{count}, whose list takes {units}{own}{window}"
 
 

@@ -62,7 +62,7 @@ def list_skills(rule: SkillRule, found: Sequence[tuple[str, str]], window: int) 
     listed, room = listed_skills(rule, skills), list_room(rule, window)
     left: Sequence[Skill] = []
     if rule.over == "unknown":
-        left = [skill._replace(outcome="unknown", why="no source states the limit of the list") for skill in listed]
+        left = [skill._replace(outcome="unknown", why="the limit of the list is unknown") for skill in listed]
     elif rule.over == "used" and list_units(rule, listed) > room:
         why = f"{_CROWDED}, and only the skills that are used most stay whole"  # no file says which these are
         left = [skill._replace(kept=0, outcome="name only", why=why) for skill in listed]

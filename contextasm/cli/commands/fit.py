@@ -20,7 +20,7 @@ def print_fit(
     options: Options,
     file: Annotated[str, Argument("FILE", "The file to cut; - is standard input.")] = "-",
     *,
-    keep: Annotated[Literal["start", "end", "both"], Flag("The end of the text that is kept.")] = "start",
+    keep: Annotated[Literal["start", "end", "both"], Flag("The part of the text to keep.")] = "start",
     quiet: QuietOption = False,
 ) -> int:
     """Print a text, or the most of it that the budget holds, with a marker for each part that is left out."""

@@ -39,7 +39,7 @@ _MOST_TARGETS = 3
 class TidyFlags(NamedTuple):
     """The flags of `tidy`, as typed."""
 
-    apply: Annotated[bool, Flag("Apply the actions with these ids, or with --safe or --all many of them.")] = False
+    apply: Annotated[bool, Flag("Apply the actions with these ids; or give --safe or --all.")] = False
     safe: Annotated[bool, Flag("Only the actions that need no approval.")] = False
     every: Annotated[bool, Flag("All actions, including the ones that need approval.", names="--all")] = False
     undo: Annotated[bool, Flag("Undo the last application, byte for byte.")] = False
@@ -79,7 +79,7 @@ def _refuse_contradictions(names: Sequence[str], flags: TidyFlags) -> None:
     if flags.undo and flags.metrics is not None:
         raise ContextasmError("--metrics", "--undo makes no plan", "leave one of the two out")
     if flags.undo and (flags.apply or chosen):
-        raise ContextasmError("--undo", "takes back the whole last application", "give no other option with it")
+        raise ContextasmError("--undo", "undoes the whole last application", "give no other option with it")
     if chosen[1:]:
         raise ContextasmError("tidy", f"{chosen[0]} and {chosen[1]} contradict each other", "give one of them")
     if flags.apply and not chosen:
@@ -138,7 +138,7 @@ def _apply(
         output.write_stderr(f"ctxasm: {action.id} {action.verb}: left out: {why}")
     if not (receipt.json or receipt.quiet):
         count = len(applied.actions)
-        done = f"{_action_count(count)} applied; `ctxasm tidy --undo` takes {'them' if count > 1 else 'it'} back"
+        done = f"{_action_count(count)} applied; `ctxasm tidy --undo` undoes {'them' if count > 1 else 'it'}"
         nothing = "nothing was applied" if applied.left_out else "nothing to do"
         output.write_stderr(f"ctxasm: {done if count else nothing}")
     return 1 if applied.left_out else 0
@@ -247,7 +247,7 @@ class RestoredFile(TypedDict):
 
 
 class TidyUndo(TypedDict):
-    """The files that were taken back, as `ctxasm tidy --undo --json` prints them."""
+    """The files that were restored, as `ctxasm tidy --undo --json` prints them."""
 
     schema: Literal["ctxasm.tidy/1"]
     date: Day

@@ -58,7 +58,7 @@ class Options(NamedTuple):
     profile: Annotated[
         Text, Flag("The profile (default: by the files here).", "NAME|FILE", "-p", completed="profile")
     ] = None
-    budget: Annotated[Text, Flag("Tokens of the document, such as 8k (default: by profile).", "N", "-b")] = None
+    budget: Annotated[Text, Flag("Most tokens of the document, such as 8k (default: by profile).", "N", "-b")] = None
     tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed="tokenizer")] = None
     date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
     tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
@@ -77,7 +77,7 @@ class Options(NamedTuple):
     exclude: Annotated[Texts, Flag("Leave out this id or these files; repeatable.", "ID|GLOB", completed="memory")] = ()
     prefer: Annotated[Texts, Flag("The id that wins a conflict; repeatable.", "ID", completed="memory")] = ()
     show_expired: Annotated[bool, Flag("Show memories outside their days, too, each with a label.")] = False
-    detail: Annotated[Text, Flag("Show macro, micro, atomic, or the fullest that fits: adaptive.", "LEVEL")] = None
+    detail: Annotated[Text, Flag("Detail: macro, micro, atomic, or adaptive (the most that fits).", "LEVEL")] = None
     min_score: Annotated[Text, Flag("Leave out fragments with a lower score, from 0 to 1.", "N")] = None
     deadline: Annotated[Text, Flag("Leave out layers that do not answer within MS milliseconds.", "MS")] = None
     additional: Annotated[Text, Flag("Text to add, if the profile has a layer for it.", "TEXT")] = None

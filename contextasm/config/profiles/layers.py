@@ -235,7 +235,7 @@ def _changed_layer(table: YamlMapping, base: Layer) -> Layer:
     for name, _ in layer.memories.field_limits:
         values.require_known(name, LIMITED_FIELDS, f"{table.where('limits')}: limits", "field")
     if layer.limits.grow and (layer.limits.share, layer.limits.max_tokens, layer.limits.within) == (None, None, ""):
-        what = f"{layer.id} has no share and no max_tokens to grow above, and is not within a layer"
+        what = f"{layer.id} has `grow`, but no `share`, `max_tokens` or `within`"
         raise ContextasmError(table.where("grow"), what, "add `share:`, `max_tokens:` or `within:`")
     if TITLE in layer.overflow.steps and not any(source.holds_memories for source in layer.query.traits):
         raise ContextasmError(table.where("overflow"), f"{layer.id} shows no memories", f"take `{TITLE}` out of it")

@@ -86,7 +86,7 @@ def _read(job: EmbeddingRequest, answer: Any) -> bytes:
         data += part
         job.seconds_left()
         if len(data) > _MAX_ANSWER:
-            raise EmbeddingFailed("gave an answer without an end")
+            raise EmbeddingFailed("gave an answer that does not end")
     return bytes(data)
 
 

@@ -302,12 +302,12 @@ def _feedback_of_event(event: Event) -> Feedback | Problem:
     if useful is None or wrong is None or missing is None:
         return _problem(event, "has a `useful`, `wrong` or `missing` that is not a list of texts")
     if both := {*useful} & {*wrong}:
-        return _problem(event, f"says of {min(both)} that it is useful and wrong")
+        return _problem(event, f"marks {min(both)} as both useful and wrong")
     return Feedback(record, event.day, shown, coherence, useful, wrong, missing)
 
 
 def _problem(event: Event, what: str) -> Problem:
-    return Problem("bad-feedback", event.path, event.line, f"{what}; the line counts for nothing")
+    return Problem("bad-feedback", event.path, event.line, f"{what}; the line is ignored")
 
 
 def _distinct_texts(value: object) -> tuple[str, ...] | None:

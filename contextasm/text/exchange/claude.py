@@ -75,11 +75,11 @@ def claude_code_pages(
         if _is_own(present[name].text):
             pages[name] = _page(memory, name.removesuffix(".md"))
         elif differing := differing_fields(memory, entry):
-            what = f"is not as ctxasm wrote it, and {memory.id} differs in {', '.join(differing)}: left as it is"
+            what = f"ctxasm did not write this text, and {memory.id} differs in {', '.join(differing)}: left as it is"
             problems.append(Problem("page-left", entry.where, 0, what, "import it with --update, or take it away"))
     for name, entry in places.values():
         if _is_own(present[name].text):
-            what = f"is the page of {entry.id}, which is not among the memories: left as it is"
+            what = f"is the page of {entry.id}, and no memory has that id: left as it is"
             problems.append(Problem("page-left", present[name].name, 0, what, "remove it if nobody needs it"))
     return {name: text for name, text in pages.items() if name not in present or present[name].text != text}, problems
 

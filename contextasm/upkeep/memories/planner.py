@@ -62,8 +62,8 @@ def _plan_redactions(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Acti
         if secrets and upkeep.workspace.stamp(memory.path):
             more = f" and {len(secrets) - 1:,} more" if secrets[1:] else ""
             reason = (
-                f"{quoted(memory)} holds {secrets[0].words}{more}: it becomes a mask, as in builds; "
-                "git's history still has it, and .tidy/ for --undo: have it revoked"
+                f"{quoted(memory)} holds {secrets[0].words}{more}: it is masked, as in builds; "
+                "git's history and .tidy/ (for --undo) keep it, so revoke it"
             )
             action = change_action("redact", [memory], reason, needs_approval=True)
             yield action._replace(edits=(owner.file(memory).redact(memory.line),))
@@ -92,7 +92,7 @@ def _repair(owner: OwnerMemories, verb: str, memory: Memory, fields: Mapping[str
 
 
 def _renamed(owner: OwnerMemories, memory: Memory) -> Action | None:
-    why = f"has the id of an earlier memory: {memory.id}, as builds call it, is written down"
+    why = f"has the id of an earlier memory: it gets the id that builds use, {memory.id}"
     return _repair(owner, "rename", memory, {"id": memory.id}, why)
 
 
@@ -105,7 +105,7 @@ def _unlinked(owner: OwnerMemories, place: tuple[Memory, str], names: Sequence[s
 
 def _linked(owner: OwnerMemories, new: Memory, old: Sequence[Memory]) -> Action | None:
     ids = [memory.id for memory in old if "," not in memory.id and owner.can_change(memory)]
-    why = f"gets supersedes={','.join(ids)}: these name it in superseded_by, and are no longer shown"
+    why = f"gets supersedes={','.join(ids)}: they name it in superseded_by, and are no longer shown"
     return _repair(owner, "link", new, {"supersedes": ",".join((*new.supersedes, *ids))}, why) if ids else None
 
 
@@ -179,5 +179,5 @@ def _conflicts(memories: Sequence[Memory]) -> Iterator[Action]:
         if len(first) > 1:
             ordered = sorted(first.values(), key=lambda memory: (memory.path, memory.line))
             named = ", ".join(f"{memory.id} ({memory_place(memory)})" for memory in ordered)
-            reason = f"they say different things of {key}: choose, and deprecate the other one ({named})"
+            reason = f"they say different things about {key}: choose, and deprecate the other one ({named})"
             yield change_action("settle", ordered, reason, needs_approval=True)

@@ -139,7 +139,7 @@ def save_journal(root: str, journal: Journal) -> None:
         folder = make_state_folder(root, FOLDER, needs_ignore=True)
     mark = _mark(root)
     if mark is None:
-        hint = "make it a regular file, so that the changes can be taken back"
+        hint = "make it a regular file, so that the changes can be undone"
         raise ContextasmError(f"{root}/{FOLDER}/.gitignore", "is missing or not a regular file", hint)
     sizes = (None if entry.before is None else len(entry.before) for entry in journal.entries)
     entries = [{**entry._replace(before=None)._asdict(), "size": next(sizes)} for entry in journal.entries]
@@ -151,7 +151,7 @@ def save_journal(root: str, journal: Journal) -> None:
 def load_journal(root: str, name: str) -> Journal | None:
     """A journal of this workspace; None for none.
 
-    Raises `ContextasmError`, with code 1, for one that is not believed: it came with a copy, or is damaged, or the mark
+    Raises `ContextasmError`, with code 1, for one that is not trusted: it came with a copy, or is damaged, or the mark
     has changed, as by `chmod -R`.
     """
     where, path = f"{FOLDER}/{name}", f"{root}/{FOLDER}/{name}"
@@ -172,7 +172,7 @@ def load_journal(root: str, name: str) -> Journal | None:
     except (ContextasmError, LookupError, ValueError, TypeError) as error:
         raise _disbelieved(where, "is damaged") from error
     if journal is None:
-        what = f"is not believed: it came with a copy, or {FOLDER}/.gitignore has been touched since"
+        what = f"is not trusted: it came with a copy, or {FOLDER}/.gitignore has been touched since"
         raise _disbelieved(where, what)
     return journal
 
@@ -209,7 +209,7 @@ def recovery_text(recovery: Recovery) -> str:
         return str(recovery or "")
     count = len(recovery.entries)
     files = f"{count:,} files are" if count > 1 else "1 file is"
-    return f"an interrupted application was taken back: {files} as before"
+    return f"an interrupted application was undone: {files} as before"
 
 
 class FileChange(NamedTuple):
@@ -234,7 +234,7 @@ def make_changes(
     """
     if is_unfinished(root) and not earlier:
         where = f"{FOLDER}/{UNFINISHED}"
-        raise ContextasmError(where, "is of an application that was not taken back", "`ctxasm tidy` says why")
+        raise ContextasmError(where, "belongs to an application that was not undone", "`ctxasm tidy` says why")
     ordered = sorted(changes, key=_rank)
     journal = _extended(root, earlier, ordered)
     done = 0
@@ -283,8 +283,8 @@ def withdraw(root: str, error: BaseException) -> None:
 
 def _half_done(error: ContextasmError) -> ContextasmError:
     """The error of an application whose changes could not be taken back."""
-    what = f"{error.what}, and the earlier changes can't be taken back now"
-    hint = "`ctxasm tidy --undo` takes it back, or says why it can't"
+    what = f"{error.what}, and the earlier changes can't be undone now"
+    hint = "`ctxasm tidy --undo` undoes it, or says why it can't"
     return ContextasmError(error.where, what, hint, code=error.code)
 
 
@@ -310,7 +310,7 @@ def recover(root: str) -> Recovery:
     changed = _restore(root, journal)
     if changed:
         where = f"{FOLDER}/{UNFINISHED}"
-        what = f"an interrupted application can't be taken back: {_files_were(changed)} changed since"
+        what = f"an interrupted application can't be undone: {_files_were(changed)} changed since"
         hint = f"restore the files that were changed, or remove {where} to keep everything as it is"
         return ContextasmError(where, what, hint, code=1)
     _close(root)
@@ -326,7 +326,7 @@ def take_back(root: str) -> Journal:
     journal = load_journal(root, LAST)
     if journal is None:
         hint = "`ctxasm tidy` shows what it would do"
-        raise ContextasmError("--undo", "nothing was applied that can be taken back", hint)
+        raise ContextasmError("--undo", "nothing was applied that can be undone", hint)
     changed = _changed_since(root, journal)
     if not changed:
         os.replace(f"{root}/{FOLDER}/{LAST}", f"{root}/{FOLDER}/{UNFINISHED}")

@@ -134,7 +134,7 @@ class StoreOverlay:
         hint = "have the administrator add a row to ctxasm.member (docs/store.md)"
         owners, line = self.state().owners, self.config.line
         refused = [owner for owner in self.config.owners if owner in owners and owners[owner].is_refused]
-        message = "the store gives this role nothing of {}"
+        message = "this role may not read {}"
         return [Problem("store-refused", _SETTINGS_FILE, line, message.format(owner), hint) for owner in refused]
 
     def state(self) -> ReplicaState:

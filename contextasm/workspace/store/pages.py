@@ -141,7 +141,7 @@ def storable_memory(memory: Memory, where: str) -> Memory:
     if fits and _read_back(f"{page_text([stored])}- [note] x\n") == [stored, ("note", "x")]:
         return stored
     hint = "rewrite it as a list item of plain paragraphs, or keep it out of the store"
-    raise ContextasmError(where, "can't be stored: it would not be read back as it is", hint)
+    raise ContextasmError(where, "can't be stored: it would be read back differently", hint)
 
 
 def _says_private(memory: Memory) -> bool:

@@ -291,7 +291,7 @@ def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
         raise ContextasmError(where, f"the store has no replica for {missing}", "run it without --offline")
     if refused := next((owner for owner in owners if state.owners[owner].is_refused), None):
         hint = "have the administrator add a row to ctxasm.member (docs/store.md), or name another owner"
-        raise ContextasmError(where, f"the store gives this role nothing of {refused}", hint)
+        raise ContextasmError(where, f"this role may not read {refused}", hint)
 
 
 def _page_bytes(page: Path, stamp: FileStamp) -> bytes:

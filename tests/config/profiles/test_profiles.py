@@ -154,7 +154,7 @@ def test_openclaw_has_room_for_lines_that_answer_and_says_which_instructions_are
     assert "SOUL last." in built.out
     assert "Rook" in built.out
     assert re.findall(
-        r"warning: (\S+\.md): cut to \d+ of \d+ tokens: \d+ tokens are held for .*Related Notes;", built.err
+        r"warning: (\S+\.md): cut to \d+ of \d+ tokens: \d+ tokens are reserved for .*Related Notes;", built.err
     ) == ([cut] if cut else [])
     assert inside(*words, "--topic", "xylophone").out == inside(*words).out
 

@@ -300,7 +300,7 @@ def test_an_owner_that_the_role_may_not_read_is_not_exported(
     database.add("one")
     result = database.ctxasm(root, "store", "export", *words, "--to", tmp_path / "out")
     assert (result.code, result.out) == (2, "")
-    assert "ctxasm: error: ctxasm store export: the store gives this role nothing of teams/other" in result.err
+    assert "ctxasm: error: ctxasm store export: this role may not read teams/other" in result.err
     assert not (tmp_path / "out").exists()
     assert database.ctxasm(root, "store", "export", TEAM, "--to", tmp_path / "out").code == 0
 
