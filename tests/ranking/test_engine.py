@@ -176,7 +176,9 @@ def test_source_003_a_conflict_has_its_strategy_a_confidence_and_a_reason(
 
 def test_source_003_a_conflict_that_is_flagged_has_its_confidence_in_its_problem() -> None:
     (problem,) = build(CLAIMS, settling(0.9)).problems
-    assert "say different things about length (severity 0.9, strategy flag, confidence 0.6); settle it" in problem.message
+    assert (
+        "say different things about length (severity 0.9, strategy flag, confidence 0.6); settle it" in problem.message
+    )
 
 
 def test_profile_without_conflicts_settles_none() -> None:

@@ -143,9 +143,11 @@ def _spans(text: str) -> list[SecretSpan]:
         from contextasm.text.cleaning.secrets.blocks import block_spans  # here: few texts hold one
 
         spans += block_spans(text)
+    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
     # Of all letters, only this one becomes longer.
     folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
-    spans += [span for shape in _shapes_to_search(text, folded_text) for span in _shape_spans(text, folded_text, shape)]
+    searched = [shape for may_hold, family in families if may_hold(text, folded_text) for shape in family]
+    spans += [span for shape in searched for span in _shape_spans(text, folded_text, shape)]
     return _without_allowed(text, _merge(spans)) if spans else []
 
 
@@ -295,9 +297,3 @@ LONG_FAMILIES: tuple[Family, ...] = (
 
 SHORT_FAMILIES: tuple[Family, ...] = (*map(_by_anchors, (shapes.URL_SHAPES, shapes.PASSWORD_SHAPES)),)
 """Families whose secrets may be short words: they come after the others in order of preference."""
-
-
-def _shapes_to_search(text: str, folded_text: str) -> list[Shape]:
-    """The shapes of which a text may hold one, in order of preference."""
-    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
-    return [shape for may_hold, family in families if may_hold(text, folded_text) for shape in family]
