@@ -17,7 +17,7 @@ import typer
 from roff_to_markdown import entries, markdown, sections
 
 from contextasm.cli.command_line import GROUPS
-from contextasm.cli.typer_commands import group
+from contextasm.cli.typer_commands import group, load_help
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "contextasm" / "rendering" / "schemas"
@@ -96,13 +96,14 @@ def _command_pages() -> Iterator[tuple[str, str]]:
     manual = _manual("ctxasm.1")
     about = entries(manual["COMMANDS"])
     whole = group()
-    for names in GROUPS.values():
-        for name, summary in names.items():
-            yield f"commands/{name}.md", _command_page(whole.get_command(None, name), name, summary, about[name])
+    summaries = load_help("lines")
+    for name, summary in summaries.items():
+        yield f"commands/{name}.md", _command_page(whole.get_command(None, name), name, summary, about[name])
     for section, path in COMMAND_PAGES.items():
         yield path, f"# {_title(section)}\n\n{markdown(manual[section])}"
     rows = {
-        title: [(f"[`{name}`]({name}.md)", line) for name, line in names.items()] for title, names in GROUPS.items()
+        title: [(f"[`{name}`]({name}.md)", summaries[name]) for name in names.split()]
+        for title, names in GROUPS.items()
     }
     lists = [f"## {title}\n\n{_table(('command', 'what it does'), each)}" for title, each in rows.items()]
     yield "commands/index.md", "\n".join(["# Commands\n", markdown(manual["DESCRIPTION"]), *lists])

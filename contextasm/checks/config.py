@@ -41,7 +41,7 @@ def as_finding(error: ContextasmError, root: str) -> Finding:
 
 def _yaml_errors(inspection: Inspection) -> Iterator[ContextasmError]:
     for path, document in inspection.documents.items():
-        if path.endswith((".yaml", ".yml")):
+        if path.endswith((".yaml", ".yml")) and not document.lacks_private:  # a message may quote a key
             load = load_config if path.startswith(("rules/", "profiles/")) or path == FILE else load_yaml
             try:
                 load(document.data, path)

@@ -33,7 +33,8 @@ SkillFields = tuple[Mapping[str, object], str, tuple[int, str] | None]
 def check_skills(inspection: Inspection) -> Iterator[Finding]:
     """Report what in a SKILL.md is against the specification."""
     for path in dict.fromkeys(path for pattern in skill_files() for path in inspection.workspace.list(pattern)):
-        if isinstance(document := inspection.workspace.read(path), Document):
+        document = inspection.workspace.read(path)
+        if isinstance(document, Document) and not document.lacks_private:
             yield from skill_findings(path, document.data.decode("utf-8", "replace"))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from contextasm.cli.command_line import COMMANDS, load_command, run_command
+from contextasm.cli.command_line import COMMANDS, load_command
 from contextasm.model import ContextasmError, failure_words
 
 BUG = 70
@@ -48,7 +48,7 @@ def _run_command(words: Sequence[str]) -> int:
         command = load_command(words[0])
         typed = command.read(words[1:])
         if typed is not None:
-            return run_command(command, typed)
+            return command.run(typed)
     from contextasm.cli.typer_commands import run_typer  # takes as long as a build
 
     return run_typer(words)

@@ -39,11 +39,8 @@ class RequestedFiles(NamedTuple):
         """
         uses_stdout = output == "-" or not (output or into)
         typed = {kind: path for kind, path in reports.items() if path is not None}
-        if not into and output in {None, "-"}:
-            if check:
-                raise ContextasmError("--check", "no file to check is named", "name it with -o FILE or --into FILE")
-            if not typed:
-                return cls((), uses_stdout)
+        if check and not into and output in {None, "-"}:
+            raise ContextasmError("--check", "no file to check is named", "name it with -o FILE or --into FILE")
         taken = "the context" if uses_stdout else ""
         for kind in (kind for kind, path in typed.items() if path == "-"):
             if taken:

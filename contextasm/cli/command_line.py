@@ -59,16 +59,17 @@ class Parameter(NamedTuple):
 class Command:
     """A function that a command calls, and the fields of `Options` that are flags of it.
 
-    Each parameter of the function is annotated with a `Flag` or an `Argument`, or is a named tuple with a flag for each
-    field, such as `Options`.
+    Each parameter of the function is annotated with a `Flag` or an `Argument`, and is given by its name, or it is a
+    named tuple with a flag for each field, such as `Options`.
     """
 
-    def __init__(self, function: Callable[..., int], fields: Iterable[str] = Options._fields) -> None:
+    def __init__(self, function: Callable[..., int | None], fields: Iterable[str] = Options._fields) -> None:
         self.function = function
+        """It returns an exit code; None is 0."""
         self._fields = {*fields}
         self._hints = get_type_hints(function, include_extras=True)
         del self._hints["return"]
-        self._defaults = _defaults(function)
+        self._defaults = function.__kwdefaults__ or {}
 
     @cached_property
     def parameters(self) -> Sequence[Parameter]:
@@ -108,20 +109,15 @@ class Command:
 
     def run(self, typed: Mapping[str, Any]) -> int:
         """Call the function with the values that were typed, by their parameters' names; returns the exit code."""
+        if not typed.get("quiet"):
+            _warn_of_variables()
         values, rows = dict(typed), {}
         for name, hint in self._hints.items():
             if isinstance(hint, type):
                 fields: Any = hint
                 row = fields(**{field: values.pop(field) for field in fields._fields if field in values})
                 rows[name] = _with_read_texts(row) if isinstance(row, Options) else row
-        return self.function(**rows, **values)
-
-
-def _defaults(function: Any) -> Mapping[str, Any]:
-    """The defaults of a function's parameters by their names."""
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    placed = function.__defaults__ or ()
-    return {**dict(zip(names[len(names) - len(placed) :], placed, strict=True)), **(function.__kwdefaults__ or {})}
+        return self.function(**rows, **values) or 0
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
@@ -161,51 +157,14 @@ def _with_read_texts(options: Options) -> Options:
 # --- The table -------------------------------------------------------------------------------------------------------
 
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Build and explain": {
-        "build": "Write the assembled context to standard output or to a file.",
-        "explain": "Show each fragment with its decision, tokens and reason.",
-        "watch": "Build, and build again whenever an input changes.",
-        "plan": "Show the tokens of each layer under several budgets.",
-        "stats": "Show sizes, growth, contributors, duplicates and what each layer needs.",
-    },
-    "Memories": {
-        "search": "Find memories for a topic, with the parts of their scores.",
-        "remember": "Add a memory, or reinforce the memory that says the same.",
-        "feedback": "Say what was useful, wrong or missing in a recorded build.",
-        "show": "Print a memory with its place and fields.",
-        "edit": "Open a memory in your editor.",
-        "memory": "List, approve, deprecate or complete memories.",
-        "store": "Share memories in a database: init, status, pull, import, export, migrate.",
-        "log": "Append an entry to the log of the day.",
-        "tidy": "Plan the upkeep of memories and logs; apply the plan, or undo it.",
-        "task": "Push, pop, block, park, resume or show tasks.",
-        "import": "Add the memories that another program has stored.",
-        "export": "Write memories for other programs, as JSON lines or as OKF.",
-    },
-    "Trust": {
-        "check": "Check the workspace: settings, dates, budgets, hidden text, secrets, outputs.",
-        "lock": "Approve the files that instruct an agent, in ctxasm.lock.",
-        "diff": "Compare the contexts of two records, days, budgets or git revisions.",
-        "replay": "Build a record again: the same bytes, or the inputs that changed.",
-        "records": "List the records of builds.",
-    },
-    "With your agent": {
-        "hook": "Answer an event of a host, such as Claude Code, with a context.",
-        "mcp": "Serve contexts and memories over MCP.",
-    },
-    "Setting up": {
-        "init": "Create a workspace, an agent or a team; overwrite nothing.",
-        "config": "Show the settings in force.",
-        "profiles": "List the profiles, or print one.",
-        "rules": "List the rules, or show which of them fire for a request.",
-        "tokenizers": "List the tokenizers.",
-        "count": "Print the number of tokens of a text.",
-        "fit": "Cut a text to a number of tokens.",
-        "completion": "Print or install a completion script for bash, zsh or fish.",
-    },
+GROUPS: Mapping[str, str] = {
+    "Build and explain": "build explain watch plan stats",
+    "Memories": "search remember feedback show edit memory store log tidy task import export",
+    "Trust": "check lock diff replay records",
+    "With your agent": "hook mcp",
+    "Setting up": "init config profiles rules tokenizers count fit completion",
 }
-"""Every command under its heading in `--help`, the most used first, with its line there.
+"""The commands under their headings in `--help`, the most used first; `help.json` has the line of each there.
 
 Each command is a module of `contextasm.cli.commands`, under its own name, except for the names in `MODULES`.
 """
@@ -213,8 +172,8 @@ Each command is a module of `contextasm.cli.commands`, under its own name, excep
 MODULES: Mapping[str, str] = {"import": "import_memories", "export": "export_memories"}
 """Modules with another name than their command: `import` is a word of Python's own, which no statement can import."""
 
-COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
-"""Every command with its line in `--help`."""
+COMMANDS: Sequence[str] = " ".join(GROUPS.values()).split()
+"""The names of the commands."""
 
 VARIABLES = {f"CTXASM_{name}" for name in ("WORKSPACE", "LOCKED", "NO_CACHE", "NO_REPLAY", "TRUST", "DEBUG", "HOOK")}
 """Variables of the environment that are read, without those of settings."""
@@ -235,13 +194,6 @@ def collect_garbage() -> None:
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
-
-
-def run_command(command: Command, typed: Mapping[str, Any]) -> int:
-    """Run a command with the values that were typed; returns the exit code."""
-    if not typed.get("quiet"):
-        _warn_of_variables()
-    return command.run(typed)
 
 
 def _warn_of_variables() -> None:

@@ -62,20 +62,13 @@ def action_argument(actions: Sequence[str], text: str, metavar: str = "") -> Arg
     return Argument(metavar or "|".join(actions), text, actions)
 
 
-def prepare_request(options: Options, targets: Sequence[OutputFile] = ()) -> PreparedBuild:
-    """The build that the options ask for, in the environment of this process. Raises `ContextasmError`.
-
-    `targets` are the files that its text goes to.
-    """
-    return prepare_build(options, process_environment(), targets=targets)
-
-
 def prepare_context(options: Options, targets: Sequence[OutputFile] = (), *, locked: bool) -> PreparedBuild:
     """The build of a command that shows a context; `locked` or `CTXASM_LOCKED` asks for approved files only.
 
-    `targets` are the files that its text goes to.
+    `targets` are the files that its text goes to. Raises `ContextasmError`.
     """
-    return prepare_request(options, targets).with_lock(process_environment().environment, locked=locked)
+    process = process_environment()
+    return prepare_build(options, process, targets=targets).with_lock(process.environment, locked=locked)
 
 
 def run_build(prepared: PreparedBuild, build: Build | None = None, *, quiet: bool = False) -> Context:

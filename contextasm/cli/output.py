@@ -22,14 +22,13 @@ from contextasm.workspace.reads import emit
 
 def read_stdin(where: str, kind: str) -> str:
     """All of standard input as text; `kind` is the noun that a message has for it. Raises `ContextasmError`."""
-    try:
-        with system_errors(where, "standard input can't be read", f"pipe the {kind} in"):
-            data = sys.stdin.buffer.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
-            raise ContextasmError(where, f"standard input {too_large(len(data), MAX_FILE).message}", "pipe in less")
-        return utf8_text(data, where, "pipe UTF-8 text in")
-    except AttributeError as error:  # closed before the process began
-        raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in") from error
+    if sys.stdin is None:  # closed before the process began
+        raise ContextasmError(where, "standard input is closed", f"pipe the {kind} in")
+    with system_errors(where, "standard input can't be read", f"pipe the {kind} in"):
+        data = sys.stdin.buffer.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise ContextasmError(where, f"standard input {too_large(len(data), MAX_FILE).message}", "pipe in less")
+    return utf8_text(data, where, "pipe UTF-8 text in")
 
 
 def input_text(file: str) -> str:

@@ -7,15 +7,14 @@ from typing import Annotated
 
 from contextasm.cli.command_line import Argument
 from contextasm.cli.output import show_problems, write_stderr
-from contextasm.config.input.options import Options, ProcessEnvironment
+from contextasm.config.input.options import Options
 from contextasm.config.inputs import build_inputs
 from contextasm.config.resolve import prepare_build, process_environment
-from contextasm.memories.owner import Owner, find_owner, ids_of_folders
+from contextasm.memories.owner import find_owner, known_ids
 from contextasm.model import Memory
 from contextasm.text.memories.writer import storable_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import Journal, Recovery, is_unfinished, recovery_text
-from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.outputs import OutputFile, refuse_inputs
 
@@ -40,11 +39,6 @@ def memories_of_id(options: Options, name: str) -> tuple[Folder, Sequence[Memory
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     return owner.workspace, known_ids(owner, process).find(name)
-
-
-def known_ids(owner: Owner, process: ProcessEnvironment) -> WorkspaceIds:
-    """The ids of the memories of an owner; of all owners if none is named."""
-    return WorkspaceIds(owner.workspace, owner.path, ids_of_folders(owner, process), owner.memory_files)
 
 
 def typed_text(text: str, where: str, *, masked: bool = False) -> str:

@@ -16,6 +16,7 @@ from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.model import PERSONAL, ContextasmError, Document
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.outputs import OutputFile, file_identity, refuse_inputs
+from contextasm.workspace.reading import required_bytes
 
 
 def page_file(path: str) -> OutputFile:
@@ -31,8 +32,7 @@ def refuse_page(page: OutputFile, jobs: Sequence[PreparedBuild], records: Sequen
     `jobs` are the builds that are shown, `records` the records; what a build like one of them reads counts, too.
     """
     for opened in records:
-        folder = opened.path.absolute().parent
-        if page.identity == file_identity(str(folder / opened.path.name)):
+        if page.identity == file_identity(str(opened.path.absolute())):
             where = f"{page.option} {page.path}"
             raise ContextasmError(where, "this is the record that is read", "name another file to write to")
     process = process_environment()
@@ -96,4 +96,4 @@ def write_host_page(readings: Sequence[HostReading], options: Options, name: str
 
 def load_style() -> str:
     """The style sheet of pages, as shipped with this package."""
-    return (Path(__file__).parent.parent / "rendering" / "page.css").read_text(encoding="utf-8")
+    return required_bytes(str(Path(__file__).parent.parent / "rendering" / "page.css"), "install ctxasm again").decode()

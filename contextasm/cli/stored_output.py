@@ -132,18 +132,10 @@ def _store(place: str, recorded: reads.Reads, began: float) -> None:
     head += [f"{question.__name__} {about}" for question, about in recorded.answers]
     data = os.fsencode("\0".join(head)) + b"\0\0" + messages + text
     if len(data) <= reads.MOST_BYTES:
-        _write_private(place + _event_digest(event), _digest(data).encode() + data)
-        reads.remove_old(os.path.dirname(place), reads.MOST_RESULTS)
+        from contextasm.workspace.atomic import create  # here: the command has imported it
 
-
-def _write_private(path: str, data: bytes) -> None:
-    """Write a file whole or not at all, for its owner only. Raises `OSError`."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(data)
+        folder, path = os.path.dirname(place), place + _event_digest(event)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        create(temporary := f"{path}.{os.getpid()}", _digest(data).encode() + data, 0o600)
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        reads.remove_old(folder, reads.MOST_RESULTS)

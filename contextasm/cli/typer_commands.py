@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command, run_command
+from contextasm.cli.command_line import COMMANDS, GROUPS, Argument, Command, Parameter, load_command
 from contextasm.config.input.values import load_table, require_known, suggestion
 from contextasm.model import ContextasmError
 
@@ -29,14 +29,15 @@ MAY_BE_EMPTY = ("team", "if_none_match")
 FEW_OPTIONS = 12
 """Options that need no groups in help."""
 
-_HELP = __file__.replace("typer_commands.py", "help.json")
-"""Under `groups` the names of the parameters of each heading, under `examples` the lines of each command."""
 
+def load_help(part: Literal["groups", "lines", "examples"]) -> Mapping[str, Any]:
+    """A part of `help.json`, the words of help.
 
-def _examples(command: str | None) -> Sequence[str]:
-    """Lines that people may type for a command; empty for an unknown one."""
-    lines: Sequence[str] = load_table(_HELP)["examples"].get(command, ())
-    return lines
+    `groups` are the names of the parameters under each heading, `lines` the line about each command, and `examples` the
+    lines that people may type for it.
+    """
+    table: Mapping[str, Any] = load_table(__file__.replace("typer_commands.py", "help.json"))[part]
+    return table
 
 
 class _Command(TyperCommand):
@@ -65,7 +66,7 @@ class _Command(TyperCommand):
         """Write the arguments, the options under their headings, and the examples."""
         parameters = self.get_params(context)
         options = [each for each in parameters if each.param_type_name == "option"]
-        groups = load_table(_HELP)["groups"] if len(options) > FEW_OPTIONS else {}
+        groups = load_help("groups") if len(options) > FEW_OPTIONS else {}
         titles = {name: title for title, names in groups.items() for name in names}
         parts: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in groups}, "Options": []}
         for each in parameters:
@@ -76,7 +77,7 @@ class _Command(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(records)
         with formatter.section("Examples"):
-            for line in _examples(self.name):
+            for line in load_help("examples")[str(self.name)]:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def collect_usage_pieces(self, context: Any) -> list[str]:
@@ -90,7 +91,7 @@ class _Command(TyperCommand):
         """The error of an option that the command does not take, with the one that is meant or the commands that do."""
         hint = suggestion(option, self._options(), "option", 0.85)
         if not hint:
-            others = [name for name in COMMANDS if option in _options_of(context, name)]
+            others = [name for name in COMMANDS for each in load_command(name).parameters if option in each.names]
             near = suggestion(option, self._options(), "option", 0.7)
             hint = f"`ctxasm {others[0]}` takes it" if others else near or f"see `{context.command_path} --help`"
         return ContextasmError(context.command_path, f"unknown option {option}", hint)
@@ -121,31 +122,27 @@ class _Command(TyperCommand):
                 raise ContextasmError(name, "is empty", hint)
 
 
-def _options_of(context: Any, name: str) -> list[str]:
-    """The options of another command."""
-    return [option for each in context.parent.command.get_command(context, name).params for option in each.opts]
-
-
 class _Commands(TyperGroup):
     """The commands, each imported at its first use."""
 
     def list_commands(self, _context: Any) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, _context: Any, name: str) -> Any:
         if name not in COMMANDS:
             return None
         command = load_command(name)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        about, settings = command.function.__doc__, _help_settings()
-        decorate = app.command(name, cls=_Command, help=about, short_help=COMMANDS[name], context_settings=settings)
+        about, line, settings = command.function.__doc__, load_help("lines")[name], _help_settings()
+        decorate = app.command(name, cls=_Command, help=about, short_help=line, context_settings=settings)
         decorate(_typer_function(command))
         return get_command(app)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
-        for heading, commands in GROUPS.items():
+        lines = load_help("lines")
+        for heading, names in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([*commands.items()])
+                formatter.write_dl([(name, lines[name]) for name in names.split()])
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
         if words and not words[0].startswith("-") and not context.resilient_parsing:
@@ -201,7 +198,8 @@ def _usage_error(error: TyperException, words: Sequence[str]) -> ContextasmError
     name = next((word for word in words if not word.startswith("-")), "")
     command = context.command_path if context else f"ctxasm {name}" if name in COMMANDS else "ctxasm"
     what = getattr(error, "format_message", lambda: str(error))().rstrip(".")
-    such = [f"such as `{line}`" for line in _examples(name) if what.startswith("Missing argument")][:1]
+    examples = load_help("examples").get(name, ()) if what.startswith("Missing argument") else ()
+    such = [f"such as `{line}`" for line in examples[:1]]
     return ContextasmError(command, what, "; ".join([*such, f"see `{command} --help`"]))
 
 
@@ -211,7 +209,7 @@ def _typer_function(command: Command) -> Callable[..., int]:
     def function(**typed: Any) -> int:
         given = {name: value for name, value in typed.items() if value is not None}
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        return run_command(command, values)
+        return command.run(values)
 
     function.__name__ = command.function.__name__
     parameters = [*map(_typer_parameter, command.parameters)]
@@ -225,19 +223,11 @@ def _typer_parameter(parameter: Parameter) -> inspect.Parameter:
         kind, default = list[str] | None, default or None
     elif default is None:
         kind |= None
+    shared: Any = {"metavar": about.metavar or None, "help": about.help, "autocompletion": _completer(about.completed)}
     if isinstance(about, Argument):
-        completer = _completer(about.completed)
-        shown = typer.Argument(default, metavar=about.metavar, help=about.help, autocompletion=completer)
+        shown = typer.Argument(default, **shared)
     else:
-        shown = typer.Option(
-            default,
-            *parameter.names,
-            metavar=about.metavar or None,
-            help=about.help,
-            min=about.least,
-            max=about.most,
-            autocompletion=_completer(about.completed),
-        )
+        shown = typer.Option(default, *parameter.names, min=about.least, max=about.most, **shared)
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
 
 

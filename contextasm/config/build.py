@@ -61,7 +61,8 @@ class PreparedBuild(NamedTuple):
     """
 
     taken: str = ""
-    """Words for a receipt: the profile of a folder without settings, or the files that are not read in another one."""
+    """Words for a receipt: thinking of `--history` that is left out, and the profile of a folder without settings, or
+    the files that are not read in another one."""
 
     typed_files: tuple[str, ...] = ()
     """Files that the texts of options were read from."""

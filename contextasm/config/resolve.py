@@ -92,7 +92,7 @@ def prepare_build(
     settings |= layer_settings(profile, reader.settings_file, options)
     _settle(settings, profile, whole, recording, reader)
     counter, counts = load_counter(str(settings["tokenizer"].value), process.environment, counters)
-    history = _session_of_history(options, problems)
+    history, thinking = _session_of_history(options, problems)
     request = _resolve_request(options, settings, profile, recording, reader)._replace(history=history)
     rules = evaluate_rules(config, reader, options, request, whole)
     build = Build(recording, profile, request, counter, rules)._replace(
@@ -106,7 +106,7 @@ def prepare_build(
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
     prepared = PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests)
-    return prepared._replace(taken=detected, typed_files=typed_files)
+    return prepared._replace(taken="; ".join(filter(None, (thinking, detected))), typed_files=typed_files)
 
 
 def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCounter:
@@ -191,10 +191,10 @@ def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], 
     return names
 
 
-def _session_of_history(options: Options, problems: list[Problem]) -> str:
-    """The events of `--history`; empty for none. The problem of parts that are not read is added to `problems`."""
+def _session_of_history(options: Options, problems: list[Problem]) -> tuple[str, str]:
+    """The events of `--history`, and words for a receipt; empty for none. A problem is added to `problems`."""
     if options.history is None:
-        return ""
+        return "", ""
     from contextasm.text.data.history import HISTORY, session_of_history  # here: most builds get no conversation
 
     if options.session:

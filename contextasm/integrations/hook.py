@@ -435,14 +435,13 @@ _ANSWERS: Mapping[str, Callable[[Moment], Answer]] = {
 """The answer to each kind of event, by the field of `HookRule` that has its name."""
 
 
-def config_text(host: Host, call: HookCall) -> str:
+def config_text(call: HookCall) -> str:
     """The settings of a host with hooks, as JSON: as many as `call` has parts at a session's start, one at each prompt.
 
-    The commands have the options of the call, also the ones that are typed as empty.
+    The host is the first of the call. The commands have the options of the call, also the ones that are typed as empty.
     """
-    rule = host.hook
-    assert rule
-    words = ["ctxasm", "hook", "--for", host.name, *_option_words(call)]
+    rule = call.rules[0]
+    words = ["ctxasm", "hook", "--for", call.hosts[0].name, *_option_words(call)]
     numbers = range(1, call.parts + 1)
     starts = [[*words, "--part", f"{number}/{call.parts}"] for number in numbers] if call.parts > 1 else [words]
     hooks = {rule.start: _entries(rule, starts, rule.matcher)}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from glob import escape
+from itertools import accumulate
 from pathlib import Path
 
 from contextasm.checks.hosts.cuts import LoadedFile, prefix_length
@@ -35,9 +37,17 @@ def split_text(text: str, limit: int, measure: Callable[[str], int]) -> Sequence
     """
     if text and measure(text) <= limit:  # as most do
         return [text]
-    parts = _Parts(limit, measure)
-    parts.add(_blocks(text), (_lines,))
-    return parts.texts
+    parts: list[str] = []
+    start, edges = 0, [*_block_starts(text), len(text)]
+    while rest := text[start:]:
+        most = prefix_length(rest, limit, measure)
+        before_block = max(edges[bisect_right(edges, start + most) - 1] - start, 0)
+        borders = (before_block, rest.rfind("\n", 0, most) + 1, _word_end(rest, most))
+        full = (end for end in borders if limit - measure(rest[:end]) < limit // 2)
+        end = next(full, _letter_end(rest, most) or most)
+        parts.append(rest[:end])
+        start += end
+    return parts
 
 
 def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
@@ -58,65 +68,11 @@ def cut_text(text: str, limit: int, measure: Callable[[str], int]) -> str:
     return ""
 
 
-class _Parts:
-    """Parts that are filled one after the other."""
-
-    def __init__(self, limit: int, measure: Callable[[str], int]) -> None:
-        self.texts: list[str] = []
-        self._limit = limit
-        self._measure = measure
-        self._room = 0
-        """Units that are left in the last part."""
-
-    def add(self, pieces: Iterable[str], finer: Sequence[Callable[[str], Iterable[str]]]) -> None:
-        """Add pieces; one that does not fit is itself cut into pieces by the first of `finer`, or inside for none."""
-        for piece in pieces:
-            size = self._measure(piece)
-            if size > self._room and self._room < self._limit // 2:
-                self._room = 0
-            if size <= (self._room or self._limit):
-                self._append(piece)
-            elif finer:
-                self.add(finer[0](piece), finer[1:])
-            else:
-                self._add_line(piece)
-
-    def _add_line(self, line: str) -> None:
-        while line:
-            room = self._room or self._limit
-            most = prefix_length(line, room, self._measure)
-            end = _word_end(line, most)
-            if room - self._measure(line[:end]) >= self._limit // 2:
-                end = _letter_end(line, most)
-            if not end and room == self._limit:  # One letter is larger than a part.
-                end = most
-            if end:
-                self._append(line[:end])
-                line = line[end:]
-            else:  # No letter fits the rest of the part.
-                self._room = 0
-
-    def _append(self, piece: str) -> None:
-        if not piece:
-            return
-        if self._room:
-            self.texts[-1] += piece
-        else:
-            self.texts.append(piece)
-            self._room = self._limit
-        self._room -= self._measure(piece)
-
-
-def _blocks(text: str) -> Iterator[str]:
-    ended = _lines(text)
-    for block in blocks(text.split("\n")):
-        yield "".join(ended[block.first : block.stop])
-
-
-def _lines(text: str) -> Sequence[str]:
-    """The lines of a text, each with its end."""
+def _block_starts(text: str) -> Sequence[int]:
+    """The places in a text at which its blocks begin."""
     lines = text.split("\n")
-    return [f"{line}\n" for line in lines[:-1]] + [lines[-1]]
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    return [starts[block.first] for block in blocks(lines)]
 
 
 def _word_end(text: str, most: int) -> int:

@@ -27,7 +27,7 @@ class SettingsFile:
     def __init__(self, project: str, call: HookCall) -> None:
         """Raises `ContextasmError` for a file that can't be read, or that a link has outside of the project."""
         self._project, self._name = project, call.rules[0].settings
-        self._config = config_text(call.hosts[0], call)
+        self._config = config_text(call)
         self._hint = f"correct it, or paste what `ctxasm hook --print-config {call.hosts[0].name}` prints"
         self.path = writable_path(Folder(project), self._name)
         self.data = current_bytes(self.path)

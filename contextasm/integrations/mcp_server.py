@@ -7,9 +7,9 @@ import os
 import select
 import signal
 from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from mcp import MCPError, types
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -32,32 +32,22 @@ MOST_NAMES = 100
 """Names that one completion may have, by the protocol."""
 
 
-def add_resources(server: MCPServer[Any], served: mcp_answers.ServedWorkspace, tools: ServedTools) -> None:
-    """Add resources, the prompt `start`, and completion of names, made by the functions of `tools`."""
-
-    def context() -> str:
-        return tools.build().text
-
-    def context_of(agent: str) -> str:
-        return tools.build(agent).text
-
-    def context_in_team(agent: str, team: str) -> str:
-        return tools.build(agent, team).text
-
-    def memory(id: str) -> str:  # noqa: A002 - the name in the template
-        return tools.find_memory(id).text
-
+def _add_resources(server: MCPServer[Any], tools: ServedTools) -> None:
     document = partial(server.resource, mime_type=MARKDOWN, description=DOCUMENT)
-    if served.pinned:
-        document("context://start", name="context")(context)
+    if tools.served.pinned:
+        document("context://start", name="context")(lambda: tools.build().text)
     else:
-        document("context://{agent}", name="context")(context_of)
-        document("context://{agent}/{team}", name="context in a team")(context_in_team)
-    server.resource("memory://{id}", name="memory", mime_type=MARKDOWN, description="A memory, by its id.")(memory)
-    _add_prompt(server, served, tools)
+        document("context://{agent}", name="context")(lambda agent: tools.build(agent).text)
+        in_team = document("context://{agent}/{team}", name="context in a team")
+        in_team(lambda agent, team: tools.build(agent, team).text)
+    memory = server.resource("memory://{id}", name="memory", mime_type=MARKDOWN, description="A memory, by its id.")
+    memory(lambda id: tools.find_memory(id).text)  # noqa: A006 - the name in the template
 
 
-def _add_prompt(server: MCPServer[Any], served: mcp_answers.ServedWorkspace, tools: ServedTools) -> None:
+def _add_prompt(server: MCPServer[Any], tools: ServedTools) -> None:
+    """Add the prompt `start`, and completion of names."""
+    served = tools.served
+
     def start(agent: Agent = "", team: Team = "", topic: Topic = "") -> str:
         """Begin with the document that an agent starts from, as the first message."""
         return tools.build(agent, team, topic).text
@@ -85,7 +75,8 @@ INSTRUCTIONS = (
 def make_server(tools: ServedTools) -> MCPServer[Any]:
     """The server of a workspace, not running yet."""
     server = _ContextServer(tools)
-    add_resources(server, tools.served, tools)
+    _add_resources(server, tools)
+    _add_prompt(server, tools)
     return server
 
 
@@ -95,10 +86,8 @@ def serve(served: mcp_answers.ServedWorkspace) -> None:
     If the client does not read any more, and at SIGINT and SIGTERM, the process ends here.
     """
     tools = ServedTools(served)
-    handlers = {
-        number: signal.signal(number, lambda number, _: tools.end_process(128 + number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: tools.end_process(128 + number))
     try:
         make_server(tools).run()
     except BaseExceptionGroup as group:
@@ -106,12 +95,9 @@ def serve(served: mcp_answers.ServedWorkspace) -> None:
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         raise first from group
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
 
 
-class _Answers:
+class _Answers(AbstractAsyncContextManager[Any]):
     """The SDK's stream of answers, with the ids of the requests that wait for one."""
 
     def __init__(self, stream: Any) -> None:
@@ -128,9 +114,6 @@ class _Answers:
     async def aclose(self) -> None:
         """Close the stream."""
         await self._stream.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
@@ -155,13 +138,6 @@ async def _messages(lines: Any, answers: _Answers) -> AsyncIterator[SessionMessa
         await answers.sent.wait()
 
 
-def _has_no_reader(pipe: int) -> bool:
-    """Whether the other end of a pipe or a socket, given as its file descriptor, is closed."""
-    state = select.poll()
-    state.register(pipe, 0)
-    return bool(state.poll(0))
-
-
 class _ContextServer(MCPServer[Any]):
     """A server of the SDK that takes no argument without a meaning, and whose errors are lines in our words.
 
@@ -179,7 +155,8 @@ class _ContextServer(MCPServer[Any]):
 
     async def run_stdio_async(self) -> None:
         """Serve standard input and output; the process ends with 141 if its client does not read any more."""
-        answers = os.dup(1)  # The SDK puts something else in its place.
+        reader = select.poll()
+        reader.register(os.dup(1), 0)  # The SDK puts something else in its place.
         async with stdio_server() as (read_stream, write_stream):
             try:
                 options = self._lowlevel_server.create_initialization_options()
@@ -187,7 +164,7 @@ class _ContextServer(MCPServer[Any]):
                 requests: Any = _messages(read_stream, stream)
                 await self._lowlevel_server.run(requests, stream, options)
             except asyncio.CancelledError:
-                if _has_no_reader(answers):
+                if reader.poll(0):  # the other end of the pipe is closed
                     self._tools.end_process(141)
                 raise
 

@@ -28,7 +28,7 @@ from contextasm.text.names.places import MEMORY_FILES, OwnerKind, any_owner_patt
 from contextasm.text.names.templates import fill_template
 from contextasm.workspace.cache import index_database
 from contextasm.workspace.editing.files import refuse_store, writable_path
-from contextasm.workspace.editing.known_ids import FolderOfIds
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import MemoryPlace
 
@@ -143,14 +143,14 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
     return MemoryPlace(folder, path, _folder_facts(owner, folder, process))
 
 
-def ids_of_folders(owner: Owner, process: ProcessEnvironment) -> FolderOfIds:
-    """Gives the ids of a folder's memories from earlier runs; None if nothing may be stored."""
+def known_ids(owner: Owner, process: ProcessEnvironment) -> WorkspaceIds:
+    """The ids of the memories of an owner; of all owners if none is named."""
 
     def stored_ids(folder: str) -> StoredFacts[Sequence[str]] | None:
         facts = _folder_facts(owner, folder, process)
         return facts and facts.ids
 
-    return stored_ids
+    return WorkspaceIds(owner.workspace, owner.path, stored_ids, owner.memory_files)
 
 
 def _folder_facts(owner: Owner, folder: str, process: ProcessEnvironment) -> FolderFacts | None:

@@ -6,15 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Annotated
 
+from contextasm.config.input.options import ProcessEnvironment
 from contextasm.memories.additions import renewed_cites
+from contextasm.memories.owner import Owner, known_ids
 from contextasm.memories.storage import by_storage
 from contextasm.model import ContextasmError, Memory, NamedTuple
 from contextasm.rendering.json_codec import INLINE
 from contextasm.retrieval.pool import validity_words
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import locked
-from contextasm.workspace.editing.known_ids import FolderOfIds, WorkspaceIds
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 VERIFIED = "verify"
 """The step that leaves the status as it is, and sets the day on which the memory was confirmed."""
@@ -40,25 +41,16 @@ class StatusChange(NamedTuple):
     """The status that it had; the same if it has not changed."""
 
 
-def change_status(
-    workspace: Folder,
-    names: Sequence[str],
-    action: str,
-    day: date,
-    owner: str = "",
-    stored_ids: FolderOfIds | None = None,
-    files: Sequence[str] = (),
-) -> list[StatusChange]:
-    """Make the step `action` of a day with each memory that is named by its id; all of them, or none.
-
-    `owner`, `stored_ids` and `files` are as in `WorkspaceIds`.
+def change_status(owner: Owner, names: Sequence[str], action: str, process: ProcessEnvironment) -> list[StatusChange]:
+    """Make the step `action` with each memory of an owner that is named by its id; all of them, or none.
 
     Raises `ContextasmError` for an unknown id, for one that several owners use, and for a memory that can't make the
     step.
     """
     status, origins, same = STEPS[action]
+    workspace = owner.workspace
     with locked(workspace):
-        ids = WorkspaceIds(workspace, owner, stored_ids, files)
+        ids = known_ids(owner, process)
         memories = [*dict.fromkeys(_only_memory(ids, name) for name in names)]
 
         def change(memory: Memory) -> Memory:
@@ -67,7 +59,7 @@ def change_status(
                 hint = f"only a memory that is {' or '.join(origins)} can; nothing has been changed"
                 raise ContextasmError(memory.id, what, hint, code=1)
             if action == VERIFIED:
-                return _verified(memory, day)._replace(cites=renewed_cites(memory, workspace))
+                return _verified(memory, owner.day)._replace(cites=renewed_cites(memory, workspace))
             return memory if memory.status in same else memory._replace(status=status)
 
         for memory in memories:

@@ -160,7 +160,7 @@ class BuildFacts(NamedTuple):
     rule_evaluation: model.RuleEvaluation | None = None
     """Result of evaluating the rules; None without rules."""
     options: Options = Options()
-    """The options of the request as typed, without the workspace; their paths are relative to it."""
+    """The options of the request as typed, without workspace and history; their paths are relative to the workspace."""
     config_files: tuple[ConfigFile, ...] = ()
     """Files of the settings, the rules and the profile."""
     session: str = ""

@@ -39,7 +39,7 @@ def build_facts(prepared: PreparedBuild) -> records.BuildFacts:
         settings=tuple(records.Chosen(key, each.words, each.origin) for key, each in prepared.settings.items()),
         profile=build.profile,
         rule_evaluation=build.rules,
-        options=prepared.options,
+        options=prepared.options._replace(history=None),  # the request has it, as the audience may see it
         config_files=tuple(records.ConfigFile(*item) for item in sorted(prepared.config_digests.items())),
     )
 

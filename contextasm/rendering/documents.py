@@ -250,7 +250,7 @@ class ManifestDocument(TypedDict):
     strategy: str
     """The named variant of the profile; empty for the profile as it is."""
     inputs: list[Input]
-    """Every file of the workspace that was opened, in path order."""
+    """Every file of the workspace that was opened, and the events of `--history`, in path order."""
     sections: list[SectionSize]
     """The sections of the document, in its order."""
     layers: list[LayerUsage]
@@ -259,7 +259,10 @@ class ManifestDocument(TypedDict):
 
 def manifest_data(context: Context) -> dict[str, Any]:
     """Inputs and sections of a context, with what `ManifestDocument` has of it."""
-    opened = {document.path: document for document in (*context.cited, *context.documents)}
+    from contextasm.text.data.history import history_document  # here: other JSON does not need it
+
+    handed_in = [history_document(context.request)] if context.request.history else []
+    opened = {document.path: document for document in (*context.cited, *context.documents, *handed_in)}
     documents = [opened[path] for path in sorted(opened) if opened[path].withheld != "file"]
     inputs = [Input(document.path, document.size, document.digest) for document in documents]
     return {**context.request._asdict(), **context._asdict(), "inputs": inputs, "layers": context.allowances}

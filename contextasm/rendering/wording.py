@@ -169,7 +169,7 @@ def problem_line(problem: Problem) -> str:
 def receipt(context: Context, taken: str = "") -> str:
     """One line with tokens by layer, fallbacks, layers that lost by score, what is left out, and the newest days.
 
-    `taken` says which profile was taken for a folder without settings; empty for none.
+    `taken` says what else the person should know (`PreparedBuild.taken`); empty for nothing.
     """
     request = context.request
     parts = " ".join(f"{name}={tokens:,}" for name, tokens in token_parts(context).items())

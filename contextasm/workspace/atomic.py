@@ -97,9 +97,9 @@ def make_folders(folder: Path) -> None:
         os.chown(folder, *owner)
 
 
-def create(path: str | Path, data: bytes) -> None:
+def create(path: str | Path, data: bytes, mode: int = 0o666) -> None:
     """Make a new file; an existing one is never opened, even if it came a moment ago. Raises `OSError`."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         emit(handle, data)
     except BaseException:

@@ -16,9 +16,6 @@ EXCEPTIONS = {
     "retrieval.embeddings.http_embedder": "opens a URL, no file",
     "retrieval.embeddings.local_model": "reads a model's folder that the person trusts; steps know no workspace",
     "selection.summarizer": "reads its own cache of summaries; steps know no workspace",
-    "cli.commands.profiles": "prints a profile of the package",
-    "cli.page_file": "reads the style sheet of the package",
-    "cli.stored_output": "makes new files for outputs",
     "cli.app": "opens the null device, to write into it",
     "__main__": "opens the null device in place of closed streams",
 }

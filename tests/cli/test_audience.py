@@ -94,6 +94,10 @@ MARKED = {
     "teams/t/GOALS.md": f"Open goal\n\n{MARK} goal {{private=true}}\n",
     "tasks.yaml": f"tasks:\n  - {{id: t1, goal: {MARK}, private: true}}\n  - {{id: t2, goal: open}}\ncurrent: t1\n",
     "graph/entities.yaml": f"- {{name: {MARK}, type: person, private: true}}\n- {{name: Luna, type: person}}\n",
+    "graph/relations.yaml": f"- {{source: Luna, private: true}}\n- {MARK}: 1\n  {MARK}: 2\n",
+    "patterns.yaml": f"- {{name: {MARK}, keywords: [locker]}}  # {{private=true}}\n",
+    "pyproject.toml": f'[project]\ndependencies = ["{MARK}"]  # {{private=true}}\n',
+    "skills/lock/SKILL.md": f"---\nname: {MARK}\nlicens: {MARK}\nprivate: true\n---\n",
 }
 VIEWS = {
     "build": (
@@ -139,7 +143,7 @@ def test_statistics_of_several_agents_are_those_of_the_audience(tmp_path: Path) 
     fill(tmp_path, {**MARKED, **others}, base={})
     result = inside("stats", "-w", tmp_path, "--audience", "shared")
     assert MARK not in result.out
-    assert "private parts of 6 files are left out: `--audience personal` counts them" in result.err
+    assert "private parts of 8 files are left out: `--audience personal` counts them" in result.err
     assert MARK in inside("stats", "-w", tmp_path).out
 
 

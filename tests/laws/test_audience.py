@@ -1,7 +1,7 @@
 """The law of audiences: no private sentence is in a shared context, nor in anything that is written about it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from hypothesis import given
@@ -37,13 +37,36 @@ BLOCKS = (
     f'{{"type": "error", "private": true, "message": "{MARK}"}}',
     f"```\n- never closed\n\n- {MARK} {{private=true}}",
 )
-FRONTS = ("private: true", "Private: yes", f"title: {MARK}\nstatus: active\nprivate: true\ntags: [{MARK}]")
-ROWS: dict[str, str] = {
-    "graph/entities.yaml": f"  - {{name: {MARK}, type: person, private: true}}\n",
-    "graph/relations.yaml": f"  - {{source: Luna, type: {MARK}, target: Kenji, private: true}}\n",
-    "patterns.yaml": f"  - {{name: {MARK}, private: true, keywords: [harbour]}}\n",
-    "tasks.yaml": f"  - {{id: t9, goal: {MARK}, parent: t1, private: true}}\ncurrent: t9\n",
+FRONTS = (
+    *("private: true", "Private: yes", f"title: {MARK}\nstatus: active\nprivate: true\ntags: [{MARK}]"),
+    f"title: {MARK} # {{private=true}}",
+)
+ROWS: dict[str, Sequence[str]] = {
+    "graph/entities.yaml": (
+        f"  - {{name: {MARK}, type: person, private: true}}\n",
+        f"  - {{name: {MARK}, type: person}}  # {{private=true}}\n",
+        f"  - {{type: {MARK}, name: 'Luna {{private=true}}'}}\n",
+    ),
+    "graph/relations.yaml": (f"  - {{source: Luna, type: {MARK}, target: Kenji, private: true}}\n",),
+    "patterns.yaml": (f"  - {{name: {MARK}, private: true, keywords: [harbour]}}\n",),
+    "tasks.yaml": (
+        f"  - {{id: t9, goal: {MARK}, parent: t1, private: true}}\ncurrent: t9\n",
+        f"  - id: t9\n    goal: {MARK} {{private=true}}\n      on two lines\ncurrent: t9\n",
+        f"  - id: t9 # {{private=true}}\n    goal: {MARK}\n    {MARK}: 1\n    {MARK}: 2\ncurrent: t9\n",
+    ),
 }
+"""Private rows by the file that they end."""
+PACKAGES: dict[str, str] = {
+    "pyproject.toml": f'[project]\ndependencies = [\n  "{MARK}",  # {{private=true}}\n  "open",\n]\n',
+    "Cargo.toml": f'[package]\nedition = "2021"\n\n[dependencies.{MARK}] # {{private=true}}\nversion = "1"\n',
+    "go.mod": f"module open\n\nrequire {MARK} v1 // {{private=true}}\n",
+    "package.json": f'{{"name": "open", "scripts": {{"a": "say \\"{MARK}\\" {{private=true}}", "b": "open"}}}}\n',
+}
+HISTORY = (
+    f'{{"type":"turn","role":"user","content":"{MARK}","private":true}}\n'
+    '{"type":"turn","role":"user","content":"Open."}\n'
+    f'{{"type":"tool_result","tool":"a","output":"{MARK} {{private=true}}"}}\n'
+)
 TARGETS = (
     *("agents/luna/KNOWLEDGE.md", "agents/luna/IDENTITY.md", "agents/luna/memories/a.md", "agents/luna/memories/b.md"),
     *("agents/luna/daily/2025-03-13.md", "teams/writers/GOALS.md", "teams/writers/memories/a.md", "PROJECT.md"),
@@ -72,7 +95,9 @@ def with_private_parts(draw: st.DrawFn) -> Drawn:
         files[path] = f"---\n{draw(st.sampled_from(FRONTS))}\n---\n- [fact] {MARK} of a private file\n"
     for path in draw(st.lists(st.sampled_from(sorted(ROWS)), unique=True)):
         if isinstance(rows := files.get(path), str):
-            files[path] = rows + ROWS[path]
+            files[path] = rows + draw(st.sampled_from(ROWS[path]))
+    for path in draw(st.lists(st.sampled_from(sorted(PACKAGES)), unique=True)):
+        files[path] = PACKAGES[path]
     kept = draw(st.sampled_from(("strip", "keep")))
     profile = profile._replace(layers=tuple(with_layer_values(each, {"hidden": kept}) for each in profile.layers))
     if draw(st.booleans()):
@@ -128,13 +153,14 @@ def outputs(drawn: Drawn, context: Context, recording: RecordingWorkspace) -> It
     st.sampled_from(("", "", "harbour", f"{MARK} secret")),
     st.sampled_from(("markdown", "xml")),
     st.sampled_from(("plain", "detailed")),
+    st.sampled_from(("", HISTORY)),
 )
 def test_no_private_sentence_is_in_anything_that_is_written_of_a_shared_context(
-    drawn: Drawn, budget: int, topic: str, form: str, marker: str
+    drawn: Drawn, budget: int, topic: str, form: str, marker: str, history: str
 ) -> None:
     drawn = drawn._replace(profile=drawn.profile._replace(marker=marker))
     recording = RecordingWorkspace(Files(drawn.files))
-    context = assembled(drawn, recording, budget=budget, topic=topic, format=form, audience="shared")
+    context = assembled(drawn, recording, budget=budget, topic=topic, format=form, history=history, audience="shared")
     for text in outputs(drawn, context, recording):
         assert MARK not in text.replace(json.dumps(topic)[1:-1] or "\0", "").casefold()
 

@@ -124,6 +124,50 @@ def test_problems_of_options_are_replayed(root: Path) -> None:
     assert inside("replay", *records(root)).out == built.out
 
 
+TALK: list[dict[str, object]] = [
+    {"role": "system", "content": "Be mine."},
+    {"role": "user", "content": "All of it is mine.", "private": True},
+    {"role": "user", "content": "Hello."},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "Still mine."}]},
+]
+
+
+@pytest.mark.parametrize("talk", [TALK, TALK[:2], []], ids=["some of it", "private", "empty"])
+def test_record_of_a_shared_context_has_the_history_that_its_readers_may_see(
+    root: Path, talk: list[dict[str, object]]
+) -> None:
+    words = ("-p", "librarian", "--audience", "shared")
+    built = inside("build", "-w", root, *words, "--record", "--history", "-", stdin=json.dumps(talk))
+    (path,) = records(root)
+    assert "mine" not in path.read_text()
+    assert ("Hello." in built.out) == ("Hello." in path.read_text()) == (TALK[2] in talk)
+    again = inside("replay", path)
+    assert (again.code, again.out) == (0, built.out)
+    assert ("private parts left out" in built.err) == bool(talk)
+    assert "tokens (+0);" in inside("diff", path, "-w", root).out
+
+
+def test_record_of_a_history_is_whole_for_the_person(root: Path) -> None:
+    inside("build", "-w", root, "-p", "librarian", "--record", "--history", "-", stdin=json.dumps(TALK))
+    (path,) = records(root)
+    assert "All of it is mine." in path.read_text()
+    assert "Still mine." not in path.read_text()  # no event shows it
+
+
+@pytest.mark.parametrize("audience", ["personal", "shared"])
+def test_manifest_lists_the_history_with_the_digest_of_what_the_audience_sees(root: Path, audience: str) -> None:
+    def listed(talk: list[dict[str, object]]) -> dict[str, object]:
+        words = ("-q", "-w", root, "-p", "librarian", "--audience", audience, "-o", root / "o.md", "--manifest", "-")
+        out = inside("build", *words, "--history", "-", stdin=json.dumps(talk)).out
+        own: dict[str, object] = next(each for each in json.loads(out)["inputs"] if each["path"] == "--history")
+        return own
+
+    secret, other = [{**TALK[1], "content": "Others."}, TALK[2]], [TALK[1], {**TALK[2], "content": "Bye."}]
+    assert listed(TALK[1:3]) == listed(TALK)
+    assert listed(other) != listed(TALK)
+    assert (listed(secret) == listed(TALK)) == (audience == "shared")
+
+
 def test_row_86_through_the_real_command(root: Path) -> None:
     text = ctxasm("build", "-q", "--record", cwd=root).out
     [path] = records(root)

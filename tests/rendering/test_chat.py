@@ -292,7 +292,7 @@ def test_messages_read_as_a_history_are_written_as_the_same_messages(form: str, 
     tools = {"tools/t.json": files["tools/t.json"]}
     written = request_of(build(files, UNLIMITED, budget=10**6, format=form))["messages"]
     said = [message for message in written if message["role"] != "system"]
-    history = session_of_history(json.dumps(written), [])
+    history = session_of_history(json.dumps(written), [])[0]
     context = build(tools, UNLIMITED, budget=10**6, format=form, history=history)
     assert request_of(context)["messages"] == said
 

@@ -148,6 +148,29 @@ def test_a_shared_context_lacks_the_facts_that_end_in_the_mark_and_no_others() -
     assert "plan" in build(files, BRAIN, 6_000, "").text
 
 
+COMMENTED = {
+    "pyproject.toml": PYPROJECT.replace('"fastapi>=0.110",', '"fastapi>=0.110",  # {private=true}'),
+    "Cargo.toml": CARGO.replace("[dependencies]", "[dependencies] # {private=true}"),
+    "go.mod": GO_MOD.replace("v1.0.0\n", "v1.0.0 // {private=true}\n", 1),
+}
+
+
+@pytest.mark.parametrize("path", COMMENTED)
+def test_a_shared_context_lacks_a_file_with_the_mark_in_a_comment(path: str) -> None:
+    files: dict[str, Content] = {path: COMMENTED[path], "package.json": json.dumps(PACKAGE, indent=2)}
+    context = build(files, BRAIN, 6_000, "", audience="shared")
+    own = [(each.reason.code, each.lines) for each in context.decisions if each.path == path]
+    assert own == [("private", (1, COMMENTED[path].count("\n")))]
+    assert "- npm packages: react, @scope/ui\n" in context.text
+    assert len(facts(files)) > context.text.count("\n- ")
+
+
+def test_facts_of_a_shared_context_have_the_lines_of_a_personal_one() -> None:
+    files: dict[str, Content] = {"pyproject.toml": PYPROJECT.replace("A status page", "A plan {private=true}")}
+    public = [each for each in facts(files) if "plan" not in each[0]]
+    assert _facts(build(files, BRAIN, 6_000, "", audience="shared"), files) == public
+
+
 def test_facts_are_switched_off_and_shown_by_another_profile(tmp_path: Path) -> None:
     own = "extends: default\nlayers:\n  - {id: facts, heading: Facts, source: manifests, path: pyproject.toml}\n"
     off = "layers: [{id: facts, enabled: false}]\n"

@@ -55,8 +55,8 @@ class CheckFlags(NamedTuple):
 
 def check(
     options: Options,
-    paths: Annotated[tuple[str, ...], Argument("PATH", "Show only findings in these files and folders.")] = (),
     *,
+    paths: Annotated[tuple[str, ...], Argument("PATH", "Show only findings in these files and folders.")] = (),
     hosts: HostFlags,
     flags: CheckFlags,
 ) -> int:

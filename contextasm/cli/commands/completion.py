@@ -39,8 +39,8 @@ _BLOCK = re.compile(rb"\n?^%b(?:(?!%b).*\n)*?%b(?:\n|\Z)" % (_BEGIN, _BEGIN, _EN
 
 
 def completion(
-    shell: Annotated[Shell | None, Argument("bash|zsh|fish", "The shell to complete in (default: $SHELL).")] = None,
     *,
+    shell: Annotated[Shell | None, Argument("bash|zsh|fish", "The shell to complete in (default: $SHELL).")] = None,
     install: Annotated[bool, Flag("Put the script into the file that the shell reads when it starts.")] = False,
     uninstall: Annotated[bool, Flag("Take it out of the file again.")] = False,
     yes: Annotated[bool, Flag("Write the file without a question.")] = False,
@@ -179,10 +179,9 @@ def _values_of_workspace(kind: str, options: Options, process: ProcessEnvironmen
         from contextasm.upkeep.plan import make_plan, prepare_upkeep  # here: it loads the most
 
         return [action.id for action in make_plan(prepare_upkeep(options, process))]
-    from contextasm.cli.owner import known_ids
     from contextasm.config.owners import owner_names
     from contextasm.config.workspace_folder import open_workspace
-    from contextasm.memories.owner import find_owner
+    from contextasm.memories.owner import find_owner, known_ids
     from contextasm.records.replay import record_paths
 
     if kind in {"agent", "team"}:

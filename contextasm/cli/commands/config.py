@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Command
-from contextasm.cli.options import JsonOption, all_but, prepare_request
+from contextasm.cli.options import JsonOption, all_but
 from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.config.input.options import Flag, Options
+from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.records.record import Chosen
 
 
@@ -24,9 +25,9 @@ def config(
     *,
     origin: Annotated[bool, Flag("Show where each value comes from.")] = False,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """Show the settings of a build with the same options."""
-    job = prepare_request(options)
+    job = prepare_build(options, process_environment())
     show_taken(job.taken)
     rows = [Chosen(key, setting.words or "-", setting.origin) for key, setting in job.settings.items()]
     if json:
@@ -36,7 +37,6 @@ def config(
         write_table(("setting", "from", "value"), [(row.key, row.origin, row.value) for row in rows])
     else:
         write_table(("setting", "value"), [row[:2] for row in rows])
-    return 0
 
 
 run = Command(config, all_but("format"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from difflib import unified_diff
 from functools import partial
 from typing import Annotated
@@ -27,13 +28,13 @@ _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)
 
 def diff(
     options: Options,
+    *,
     a: Annotated[str, Argument("[A]", f"{_SIDE}.", "record")] = "HEAD",
     b: Annotated[str | None, Argument("B", "Another one (default: the workspace as it is).", "record")] = None,
-    *,
     text: Annotated[bool, Flag("Print the lines that differ between the two texts.")] = False,
     json: Annotated[bool, Flag("Print JSON (ctxasm.diff/1).")] = False,
     html: Annotated[Text, Flag("Write a page with layers, changes and lines to this file.", "FILE")] = None,
-) -> int:
+) -> None:
     """Show which fragments entered, left, were shortened or moved between two contexts, and what a prompt cache keeps.
 
     Each side is a build with the options given here: at that day, with that budget, or of the files of that git
@@ -62,7 +63,6 @@ def diff(
         write_page(file, records.difference_page(difference, load_style()))
     else:
         write_stdout(_output(difference, as_json=json, as_text=text))
-    return 0
 
 
 run = Command(diff)
@@ -76,13 +76,6 @@ def _output(difference: records.Difference, *, as_json: bool, as_text: bool) -> 
         return shown(_text_diff(difference))
     table = format_table(*records.shift_table(difference)) + "\n" if difference.shifts else ""
     return f"{table}{records.summary(difference)}\n"
-
-
-_BuiltSide = tuple["records.Side", "PreparedBuild | None"]
-"""One of the two contexts, and its build; None for a record."""
-
-_Prepare = Callable[..., "PreparedBuild"]
-"""`prepare_build`, with all but the options and the workspace of a side."""
 
 
 def _find_record(name: str, options: Options, process: ProcessEnvironment) -> OpenedRecord | None:
@@ -100,49 +93,52 @@ def _is_budget(name: str) -> bool:
 
 
 def _side(
-    name: str | None, opened: OpenedRecord | None, options: Options, process: ProcessEnvironment, prepare: _Prepare
-) -> _BuiltSide:
-    """One of the two contexts; without a name, that of the workspace as it is. Raises `ContextasmError`."""
+    name: str | None,
+    opened: OpenedRecord | None,
+    options: Options,
+    process: ProcessEnvironment,
+    prepare: Callable[..., PreparedBuild],
+) -> tuple[records.Side, PreparedBuild | None]:
+    """One of the two contexts, and its build; None for a record. Without a name, that of the workspace as it is.
+
+    `prepare` is `prepare_build` with all but the options and the workspace. Raises `ContextasmError`.
+    """
     if opened:
         return records.Side(opened.path.stem, opened.record.context, opened.record.hashes), None
-    if name and _is_budget(name):
-        options = options._replace(budget=str(parse_tokens(name[1:], name)))
-    elif name and is_date_form(name):
-        options = options._replace(date=parse_day(name, "diff").isoformat())
-    elif name is not None:
-        return _revision_side(name, options, process, prepare)
-    return _built_side(name or "now", partial(prepare, options))
+    with ExitStack() as held:
+        revision = None
+        if name and _is_budget(name):
+            options = options._replace(budget=str(parse_tokens(name[1:], name)))
+        elif name and is_date_form(name):
+            options = options._replace(date=parse_day(name, "diff").isoformat())
+        elif name is not None:
+            root = open_workspace(options, process).root
+            revision = held.enter_context(open_revision(root, name, process.environment))
+            options = _options_of_then(options, name, revision, process)
+        label = name or "now"
+        try:
+            job = prepare(options, workspace=revision)
+            context = job.run()
+        except ContextasmError as error:
+            raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
+    opened_files = (*context.documents, *context.cited)
+    return records.Side(label, context, {document.path: document.digest for document in opened_files}), job
 
 
-def _revision_side(name: str, options: Options, process: ProcessEnvironment, prepare: _Prepare) -> _BuiltSide:
-    """The context of a git revision, with the settings of then. Raises `ContextasmError`, which names the revision."""
-    with open_revision(open_workspace(options, process).root, name, process.environment) as revision:
-        if revision.is_empty:
-            hint = "name a revision in which it was committed"
-            raise ContextasmError(name, f"holds no file of the workspace {revision.root}", hint)
-        options = _with_names_of_then(options, name, revision, process)
-        return _built_side(name, partial(prepare, options, workspace=revision))
+def _options_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
+    """The options with the names that agent and team had in a revision, if git saw their folders renamed since.
 
-
-def _with_names_of_then(options: Options, label: str, revision: GitFolder, process: ProcessEnvironment) -> Options:
-    """The options with the names that agent and team had in a revision, if git saw their folders renamed since."""
+    Raises `ContextasmError` for a revision without a file of the workspace.
+    """
+    if revision.is_empty:
+        hint = "name a revision in which it was committed"
+        raise ContextasmError(label, f"holds no file of the workspace {revision.root}", hint)
     for kind in ("agent", "team"):
         name = getattr(options, kind) or process.environment.get(f"CTXASM_{kind.upper()}", "")
         if name and not revision.exists(f"{kind}s/{name}") and (old := revision.name_of_then(f"{kind}s", name)):
             write_stderr(f"ctxasm: note: {label}: {kind} {name} was {old} then")
             options = options._replace(agent=old) if kind == "agent" else options._replace(team=old)
     return options
-
-
-def _built_side(label: str, prepare: Callable[[], PreparedBuild]) -> _BuiltSide:
-    """The context of a build. Raises `ContextasmError`, which names the side."""
-    try:
-        job = prepare()
-        context = job.run()
-    except ContextasmError as error:
-        raise ContextasmError(f"{label}: {error.where}", error.what, error.hint, error.code) from error
-    opened = (*context.documents, *context.cited)
-    return records.Side(label, context, {document.path: document.digest for document in opened}), job
 
 
 def _text_diff(difference: records.Difference) -> str:

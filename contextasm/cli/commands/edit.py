@@ -12,20 +12,17 @@ from contextasm.model import ContextasmError, system_errors
 from contextasm.text.names.matching import list_names
 from contextasm.workspace.editing.files import refuse_store
 
-AT_PLUS = ("+{line}", "{file}")
-AT_GOTO = ("--goto", "{file}:{line}")
-AT_COLON = ("{file}:{line}",)
-
 EDITORS = {
-    **dict.fromkeys(("vi", "vim", "nvim", "view", "gvim", "nano", "pico", "ed", "joe", "jed", "mg", "kak"), AT_PLUS),
-    **dict.fromkeys(("emacs", "emacsclient", "micro", "ne", "gedit", "gnome-text-editor"), AT_PLUS),
-    **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"), AT_GOTO),
-    **dict.fromkeys(("hx", "helix", "zed", "zeditor", "subl", "sublime_text"), AT_COLON),
+    "+{line} {file}": (
+        "vi vim nvim view gvim nano pico ed joe jed mg kak emacs emacsclient micro ne gedit gnome-text-editor"
+    ),
+    "--goto {file}:{line}": "code code-insiders codium vscodium cursor windsurf",
+    "{file}:{line}": "hx helix zed zeditor subl sublime_text",
 }
-"""How each editor takes a line number; any other editor is given only the file."""
+"""The editors that take a line number in each of these ways; any other editor is given only the file."""
 
 
-def edit(options: Options, name: MemoryId) -> int:
+def edit(options: Options, *, name: MemoryId) -> None:
     """Open a memory in your editor: the one that VISUAL names, or else EDITOR."""
     workspace, memories = memories_of_id(options, name)
     if len(memories) > 1:
@@ -34,7 +31,6 @@ def edit(options: Options, name: MemoryId) -> int:
     (memory,) = memories
     refuse_store(workspace, memory.path)
     _run_editor(_editor_command(), f"{workspace.root}/{memory.path}", memory.line)
-    return 0
 
 
 run = Command(edit, OWNER)
@@ -56,8 +52,8 @@ def _editor_command() -> Sequence[str]:
 
 def _run_editor(command: Sequence[str], file: str, line: int) -> None:
     program = command[0]
-    form = EDITORS.get(os.path.basename(program), ("{file}",))
-    words = [*command, *(part.format(file=file, line=line) for part in form)]
+    form = next((form for form, names in EDITORS.items() if os.path.basename(program) in names.split()), "{file}")
+    words = [*command, *(part.format(file=file, line=line) for part in form.split())]
     with system_errors(program, "can't be started", "set EDITOR to your editor"):
         code = os.spawnvp(os.P_WAIT, program, words)  # noqa: S606 - the user names it
     if code == 127:

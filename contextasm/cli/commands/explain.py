@@ -61,14 +61,14 @@ class ExplainFlags(NamedTuple):
 
 def show_decisions(
     options: Options,
+    *,
     record: Annotated[
         str | None,
         Argument("[RECORD]", "Explain this record instead (a file, or the first digits of its id).", "record"),
     ] = None,
-    *,
     flags: ExplainFlags,
     hosts: HostFlags,
-) -> int:
+) -> None:
     """Show each fragment with its decision, tokens and reason, or only one line of a file.
 
     With --host, show the files that a host loads by itself, and the lines that it cuts.
@@ -77,28 +77,25 @@ def show_decisions(
     """
     _refuse_flags_of_hosts(record, flags, hosts.host)
     if hosts != HostFlags():
-        return _show_hosts(hosts, options, flags)
-    if flags.html is not None or flags.budgets is not None:
+        _show_hosts(hosts, options, flags)
+    elif flags.html is not None or flags.budgets is not None:
         _refuse_beside_page(flags)
         _write_page(options, record, flags)
-        return 0
-    folder: Folder | None
-    if record is not None:
+    elif record is not None:
         opened = _open_record(record, options, locked=flags.locked)
         if flags.line is not None:
             result = replay_record(opened)  # a record holds no files
-            context = require_same(opened, result)
-            return _write_line(result.workspace, opened.folder, context, flags)
-        context, folder, taken = opened.record.context, opened.folder, ""
+            _write_line(result.workspace, opened.folder, require_same(opened, result), flags)
+        else:
+            _write_decisions(opened.record.context, opened.folder, "", flags)
     else:
         job = prepare_context(options, locked=flags.locked)
-        context, folder, taken = run_build(job), job.workspace, job.taken
+        context = run_build(job)
         if flags.line is not None:
-            output.show_taken(taken)
-            return _write_line(folder, folder, context, flags, job)
-    known = flags.fragment if flags.fragment is None or not folder else _known_name(folder, context, flags.fragment)
-    _write_decisions(context, known, taken, as_json=flags.json, every=flags.verbose)
-    return 0
+            output.show_taken(job.taken)
+            _write_line(job.workspace, job.workspace, context, flags, job)
+        else:
+            _write_decisions(context, job.workspace, job.taken, flags)
 
 
 run = Command(show_decisions)
@@ -117,8 +114,8 @@ def _refuse_flags_of_hosts(record: str | None, flags: ExplainFlags, host: str | 
     refuse_given(of_build | of_views, "--host", "leave it out: nothing is built")
 
 
-def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> int:
-    """Write what a host loads, or the page of it; returns the exit code. Raises `ContextasmError`, also without one."""
+def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> None:
+    """Write what a host loads, or the page of it. Raises `ContextasmError`, also without one."""
     of_request = options._replace(audience=None) if flags.html is not None else options
     readings = read_hosts(hosts, of_request, staged=flags.staged)
     if not readings:
@@ -127,7 +124,6 @@ def _show_hosts(hosts: HostFlags, options: Options, flags: ExplainFlags) -> int:
         write_host_page(readings, options, flags.html)
     else:
         explain_host(readings[0], as_json=flags.json)
-    return 0
 
 
 def _refuse_beside_page(flags: ExplainFlags) -> None:
@@ -174,19 +170,19 @@ def _page_budgets(budgets: str | None) -> Sequence[int]:
     return sizes
 
 
-def _write_decisions(context: Context, fragment: str | None, taken: str, *, as_json: bool, every: bool) -> None:
+def _write_decisions(context: Context, folder: Folder | None, taken: str, flags: ExplainFlags) -> None:
     """Write the decisions on all fragments or on one; rules, problems and receipt only with all."""
-    if as_json or fragment is not None:
+    is_one = flags.fragment is not None
+    if flags.json or is_one:
         output.show_taken(taken)
-    if fragment is not None:
-        context = _only_fragment(context, fragment)
-    if as_json:
-        document = ContextDocument if fragment is None else DecisionsDocument
-        output.write_json(document, context_data(context))
+    if flags.fragment is not None:
+        context = _only_fragment(context, _known_name(folder, context, flags.fragment) if folder else flags.fragment)
+    if flags.json:
+        output.write_json(DecisionsDocument if is_one else ContextDocument, context_data(context))
         return
     text = _beginnings(context)
-    output.write_table(*decision_table(context.decisions, every=every or fragment is not None, text=text))
-    if fragment is not None:
+    output.write_table(*decision_table(context.decisions, every=flags.verbose or is_one, text=text))
+    if is_one:
         return
     if context.rule_traces:
         output.write_stdout("\n" + output.format_table(*rule_trace_table(context.rule_traces)))
@@ -258,8 +254,8 @@ def _all_layers(job: PreparedBuild) -> Sequence[Layer]:
 
 def _write_line(
     workspace: Workspace, folder: Folder | None, context: Context, flags: ExplainFlags, job: PreparedBuild | None = None
-) -> int:
-    """Write the trace of one line as text or as JSON; returns the exit code. A path is typed as one below `folder`.
+) -> None:
+    """Write the trace of one line as text or as JSON. A path is typed as one below `folder`.
 
     Raises `ContextasmError` for what is not FILE:LINE.
     """
@@ -275,4 +271,3 @@ def _write_line(
         output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
     else:
         output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))
-    return 0

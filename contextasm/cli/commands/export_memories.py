@@ -42,7 +42,7 @@ def export_memories(
         Text, Flag("Write to this file; for okf, a new folder; for claude-code, any.", "PATH", "-o")
     ] = None,
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Write the memories of an agent or a team, of every status, for other programs.
 
     Private memories are left out, unless --audience personal is given. Hidden characters are removed and secrets
@@ -62,7 +62,6 @@ def export_memories(
     show_problems(problems)
     if not quiet:
         _show_receipt(len(memories), left_out, owner)
-    return 0
 
 
 run = Command(export_memories, (*READ_OWNER, "audience", "profile"))

@@ -32,13 +32,13 @@ class FeedbackDocument(TypedDict):
 
 def add_feedback(
     options: Options,
-    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     useful: Annotated[Texts, Flag("A fragment of the build that helped, by id or FILE:LINE; repeatable.", "ID")] = (),
     wrong: Annotated[Texts, Flag("A fragment that is not true; repeatable.", "ID")] = (),
     missing: Annotated[Texts, Flag("Something that the build lacked; repeatable.", "TEXT")] = (),
     receipt: Receipt,
-) -> int:
+) -> None:
     """Append your feedback on a recorded build to feedback/YYYY-MM.jsonl of the workspace.
 
     The fragments have to be shown in that build. If you judge a fragment of a record twice, the later judgement counts.
@@ -57,7 +57,6 @@ def add_feedback(
     counts = ", ".join(f"{len(getattr(feedback, name))} {name}" for name in said)
     words = f"appended to {path}:{line}: {counts} (record {feedback.record})"
     receipt.write(FeedbackDocument, {"path": path, "line": line, "feedback": feedback}, [words])
-    return 0
 
 
 run = Command(add_feedback, ("workspace", "date", "tz"))

@@ -18,11 +18,11 @@ from contextasm.text.cleaning.clean import clean_text, removal_problems
 
 def print_fit(
     options: Options,
-    file: Annotated[str, Argument("FILE", "The file to cut; - is standard input.")] = "-",
     *,
+    file: Annotated[str, Argument("FILE", "The file to cut; - is standard input.")] = "-",
     keep: Annotated[Literal["start", "end", "both"], Flag("The part of the text to keep.")] = "start",
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Print a text, or the most of it that the budget holds, with a marker for each part that is left out."""
     if options.budget is None:
         raise ContextasmError("budget", "none given", "give one with -b N, such as -b 2k")
@@ -38,7 +38,6 @@ def print_fit(
             count = len(clean.secrets)
             write_stderr(f"ctxasm: {name}: {count:,} secret{'s' * (count != 1)} masked")
     write_stdout(fitted)
-    return 0
 
 
 run = Command(print_fit, ("budget", "tokenizer", "workspace"))

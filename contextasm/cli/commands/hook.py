@@ -71,7 +71,7 @@ def hook(
 def _print_settings(call: HookCall) -> int:
     from contextasm.integrations.hook import config_text
 
-    write_stdout(config_text(call.hosts[0], call))
+    write_stdout(config_text(call))
     rule = call.rules[0]
     write_stderr(f"paste this into {rule.settings}, next to its other content")
     if not rule.limit_known:

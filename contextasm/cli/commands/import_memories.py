@@ -73,15 +73,15 @@ class ImportedDocument(TypedDict):
 
 def import_memories(
     options: Options,
+    *,
     source: Annotated[str, Argument("FROM", f"The format: {list_names(IMPORT_FORMATS)}.")],
     path: Annotated[str, Argument("PATH", "The file, or the folder of memories; - reads standard input.")],
-    *,
     file: Annotated[Text, Flag("Write to this file (default: memories/imported-FROM.md of the owner).", "FILE")] = None,
     update: Annotated[bool, Flag("Change stored memories that differ from the imported ones.")] = False,
     dry_run: Annotated[bool, Flag("Say what would be done, and write nothing.")] = False,
     receipt_file: Annotated[Text, Flag("Write what --json prints to this file.", "FILE", "--receipt")] = None,
     receipt: Receipt,
-) -> int:
+) -> None:
     """Add the memories of another program to those of an agent or a team, with their ids, dates and states.
 
     Ids identify memories, so importing a file again adds nothing. An existing memory stays as it is; if it differs, it
@@ -107,7 +107,6 @@ def import_memories(
         _write_receipt(target, format_json(ImportedDocument, data))
     receipt.write(ImportedDocument, data, _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run))
     _show_first(checked.problems)
-    return 0
 
 
 run = Command(import_memories, OWNER)

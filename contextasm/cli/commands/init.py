@@ -46,16 +46,16 @@ FIRST_AGENT = "assistant"
 
 
 def init(
+    *,
     folder: Annotated[
         str | None, Argument("[DIR]", "The workspace (default: this folder; with -a or -t, the nearest one upwards).")
     ] = None,
-    *,
     agents: Annotated[Texts, Flag("Create this agent; repeatable.", "NAME", "--agent -a")] = (),
     teams: Annotated[Texts, Flag("Create this team; repeatable.", "NAME", "--team -t")] = (),
     force: Annotated[bool, Flag("Make agents or teams although files of another program are read here.")] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Create a workspace, an agent or a team; overwrite nothing.
 
     Without -a and -t, the workspace gets one agent, `assistant`, so that `ctxasm build` works at once. A folder of
@@ -71,7 +71,6 @@ def init(
     _make(root, _starter_files(root, agents, teams, profile), json=json, quiet=quiet)
     if profile and not (agents or teams or quiet):
         write_stderr(f"ctxasm: {taken or f'profile {profile.name}'}; it needs no agent, so none was made")
-    return 0
 
 
 run = Command(init)
@@ -146,8 +145,5 @@ def _starter_files(
     if unnamed and existing <= {FIRST_AGENT}:
         agents = [FIRST_AGENT]
     files = workspace_files() if unnamed or not (root.is_dir() and is_native(Folder(root))) else []
-    for name in agents:
-        files += owner_files("agent", name)
-    for name in teams:
-        files += owner_files("team", name)
-    return files
+    owners = (("agent", agents), ("team", teams))
+    return [*files, *(file for kind, names in owners for name in names for file in owner_files(kind, name))]

@@ -49,7 +49,7 @@ def lock(
     *,
     force: Annotated[bool, Flag("Approve files with hidden characters, too.")] = False,
     receipt: Receipt,
-) -> int:
+) -> None:
     """Approve the files that instruct an agent: write their digests to ctxasm.lock, after you have reviewed them.
 
     Prints each file that was changed, added or removed since the last time. A file with hidden characters is refused.
@@ -73,7 +73,6 @@ def lock(
     files = [{"path": path, "sha256": digest} for path, digest in digests.items()]
     document = {"written": before != data, "changes": changes, "files": files}
     receipt.write(LockDocument, document, _receipt_lines(changes, digests, is_new=before != data))
-    return 0
 
 
 run = Command(lock, ("profile", "workspace"))

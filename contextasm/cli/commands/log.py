@@ -26,10 +26,10 @@ class LogDocument(TypedDict):
 
 def append_entry(
     options: Options,
-    text: Annotated[str, Argument("TEXT", "The entry; - reads standard input.")],
     *,
+    text: Annotated[str, Argument("TEXT", "The entry; - reads standard input.")],
     receipt: Receipt,
-) -> int:
+) -> None:
     """Append an entry to the log of the day, after a blank line; a missing log is created."""
     receipt.require_stdout()
     entry = typed_text(read_stdin("-", "entry") if text == "-" else text, "TEXT")
@@ -38,7 +38,6 @@ def append_entry(
     recover_first(owner.workspace)
     made = append_log(owner.workspace, path, entry)
     receipt.write(LogDocument, {"path": path, "made": made}, [f"{'made' if made else 'appended to'} {path}"])
-    return 0
 
 
 run = Command(append_entry, OWNER_AND_DAY)

@@ -19,10 +19,10 @@ from contextasm.workspace.folder import Folder
 
 def mcp(
     options: Options,
-    kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
     *,
+    kind: Annotated[str | None, Argument("[draft]", "With --write: memories wait for a person's approval.")] = None,
     write: Annotated[bool, Flag("Offer the tools that write: remember and log.")] = False,
-) -> int:
+) -> None:
     """Serve contexts and memories over MCP, on standard input and output, until the client ends.
 
     Tools: build_context, explain_context and search_memories; with --write also remember and log. With --write draft,
@@ -52,7 +52,6 @@ def mcp(
     )
     collect_garbage()
     serve(served)
-    return 0
 
 
 run = Command(mcp, ("agent", "team", "profile", "audience", "date", "workspace"))

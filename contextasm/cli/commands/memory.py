@@ -14,10 +14,9 @@ from contextasm.cli.owner import OWNER_AND_DAY, recover_first
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
 from contextasm.config.resolve import process_environment
-from contextasm.memories.owner import find_owner, ids_of_folders
+from contextasm.memories.owner import find_owner, known_ids
 from contextasm.memories.status import STEPS, VERIFIED, StatusChange, change_status
 from contextasm.model import ContextasmError, Memory
-from contextasm.workspace.editing.known_ids import WorkspaceIds
 
 
 class MemoryStatusDocument(TypedDict):
@@ -36,14 +35,14 @@ _DONE = "List memories, approve drafts, deprecate or complete memories, or verif
 
 def memory(
     options: Options,
+    *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)],
     names: Annotated[
         tuple[str, ...],
         Argument("[ID...]", "The ids (see ctxasm memory list; the first letters are enough).", "memory"),
     ] = (),
-    *,
     receipt: Receipt,
-) -> int:
+) -> None:
     """List memories, drafts too, set their status, or say that they still hold.
 
     A draft becomes approved, and an approved or active memory deprecated or completed. Only active and approved
@@ -58,20 +57,19 @@ def memory(
     owner = find_owner(options, process, needed=False, reads_memories=True)
     show_problems(owner.problems)
     if action == "list":
-        return _list_memories(WorkspaceIds(owner.workspace, owner.path, files=owner.memory_files).all(), receipt)
+        _list_memories(known_ids(owner, process).all(), receipt)
+        return
     receipt.require_stdout()
     recover_first(owner.workspace)
-    stored_ids = ids_of_folders(owner, process)
-    changes = change_status(owner.workspace, names, action, owner.day, owner.path, stored_ids, owner.memory_files)
+    changes = change_status(owner, names, action, process)
     receipt.write(MemoryStatusDocument, {"memories": changes}, map(partial(_change_line, action), changes))
-    return 0
 
 
 run = Command(memory, OWNER_AND_DAY)
 
 
-def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
-    """Write a row for each memory, or all of them as JSON; returns the exit code."""
+def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> None:
+    """Write a row for each memory, or all of them as JSON."""
     if receipt.json:
         write_json(MemoriesDocument, {"memories": memories})
     elif memories:
@@ -79,7 +77,6 @@ def _list_memories(memories: Sequence[Memory], receipt: Receipt) -> int:
         write_table(("id", "status", "type", "where", "text"), rows)
     else:
         write_stderr("ctxasm: no memories here: `ctxasm remember TEXT` stores one")
-    return 0
 
 
 def _change_line(action: str, change: StatusChange) -> str:

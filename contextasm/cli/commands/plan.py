@@ -22,7 +22,7 @@ def plan(
     budgets: Annotated[str, Flag("The budgets to compare.", "N,N,...")] = "4k,8k,16k,32k",
     locked: LockedOption = False,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """Show the tokens of each layer under several budgets."""
     sizes = parse_budgets(budgets)
     job = prepare_context(options, locked=locked)
@@ -36,7 +36,6 @@ def plan(
         if output.is_rich_terminal():
             output.write_stdout(terminal_bars(contexts))
         output.show_common_problems(contexts)
-    return 0
 
 
 run = Command(plan, all_but("format", "budget"))

@@ -12,6 +12,7 @@ from contextasm.config.input.values import require_known
 from contextasm.config.profiles.loader import SHIPPED, load_profile, shipped
 from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import Count
+from contextasm.workspace.reading import required_bytes
 
 
 class ProfileData(TypedDict):
@@ -34,23 +35,23 @@ class ProfilesDocument(TypedDict):
 
 
 def show_profiles(
+    *,
     name: Annotated[str | None, Argument("[NAME]", "Print the file of this profile.", "profile")] = None,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """List the profiles, or print the file of one, to start a profile from."""
     if name is not None and json:
         raise ContextasmError("--json", f"does not go with the file of {name}, which is YAML", "leave one of them out")
     if name is not None:
-        path = Path(SHIPPED) / f"{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
-        write_stdout(path.read_text(encoding="utf-8"))
-        return 0
+        path = f"{SHIPPED}/{require_known(name, shipped(), 'profiles', 'profile')}.yaml"
+        write_stdout(required_bytes(path, "install ctxasm again").decode())
+        return
     profiles = [load_profile(profile, "profiles", Path()) for profile in shipped()]
     if json:
         write_json(ProfilesDocument, {"profiles": profiles})
     else:
         rows = [(profile.name, f"{profile.budget:,}", profile.summary) for profile in profiles]
         write_table(("profile", "budget", "what it is for"), rows, (1,))
-    return 0
 
 
 run = Command(show_profiles)

@@ -32,7 +32,7 @@ def list_records(
     *,
     sent_to: Annotated[Text, Flag("Only records of contexts that this session got.", "ID", "--session")] = None,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """List the records of builds, the newest first: id, day, agent, team, profile, tokens and topic.
 
     `explain`, `replay`, `diff` and `feedback` take the first digits of an id.
@@ -56,7 +56,6 @@ def list_records(
         session = f" of session {one_line(sent_to)}" if sent_to is not None else ""
         command = "build" if sent_to is None else "hook"
         write_stderr(f"ctxasm: no records here{session}: `ctxasm {command} --record` writes one")
-    return 0
 
 
 def _cells(context: Context) -> Sequence[str]:

@@ -46,8 +46,8 @@ class RememberedDocument(TypedDict):
 
 def add_memories(
     options: Options,
-    text: Annotated[str, Argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line.")],
     *,
+    text: Annotated[str, Argument("TEXT", "The memory; - reads standard input, a text or a JSON object in each line.")],
     kind: Annotated[Text, Flag("The type (default: note).", "TYPE", "--type")] = None,
     importance: Annotated[
         Text, Flag("0 to 1, or low, medium, high, critical (default: that of the file, or 0.5).", "X")
@@ -62,7 +62,7 @@ def add_memories(
     file: Annotated[Text, Flag("Write to this file (default: the owner's of the month).", "FILE")] = None,
     force: Annotated[bool, Flag("Store the memory even if another one says the same.")] = False,
     receipt: Receipt,
-) -> int:
+) -> None:
     """Add a memory to the owner's file of the month.
 
     If an active memory says the same in nearly the same words, that memory is reinforced instead: its importance goes
@@ -83,7 +83,6 @@ def add_memories(
     show_problems([*type_problems(owner.workspace, place.folder, kind or "note")])
     outcomes = storage_of(owner.workspace, place.path).remember(place, memories, owner.day, force=force)
     receipt.write(RememberedDocument, {"memories": [*map(_outcome_data, outcomes)]}, map(_outcome_line, outcomes))
-    return 0
 
 
 run = Command(add_memories, OWNER_AND_DAY)

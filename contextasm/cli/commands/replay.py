@@ -49,12 +49,12 @@ class ReplayDocument(TypedDict):
 
 
 def show_replay(
-    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     *,
+    record: Annotated[str, Argument("RECORD", "The file of a record, or the first digits of its id.", "record")],
     workspace: Annotated[Text, Flag("The workspace (default: that of the record).", "DIR", "--workspace -w")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Build a record again and write the context to standard output if it has the same bytes.
 
     Inputs that are stored with the record are read from there, all others from the workspace. If the bytes differ,
@@ -75,7 +75,6 @@ def show_replay(
         write_stderr(f"same {len(context.text.encode()):,} bytes from {source}; etag {context.etag}")
     if not json:
         write_stdout(format_context(context))
-    return 0
 
 
 run = Command(show_replay)
@@ -195,6 +194,7 @@ def _recorded_options(opened: OpenedRecord) -> Mapping[str, Any]:
     variables = {setting.key: setting.value for setting in making.settings if setting.origin.startswith("CTXASM_")}
     typed = {key: value for key, value in making.options._asdict().items() if value is not None}
     settled = {"topic": request.topic, "audience": request.audience}
+    settled |= {"history": request.history.strip() or "[]"} if request.history else {}
     return {**variables, **typed, **settled, **({"workspace": str(opened.root)} if opened.root else {})}
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Command
-from contextasm.cli.options import JsonOption, action_argument, all_but, prepare_request
+from contextasm.cli.options import JsonOption, action_argument, all_but
 from contextasm.cli.output import show_taken, write_json, write_table
 from contextasm.config.input.options import Options
 from contextasm.config.input.values import require_known
-from contextasm.config.resolve import open_rules, process_environment
+from contextasm.config.resolve import open_rules, prepare_build, process_environment
 from contextasm.model import Condition, Effect, Rule, grouped
 from contextasm.rendering.documents import RuleTracesDocument, rule_trace_data
 from contextasm.rendering.json_codec import Positive
@@ -51,29 +51,29 @@ class RulesDocument(TypedDict):
 
 def rules(
     options: Options,
+    *,
     action: Annotated[
         str, action_argument(ACTIONS, "`list` the rules, or `eval` them for a request.", f"[{'|'.join(ACTIONS)}]")
     ] = "list",
-    *,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """List the rules, or show which of them fire for a request, without a build."""
+    process = process_environment()
     if require_known(action, ACTIONS, "rules", "action") == "list":
-        rule_set = in_precedence(open_rules(options, process_environment()))
+        rule_set = in_precedence(open_rules(options, process))
         if json:
             data = [rule._asdict() | {"rule": rule.name, "then": _effects(rule)} for rule in rule_set]
             write_json(RulesDocument, {"rules": data})
         else:
             write_table(("rule", "priority", "where", "when", "then"), [*map(_rule_row, rule_set)], (1,))
-        return 0
-    job = prepare_request(options)
+        return
+    job = prepare_build(options, process)
     show_taken(job.taken)
     traces = rule_traces(job.build.rules) if job.build.rules else ()
     if json:
         write_json(RuleTracesDocument, {"rules": [*map(rule_trace_data, traces)]})
     else:
         write_table(*rule_trace_table(traces))
-    return 0
 
 
 run = Command(rules, all_but("format"))

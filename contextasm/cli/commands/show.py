@@ -20,14 +20,13 @@ class MemoriesDocument(TypedDict):
     """Every memory of that id."""
 
 
-def show(options: Options, name: MemoryId, *, json: JsonOption = False) -> int:
+def show(options: Options, *, name: MemoryId, json: JsonOption = False) -> None:
     """Print a memory: its place, fields and text. If several owners use the id, the memory of each is printed."""
     _, memories = memories_of_id(options, name)
     if json:
         write_json(MemoriesDocument, {"memories": memories})
     else:
         write_stdout(shown("\n".join(_memory_text(memory) for memory in memories)))
-    return 0
 
 
 run = Command(show, READ_OWNER)

@@ -21,6 +21,7 @@ from contextasm.config.resolve import prepare_build, process_environment
 from contextasm.config.workspace_folder import attach_store, is_native, open_workspace
 from contextasm.model import Context, ContextasmError, Document, Problem, TokenCounter
 from contextasm.records.uses import count_uses
+from contextasm.rendering.tables import Table
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.text.names.places import WORKSPACE_PATTERNS, any_owner_pattern
 from contextasm.text.names.templates import one_line
@@ -38,7 +39,7 @@ def stats(
     top: Annotated[int, Flag("Show at most N of each kind of contributor.", "N", least=1)] = 10,
     unshown: Annotated[int, Flag("Count memories not shown for so many days.", "DAYS", least=1)] = FEEDBACK_DAYS,
     json: JsonOption = False,
-) -> int:
+) -> None:
     """Show sizes by owner, growth by week, the largest files, authors, duplicates, and what a start costs.
 
     The layers are those of a build with the same options. Growth uses the dates in names of logs and in memories.
@@ -70,7 +71,6 @@ def stats(
         output.show_lacking(documents, "counts")
         if advice:
             output.write_stderr(f"ctxasm: {advice}")
-    return 0
 
 
 run = Command(stats, all_but("format"))
@@ -139,13 +139,9 @@ def _title(title: str) -> str:
     return fill(line, max(get_terminal_size().columns, 1)) if output.is_terminal() else line
 
 
-_Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]
-"""Header, rows, and columns that are aligned to the right."""
-
-
 def _tables(
     stats: WorkspaceStats, growth: Growth, context: Context | None, hosts: Mapping[str, int], top: int
-) -> Iterator[tuple[str, _Table]]:
+) -> Iterator[tuple[str, Table]]:
     """All tables, each with its title; of contributors and duplicates, `top` at most."""
     yield f"Sizes by owner ({_unshown_words(stats.uses.days_of_builds())})", _owner_table(stats.owners)
     yield f"Growth a week{_growth_words(growth)}", _growth_table(growth)
@@ -160,9 +156,7 @@ def _tables(
         yield "What a host loads by itself", _bar_table(("host", "tokens"), [*hosts.items()], [*hosts.values()])
 
 
-def _bar_table(
-    header: Sequence[str], rows: Sequence[Sequence[str | int]], values: Sequence[int], *whole: int
-) -> _Table:
+def _bar_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], values: Sequence[int], *whole: int) -> Table:
     """A table of names and figures with a bar for each of the values, up to the whole ones."""
     whole = whole or (*values,)
     most = max(whole, default=0)
@@ -173,7 +167,7 @@ def _bar_table(
     return (*header, ""), cells, range(1, len(header))
 
 
-def _owner_table(owners: Sequence[OwnerSize]) -> _Table:
+def _owner_table(owners: Sequence[OwnerSize]) -> Table:
     header = ("owner", "files", "logs", "memories", "active", "unshown", "bytes", "tokens")
     rows = [
         (each.owner, each.files, each.logs, each.memories, each.active_memories, unshown, each.bytes, each.tokens)
@@ -196,7 +190,7 @@ def _growth_words(growth: Growth) -> str:
     return f" (logs and memories that are not shown: {words})" if words else ""
 
 
-def _growth_table(growth: Growth) -> _Table:
+def _growth_table(growth: Growth) -> Table:
     rows = [
         (str(week.monday), week.logs, week.memories, f"+{week.tokens:,}" if week.tokens else "0")
         for week in growth.weeks
@@ -206,7 +200,7 @@ def _growth_table(growth: Growth) -> _Table:
 
 def _contributor_table(
     title: str, noun: str, contributors: Sequence[Contributor], top: int
-) -> Iterator[tuple[str, _Table]]:
+) -> Iterator[tuple[str, Table]]:
     """The table of the first `top` contributors; no table if there are none."""
     if rows := [(each.name, each.memories, each.tokens) for each in contributors[:top]]:
         count = f": {top:,} of {len(contributors):,}" if len(contributors) > top else ""
@@ -219,7 +213,7 @@ def _duplicates_title(duplicates: Sequence[Duplicate], top: int) -> str:
     return f"Duplicates: {count:,} memor{'y' if count == 1 else 'ies'}, {tokens:,} tokens{shown}"
 
 
-def _duplicate_table(duplicates: Sequence[Duplicate]) -> _Table:
+def _duplicate_table(duplicates: Sequence[Duplicate]) -> Table:
     rows = []
     for memory, same, share, tokens in duplicates:
         places = (f"{memory.path}:{memory.line}", f"{same.path}:{same.line}")
@@ -239,7 +233,7 @@ def _start_title(context: Context) -> str:
     return f"A start{f' for {owners}' if owners else ''}: {figures}"
 
 
-def _layer_table(context: Context) -> _Table:
+def _layer_table(context: Context) -> Table:
     usages = context.allowances
     rows = [
         (each.layer, "-" if each.limit is None else each.limit, each.wanted, each.used, max(0, each.wanted - each.used))

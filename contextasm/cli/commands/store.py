@@ -111,15 +111,7 @@ def _open_store(options: Options) -> StoreOverlay:
     return store_overlay(workspace.root, parse_store(settings_file), process, offline=options.offline)
 
 
-def _owners(overlay: StoreOverlay, owner: str | None) -> Sequence[str]:
-
-    if owner is None:
-        return overlay.config.owners
-    return [require_known(owner.rstrip("/"), overlay.config.owners, "store", "owner")]
-
-
 def _init(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
-
     overlay.require_server()
     applied = [migration.number for migration in migrate_store(overlay.config)]
     join_owners(overlay.config)
@@ -129,7 +121,6 @@ def _init(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
 
 
 def _migrate(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
-
     overlay.require_server()
     require_store(overlay.config)
     applied = migrate_store(overlay.config)
@@ -145,7 +136,6 @@ def _pull(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
 
 
 def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
-
     overlay.require_server()
     files, process = Folder(Path(overlay.root)), process_environment()
     results = {
@@ -162,7 +152,6 @@ def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
 
 
 def _export(overlay: StoreOverlay, owners: Sequence[str], to: str) -> _Result:
-
     if not overlay.offline:
         overlay.pull()
     output.show_problems(overlay.refresh())
@@ -217,9 +206,9 @@ _DONE = "Make the store, show its state, update the replica, store files, write 
 
 def store(
     options: Options,
+    *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)] = "status",
     owner: Annotated[str | None, Argument("[OWNER]", "Import or export only this owner, such as teams/q1.")] = None,
-    *,
     to: Annotated[Text, Flag("Folder that an export is written below.", "DIR")] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -233,7 +222,8 @@ def store(
     if json:
         output.require_stdout()
     overlay = _open_store(options)
-    owners = _owners(overlay, owner)
+    known = overlay.config.owners
+    owners = known if owner is None else [require_known(owner.rstrip("/"), known, "store", "owner")]
     document, act = _ACTIONS[action]
     data, lines, code = act(overlay, owners, to or "")
     if json:

@@ -57,12 +57,12 @@ class TasksDocument(TypedDict):
 
 def task(
     options: Options,
+    *,
     action: Annotated[str, action_argument(ACTIONS, _DONE)] = "show",
     text: Annotated[str | None, Argument("[TEXT]", _TEXT)] = None,
-    *,
     json: JsonOption = False,
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Push a goal, pop the current task with its result, block it with a reason, or show the stack of tasks.
 
     A parked task stays unfinished while its parent is current again; resume takes it up by its id. The stack is stored
@@ -79,7 +79,6 @@ def task(
         output.write_stdout(output.shown(_stack_text(stack)))
     elif not quiet:
         output.write_stderr_lines(_stack_text(stack))
-    return 0
 
 
 run = Command(task, ("workspace",))

@@ -48,8 +48,8 @@ class TidyFlags(NamedTuple):
 
 def tidy(
     options: Options,
-    ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.", "action")] = (),
     *,
+    ids: Annotated[tuple[str, ...], Argument("ID", "Only these actions; a plan shows their ids.", "action")] = (),
     flags: TidyFlags,
     receipt: Receipt,
 ) -> int:

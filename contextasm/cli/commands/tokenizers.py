@@ -27,14 +27,13 @@ class TokenizersDocument(TypedDict):
     """Every tokenizer."""
 
 
-def list_tokenizers(json: JsonOption = False) -> int:
+def list_tokenizers(*, json: JsonOption = False) -> None:
     """List the tokenizers. All of them work without a network."""
     if json:
         data = [{"name": name, "about": about} for name, about in TOKENIZERS.items()]
         write_json(TokenizersDocument, {"tokenizers": data})
     else:
         write_table(("tokenizer", "what it counts"), [*TOKENIZERS.items()])
-    return 0
 
 
 run = Command(list_tokenizers)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from datetime import date
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
@@ -101,50 +100,34 @@ def _watch_spec(options: Options, targets: Sequence[OutputFile], taken: list[str
         taken[:] = [job.taken] if job.taken else []
         return job.with_lock(process.environment, locked=locked)
 
-    measured = _MeasuredBuilds() if any(target.kind == "metrics" for target in targets) else None
+    is_measured, errors = any(target.kind == "metrics" for target in targets), 0
+
+    def build(disk: Rescan) -> BuildResult:
+        nonlocal errors  # of sources, in all builds so far
+        job = prepare(disk)
+        timer = BuildTimer(job)
+        context = job.run(timer.timed(job.in_full))
+        metrics = metrics_text(context, timer.times(errors), job.workspace.root) if is_measured else ""
+        errors += source_errors(context)
+        return _build_result(job, context, metrics, process)
+
     return WatchSpec(
         root=Path(os.path.abspath(root)),
-        build=lambda disk: _build_once(prepare(disk), process, disk, measured),
+        build=build,
         targets=targets,
         others=lambda: profile_files(profile, process.folder),
         overlay=overlay,
     )
 
 
-class _MeasuredBuilds:
-    """The builds of a watch whose metrics are written."""
-
-    def __init__(self) -> None:
-        self._errors = 0
-        """Errors of sources in all builds so far."""
-
-    def run(self, job: PreparedBuild) -> tuple[Context, str]:
-        """The context of one build, and its metrics."""
-        timer = BuildTimer(job)
-        context = job.run(timer.timed(job.in_full))
-        metrics = metrics_text(context, timer.times(self._errors), job.workspace.root)
-        self._errors += source_errors(context)
-        return context, metrics
-
-
-def _build_once(
-    job: PreparedBuild, process: ProcessEnvironment, disk: Rescan, measured: _MeasuredBuilds | None
-) -> BuildResult:
-    """One build, with the inputs that it has outside the workspace."""
-    context, metrics = measured.run(job) if measured else (job.run(), "")
+def _build_result(job: PreparedBuild, context: Context, metrics: str, process: ProcessEnvironment) -> BuildResult:
+    """The context with the inputs that its build has outside the workspace."""
     profile = job.settings["profile"]
-    folder = disk.root if profile.origin.startswith("ctxasm.yaml") else process.folder
+    folder = job.workspace.root if profile.origin.startswith("ctxasm.yaml") else process.folder
     files = profile_files(str(profile.value), folder)
-    text = format_context(context)
-    return BuildResult(context, text, _current_day(job, process), files, build_inputs(job, process.folder), metrics)
-
-
-def _current_day(job: PreparedBuild, process: ProcessEnvironment) -> Callable[[], date] | None:
-    """A function that returns the day of the clock; None if an option or setting names the day."""
-    if not job.settings["date"].origin.startswith("the clock"):
-        return None
-    zone = str(job.settings["tz"].value)
-    return lambda: today(zone, process.now())
+    is_clock, zone = job.settings["date"].origin.startswith("the clock"), str(job.settings["tz"].value)
+    day = (lambda: today(zone, process.now())) if is_clock else None
+    return BuildResult(context, format_context(context), day, files, build_inputs(job, process.folder), metrics)
 
 
 class _Messages:

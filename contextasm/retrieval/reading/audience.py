@@ -21,7 +21,6 @@ from contextasm.model import (
     Reason,
     Request,
     RetrievalResult,
-    SourceQuery,
     Workspace,
 )
 from contextasm.retrieval.reading.files import receipt
@@ -111,14 +110,30 @@ def visible_workspace(workspace: Workspace, profile: Profile, request: Request, 
     return SharedWorkspace(workspace, private_patterns(profile, request), parse)
 
 
-def visible_session(query: SourceQuery, session: Document) -> Document:
-    """A session that no file holds, as the audience may see it: one like it in a file of the layer."""
-    build = query.build
+def visible_session(build: Build) -> Document:
+    """The session of `--history` as the audience may see it: one like it in a file of a layer that reads sessions."""
+    from contextasm.text.data.history import history_document  # here: most builds get no conversation
+
+    session = history_document(build.request)
     if build.request.audience != SHARED:
         return session
-    paths = {any_owner_pattern(path) for path in query.layer.query.paths}
+    layers = build.profile.layers
+    reading = [each for each in layers if any(source.type_filter == "event_types" for source in each.query.traits)]
+    paths = {any_owner_pattern(path) for layer in reading for path in layer.query.paths}
     is_private = not paths.isdisjoint(private_patterns(build.profile, build.request))
     return withhold_file(session) if is_private else withhold(session, build.parse_yaml)
+
+
+_PRIVATE_EVENT = '{"type":"private","private":true}'
+
+
+def _visible_history(build: Build) -> str:
+    """The session of a request with another event in the place of each private one, so that a replay counts it, too."""
+    if not build.request.history:
+        return ""
+    private = withheld_lines(visible_session(build))
+    lines = enumerate(build.request.history.split("\n"), 1)
+    return "\n".join(_PRIVATE_EVENT if number in private else line for number, line in lines)
 
 
 def private_patterns(profile: Profile, request: Request | None = None) -> Sequence[str]:
@@ -140,14 +155,15 @@ class _NothingStored:
 
 
 def for_audience(build: Build) -> Build:
-    """The build with the workspace that its audience may see; a shared one reads all memories from there.
+    """The build with the workspace and history that its audience may see; a shared one reads all memories from there.
 
     What it does not show is counted as in any other build.
     """
     if build.request.audience != SHARED:
         return build
     workspace = visible_workspace(build.workspace, build.profile, build.request, build.parse_yaml)
-    return build._replace(workspace=workspace, memory_index=build.memory_index and _NothingStored())
+    request = build.request._replace(history=_visible_history(build))
+    return build._replace(workspace=workspace, request=request, memory_index=build.memory_index and _NothingStored())
 
 
 def with_receipts(build: Build, results: Results) -> Results:

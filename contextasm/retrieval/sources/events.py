@@ -33,7 +33,7 @@ from contextasm.retrieval.reading.files import (
 )
 from contextasm.retrieval.reading.query_signals import half_life, intent
 from contextasm.text.data.events import MESSAGE_TYPES, Event, event_message, event_text, parse_events
-from contextasm.text.data.history import HISTORY, history_document
+from contextasm.text.data.history import HISTORY
 from contextasm.text.names.templates import fill_item, one_line
 
 OTHERS = 5
@@ -122,7 +122,7 @@ def _fragments_of_all(sessions: Sequence[_Session], query: SourceQuery, problems
 def _latest_sessions_first(query: SourceQuery) -> tuple[list[_Session], list[Problem]]:
     documents, problems = read_documents(query)
     if query.build.request.history:
-        documents.append(visible_session(query, history_document(query.build.request)))
+        documents.append(visible_session(query.build))
     layer_types, filters = query.layer.query.event_types, query.build.request.filters
     last_day = query.build.request.date.isoformat()
     sessions: list[_Session] = []

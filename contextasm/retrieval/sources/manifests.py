@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from contextasm.model import Data, Document, Fragment, Location, Problem, Reason, RetrievalResult, SourceQuery
 from contextasm.retrieval.reading.files import layer_display, query_paths, read_files
-from contextasm.text.cleaning.clean import parse_data
+from contextasm.text.cleaning.clean import parse_data, with_private_parts
 from contextasm.text.graphemes import beginning
 from contextasm.text.json_reader import load_toml
 from contextasm.text.names.templates import fill_item
@@ -66,7 +66,7 @@ def manifests(query: SourceQuery) -> RetrievalResult:
     others = (fragment for result in query.found.values() for fragment in result.fragments)
     said = {*ONCE} if any(fragment.verdict.excluded is None for fragment in others) else set[str]()
     fragments: list[Fragment] = []
-    for document in documents:
+    for number, document in enumerate(documents):
         name = document.path.rpartition("/")[2]
         if name not in FACTS:
             problems.append(Problem("bad-data", document.path, 0, f"is not one of {', '.join(FACTS)}"))
@@ -76,6 +76,7 @@ def manifests(query: SourceQuery) -> RetrievalResult:
         elif isinstance(data := parse_data(document, _go_mod if name == "go.mod" else load_toml), Problem):
             problems.append(data)
         else:
+            documents[number] = data.document
             fragments += _facts(data, FACTS[name], said, query)
     return RetrievalResult(tuple(fragments), tuple(documents), tuple(problems))
 
@@ -126,7 +127,7 @@ def _location(document: Document, path: str, texts: Sequence[str]) -> Location:
 
     A path that ends in a dot is a table of which the texts are keys or items.
     """
-    lines = document.text.replace('\\"', '"').split("\n")
+    lines = with_private_parts(document).text.replace('\\"', '"').split("\n")
     table, _, key = path.rpartition(".")
     named = re.compile(rf"(?<![\w-]){re.escape(table.rpartition('.')[2])}(?![\w-])")
     start = next((number for number, line in enumerate(lines) if named.search(line)), 0)

@@ -277,7 +277,8 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
     """The values of a document: as JSON where its name ends in `.json`, else as `parse` reads them.
 
     Their texts are cleaned once more, since an escape can spell what reading removes. What is private in them is
-    left out if the document's private parts are; it is a gap of the document then.
+    left out if the document's private parts are; it is a gap of the document then. All of it is private if a mark is
+    not in a value, and if values can't be told from it.
     """
     if document.withheld == "file":
         return Data(document, [])
@@ -285,13 +286,18 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
         read = load_json if document.path.endswith(".json") else parse
         value = read(document.data.decode("utf-8-sig"), document.path)
     except ContextasmError as error:
+        if document.lacks_private:  # the message may quote a key
+            return _closed_data(document)
         line = error.where.rpartition(":")[2]
         return Problem("bad-data", document.path, int(line) if line.isdecimal() else 0, f"{error.what}: {error.hint}")
     except UnicodeDecodeError:
         return Problem("bad-data", document.path, 0, "is not UTF-8: save it as UTF-8")
     if document.withheld:
-        from contextasm.text.cleaning.private_parts import without_private  # here: most contexts are personal
+        # here: most contexts are personal
+        from contextasm.text.cleaning.private_parts import marks_more_than_values, without_private
 
+        if document.lacks_private and marks_more_than_values(with_private_parts(document).whole, value):
+            return _closed_data(document)
         lines: list[int] = []
         value = without_private(value, document.path, lines)
         if lines and not document.lacks_private:
@@ -302,3 +308,16 @@ def parse_data(document: Document, parse: Parse) -> Data | Problem:
     written = {run.codes for run in document.hidden}
     spelled = tuple(run for run in hidden if run.codes not in written)  # by escapes; the others are known
     return Data(document._replace(hidden=(*document.hidden, *spelled)), value)
+
+
+def with_private_parts(document: Document) -> Document:
+    """The document with its private parts, for the places of what is shown of it."""
+    read = decode_document(document.path, document.data, document.cleaning)
+    assert isinstance(read, Document)  # it was read before
+    return read
+
+
+def _closed_data(document: Document) -> Data:
+    from contextasm.text.cleaning.private_parts import withhold_file
+
+    return Data(withhold_file(document), [])

@@ -155,6 +155,18 @@ def without_private(value: object, path: str, lines: list[int]) -> object:
     return value
 
 
+def marks_more_than_values(text: str, value: object) -> bool:
+    """Whether a line of a file's text has a mark that is not the end of a text in its value: in a comment, say."""
+    marked = {line.strip() for part in _texts(value) for line in part.split("\n") if _says_private(line)}
+    return any(marked.isdisjoint(_written_values(line)) for line in text.split("\n") if _says_private(line))
+
+
+def _written_values(line: str) -> Iterator[str]:
+    """The texts that a line of YAML, JSON or TOML may hold: what is in quotes, what follows its key, and all of it."""
+    quoted = (part.replace('\\"', '"') for part in re.split(r'(?<!\\)"', line))
+    return map(str.strip, (*quoted, *line.split("'"), re.sub(r"^\s*(?:-\s+)*(?:[^\s:=]+\s*[:=]\s+)?", "", line), line))
+
+
 def _leave_out(value: object, lines: list[int]) -> None:
     """Leave out what is private in a value, which is not private itself; add the line of each part."""
     if isinstance(value, list):
@@ -190,7 +202,7 @@ def is_private_mapping(value: Mapping[Any, object]) -> bool:
 
 
 def says_private_in_front(lines: Sequence[str], front: int) -> bool:
-    """Whether the front matter of a text, its first `front` lines, holds the flag.
+    """Whether the front matter of a text, its first `front` lines, holds the flag, or a line that ends in the mark.
 
     For 0, one that never ends is read up to a blank line.
     """
@@ -198,7 +210,7 @@ def says_private_in_front(lines: Sequence[str], front: int) -> bool:
         return False
     end = front or next((n for n, line in enumerate(lines) if not line.strip()), len(lines))
     flags = (_FRONT_FLAG.match(line) for line in lines[1:end])
-    return any(flag and is_set(flag[1]) for flag in flags)
+    return any(flag and is_set(flag[1]) for flag in flags) or any(map(_says_private, lines[1:end]))
 
 
 def _is_of_npm(path: str) -> bool:

@@ -23,6 +23,9 @@ _HINT = "give a list of messages with `role`, or events with `type`, as JSON"
 _UNREAD_KEYS = ("refusal", "function_call", "audio")
 """The keys of a message that may hold something that no event shows."""
 
+_THINKING = ("thinking", "redacted_thinking")
+"""Types of parts that are a model's own: they are left out on purpose."""
+
 
 class _Read(NamedTuple):
     """The calls and results of the messages that were read so far, and what was not read."""
@@ -35,10 +38,11 @@ class _Read(NamedTuple):
     """Number of the parts that no event shows, by their types."""
 
 
-def session_of_history(text: str, problems: list[Problem]) -> str:
+def session_of_history(text: str, problems: list[Problem]) -> tuple[str, str]:
     """The session, one event a line, of a JSON list or of one JSON object a line; a blank line for an empty list.
 
-    One problem counts the parts of messages that can't be shown. It is added to `problems`.
+    With it, words that count the parts that are left out on purpose, a model's thinking; empty for none. One problem
+    counts the other parts of messages that can't be shown. It is added to `problems`.
     Raises `ContextasmError` for a text without any value, for what is not JSON, and for another value than an event or
     a message.
     """
@@ -59,11 +63,13 @@ def session_of_history(text: str, problems: list[Problem]) -> str:
         else:
             events.append(entry)
     read.unread["call without a result"] += len(read.calls.keys() - read.answered)
+    thinking = sum(read.unread.pop(kind, 0) for kind in _THINKING)
     if counts := [f"{kind} ({count:,})" for kind, count in sorted(read.unread.items()) if count]:
         message = f"parts of messages are left out: {', '.join(counts)}"
         hint = "write what they say as text; only texts, and calls with their results, are read"
         problems.append(Problem("not-read", HISTORY, 0, message, hint))
-    return "".join(f"{compact_json(event)}\n" for event in events) or "\n"
+    session = "".join(f"{compact_json(event)}\n" for event in events) or "\n"
+    return session, f"{thinking:,} part{'s' * (thinking != 1)} of thinking in --history left out" if thinking else ""
 
 
 def history_document(request: Request) -> Document:

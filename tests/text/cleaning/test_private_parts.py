@@ -1,9 +1,11 @@
 """Private parts of a document, by whichever mark."""
 
+import json
+
 import pytest
 
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.model import Document
+from contextasm.model import Data, Document
 from contextasm.text.cleaning.clean import parse_data
 from contextasm.text.cleaning.private_parts import withhold
 from contextasm.text.markdown.managed_block import with_block
@@ -140,6 +142,44 @@ def test_texts_with_the_mark_are_left_out_of_the_values_with_their_rows() -> Non
     escaped = parse_data(seen('{"a": "x {\\u0070rivate}\\n\\ny",\n"b": "z"}\n', "r.json"), load_yaml)
     assert getattr(escaped, "value", None) == {"b": "z"}
     assert spans(escaped.document) == [(1, 1)]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("- {a: shut}  # {private=true}\n- {a: open}\n", id="comment"),
+        pytest.param("# {private=true}\n- {a: shut}\n", id="comment above"),
+        pytest.param("- a: shut {private=true}\n    on two lines\n- {a: open}\n", id="folded"),
+        pytest.param("- {a: 'x {private=true}'}\n- a: shut  # {private=true}\n", id="another value"),
+        pytest.param("- {a: '{private=true}'}\n- a: shut  # {private=true}\n", id="a value like the comment"),
+        pytest.param("a {private=true}:\n  shut: 1\n", id="key"),
+        pytest.param("- a: shut  # {pri\u200bvate=true}\n", id="hidden character"),
+        pytest.param("b: open {private=true}\nshut: 1\nshut: 2\n", id="quoted by an error"),
+    ],
+)
+def test_values_are_private_as_a_whole_if_the_mark_is_not_the_end_of_one(text: str) -> None:
+    data = parse_data(seen(text, "r.yaml"), load_yaml)
+    assert isinstance(data, Data)
+    assert (data.value, data.document.withheld, data.document.whole.strip()) == ([], "file", "")
+
+
+def test_a_marked_value_is_left_out_alone_however_it_is_quoted() -> None:
+    text = """a: open
+b: 'it is "x": #1 {private=true}'
+c: "it's {private=true}"
+e: |
+  # In a block: {private=true}
+"""
+    assert getattr(parse_data(seen(text, "r.yaml"), load_yaml), "value", None) == {"a": "open"}
+    packed = json.dumps({"a": "open", "b": 'say "x": y {private=true}'}, indent=1)
+    assert getattr(parse_data(seen(packed, "r.json"), load_yaml), "value", None) == {"a": "open"}
+
+
+@pytest.mark.parametrize("line", ["title: x # {private=true}", "tags: [x] {private}", "title: x {private=true}"])
+def test_front_matter_with_the_mark_makes_its_file_private(line: str) -> None:
+    text = f"---\n{line}\n---\nText\n"
+    assert spans(seen(text)) == [(1, 4)]
+    assert seen(text).front == {}
 
 
 NPM = '{"name": "x", "private": true}'

@@ -35,11 +35,11 @@ MESSAGES = st.fixed_dictionaries(
 def test_any_json_becomes_events_or_an_error(entries: list[object], in_lines: bool) -> None:
     text = "\n".join(map(json.dumps, entries)) if in_lines else json.dumps(entries)
     with suppress(ContextasmError):
-        session = session_of_history(text, [])
+        session, _ = session_of_history(text, [])
         _, problems = parse_events(document(session, "--history"))
         assert all(problem.code == "bad-event" for problem in problems)
         # What came of it is a session itself.
-        assert session_of_history(session if session.strip() else "[]", []) == session
+        assert session_of_history(session if session.strip() else "[]", []) == (session, "")
 
 
 def test_a_result_has_the_tool_and_the_arguments_of_its_call() -> None:
@@ -49,7 +49,7 @@ def test_a_result_has_the_tool_and_the_arguments_of_its_call() -> None:
         {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "One."}, {"type": "image"}]},
         {"role": "developer", "content": "Be kind."},
     ]
-    assert json.loads(session_of_history(json.dumps(messages), [])) == {
+    assert json.loads(session_of_history(json.dumps(messages), [])[0]) == {
         "type": "tool_result",
         "tool": "grep",
         "arguments": {"word": "tide"},
