@@ -157,7 +157,8 @@ def without_private(value: object, path: str, lines: list[int]) -> object:
 
 def marks_more_than_values(text: str, value: object) -> bool:
     """Whether a line of a file's text has a mark that is not the end of a text in its value: in a comment, say."""
-    marked = {line.strip() for part in _texts(value) for line in part.split("\n") if _says_private(line)}
+    texts = (part for part in all_values(value) if isinstance(part, str))
+    marked = {line.strip() for part in texts for line in part.split("\n") if _says_private(line)}
     return any(marked.isdisjoint(_written_values(line)) for line in text.split("\n") if _says_private(line))
 
 
