@@ -108,7 +108,9 @@ def run_rules(data: bytes) -> None:
 
 def run_profile(data: bytes) -> None:
     """A profile's file."""
-    load_profile("./p.yaml", "--profile", Path("/"), read=lambda _path, _where: data)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "p.yaml").write_bytes(data)
+        load_profile("./p.yaml", "--profile", folder)
 
 
 def run_json(data: bytes) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
-from contextasm.checks.inspection import Inspection, enabled_rules
+from contextasm.checks.inspection import Inspection
 from contextasm.config.input.settings import FILE
 from contextasm.model import Context, Decision, Layer, LayerUsage, NamedTuple, Rule, Target, grouped
 from contextasm.text.names.matching import list_names
@@ -151,7 +151,7 @@ def _layers_of_builds(inspection: Inspection) -> Iterator[tuple[_Case, LayerUsag
 def _smallest_cap(inspection: Inspection, context: Context, layer: Layer) -> tuple[int | None, Rule | None]:
     """The smallest cap of a layer by a rule that fired, with the rule, if it is below the layer's `max_tokens`."""
     fired = {trace.rule for trace in context.rule_traces if trace.fired}
-    rules = [rule for rule in enabled_rules(inspection) if rule.name in fired]
+    rules = [rule for rule in inspection.enabled_rules if rule.name in fired]
     target = Target("layer", layer.id)
     effects = [(effect, rule) for rule in rules for effect in rule.effects]
     caps = [(int(effect.value), rule) for effect, rule in effects if (effect.action, effect.target) == ("cap", target)]
@@ -184,12 +184,9 @@ def _worst_cases(cases: Iterable[_Case]) -> Iterator[tuple[_Case, str]]:
     for group in groups.values():
         # By name among equals: the order of the agents on the disk must not show.
         worst = max(group, key=lambda case: case.wanted - case.limit)
-        yield worst, _build_names([case.context for case in group])
-
-
-def _build_names(contexts: Iterable[Context]) -> str:
-    owners = ["/".join(filter(None, (context.request.agent, context.request.team))) for context in contexts]
-    return f"for {list_names([*filter(None, owners)], MAX_NAMED_BUILDS) or 'every build'}"
+        requests = [case.context.request for case in group]
+        owners = ["/".join(filter(None, (request.agent, request.team))) for request in requests]
+        yield worst, f"for {list_names([*filter(None, owners)], MAX_NAMED_BUILDS) or 'every build'}"
 
 
 def _layer_title(layer: Layer) -> str:

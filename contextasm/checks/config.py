@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from contextasm.checks.finding import Finding, error_finding, note_finding, warning_finding
 from contextasm.checks.inspection import Inspection, layer_patterns
@@ -68,12 +68,8 @@ def _settings_errors(inspection: Inspection) -> Iterator[ContextasmError]:
 
 def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None:
     values.require_known(key, FILE_KEYS, table.where(key), "key")
-    if key == "outputs":
-        parse_outputs(table)
-    elif key == "upkeep":
-        parse_upkeep(table)
-    elif key == "hook":
-        parse_agents(table)
+    if parse_section := _SECTIONS.get(key):
+        parse_section(table)
     elif key == "memories" and table[key] is not None:
         from contextasm.config.keys.store import parse_store  # here: most workspaces have no store
 
@@ -84,6 +80,13 @@ def _check_setting(table: YamlMapping, key: str, inspection: Inspection) -> None
         names = {"agent": inspection.agents, "team": inspection.teams}.get(key)
         if names is not None and value:
             values.require_known(str(value), names, where, key)
+
+
+_SECTIONS: Mapping[str, Callable[[YamlMapping], object]] = {
+    "outputs": parse_outputs,
+    "upkeep": parse_upkeep,
+    "hook": parse_agents,
+}
 
 
 _READ_KEYS = {*FIELDS, *SCOPES, "key", "title", "status", "date", "updated"}

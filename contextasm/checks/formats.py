@@ -100,15 +100,14 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def _github(findings: Sequence[Finding], _version: str) -> str:
     # Workflow commands, which GitHub Actions shows as annotations.
-    return "".join(_workflow_command(finding) for finding in sort_findings(findings))
-
-
-def _workflow_command(finding: Finding) -> str:
-    # Without a path the annotation belongs to the whole run.
-    place = {"file": finding.path, "line": str(finding.line or "")} if finding.path else {}
-    properties = {**place, "title": finding.id}
-    assignments = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items() if value)
-    return f"::{_COMMANDS[finding.severity]} {assignments}::{_escape_data(finding.advice)}\n"
+    commands = ""
+    for finding in sort_findings(findings):
+        # Without a path the annotation belongs to the whole run.
+        place = {"file": finding.path, "line": str(finding.line or "")} if finding.path else {}
+        properties = {**place, "title": finding.id}
+        assignments = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items() if value)
+        commands += f"::{_COMMANDS[finding.severity]} {assignments}::{_escape_data(finding.advice)}\n"
+    return commands
 
 
 def _escape_data(value: str) -> str:
@@ -151,22 +150,20 @@ def _sarif_rule(finding: Finding) -> dict[str, object]:
 
 
 def _sarif_result(key: str, finding: Finding, rule_index: int) -> dict[str, object]:
+    # GitHub refuses a result without a location, so the workspace itself is `.`.
+    # A relative URI reference (RFC 3986); names that are not UTF-8 keep their bytes.
+    location: dict[str, object] = {"artifactLocation": {"uri": quote(finding.path, errors="surrogateescape") or "."}}
+    if finding.path and finding.line:
+        location["region"] = {"startLine": finding.line}
     # SARIF's levels have the names of our severities.
     return {
         "ruleId": finding.id,
         "ruleIndex": rule_index,
         "level": finding.severity,
         "message": {"text": finding.advice},
-        "locations": [{"physicalLocation": _sarif_location(finding)}],
+        "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"ctxasmFinding/v1": key},
     }
-
-
-def _sarif_location(finding: Finding) -> dict[str, object]:
-    # GitHub refuses a result without a location, so the workspace itself is `.`.
-    # A relative URI reference (RFC 3986); names that are not UTF-8 keep their bytes.
-    artifact = {"artifactLocation": {"uri": quote(finding.path, errors="surrogateescape") or "."}}
-    return {**artifact, "region": {"startLine": finding.line}} if finding.path and finding.line else {**artifact}
 
 
 # --- JUnit -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from contextasm.checks.finding import Finding, error_finding, note_finding, warn
 from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.checks.text import sentences
-from contextasm.config.input.settings import FILE, load_settings_file
+from contextasm.config.input.settings import FILE
 from contextasm.config.keys.upkeep import RetentionPolicy, parse_upkeep
 from contextasm.model import Context, ContextasmError, Document, Memory, grouped
 from contextasm.text.memories.parser import (
@@ -149,7 +149,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 def check_retention(inspection: Inspection) -> Iterator[Finding]:
     """Report policies of retention, and parts of them, that no file and no memory of the workspace fits."""
     try:
-        policies = parse_upkeep(load_settings_file(inspection.folder)).retention
+        policies = parse_upkeep(inspection.settings_file).retention
     except ContextasmError:  # The check `config` reports it.
         return
     for policy in policies:

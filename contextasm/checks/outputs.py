@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -96,7 +96,8 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
         return f"take the link away, or name another file in {FILE}"
     if path.is_dir():
         return f"take the folder away, or name another file in {FILE}"
-    command = _build_command(output)
+    words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
+    command = " ".join(("ctxasm build", *words, "-o", quote(output.file)))
     if not path.parent.is_dir():
         # A link that leads nowhere, or a file on the way, is not a place for a folder.
         above = next(folder for folder in path.parents if os.path.lexists(folder))
@@ -113,11 +114,6 @@ def _output_hint(inspection: Inspection, output: Output, current: Document | Pro
     return f"{where}run `{command}`"
 
 
-def _build_command(output: Output) -> str:
-    words = [word for key, value in output.words for word in (f"--{key}", quote(value))]
-    return " ".join(("ctxasm build", *words, "-o", quote(output.file)))
-
-
 def check_lock(inspection: Inspection) -> Iterator[Finding]:
     """Report files that changed, came or went since the lock was written, and a broken lock; nothing without a lock."""
     try:
@@ -127,12 +123,8 @@ def check_lock(inspection: Inspection) -> Iterator[Finding]:
         return
     if approved is None:
         return
-    paths = {*approved, *_instructing_files(inspection)}
+    paths = {*approved}
+    with suppress(ContextasmError):  # The checks `config` and `stale-output` report it.
+        paths |= {*instructing_files(inspection.folder, inspection.options, inspection.process)[0]}
     for change in drift(approved, {path: answer_digest(inspection.workspace.read(path)) for path in paths}):
         yield error_finding(change.path, 0, f"{KIND_WORDS[change.kind]} ({LOCK_FILE})", HINT)
-
-
-def _instructing_files(inspection: Inspection) -> Sequence[str]:
-    with suppress(ContextasmError):  # The checks `config` and `stale-output` report it.
-        return instructing_files(inspection.folder, inspection.options, inspection.process)[0]
-    return ()

@@ -6,17 +6,15 @@ Whether a rule fires today makes no difference.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, date
-from functools import cache
 
 from contextasm.checks.finding import Finding, note_finding, warning_finding
-from contextasm.checks.inspection import Inspection, enabled_rules
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.names import path_hint
 from contextasm.config.rules.facts import WEEKDAYS
-from contextasm.model import Condition, ContextasmError, Document, Effect, Fragment, Rule, grouped
+from contextasm.model import Condition, Document, Effect, Rule, grouped
 from contextasm.retrieval.reading.query_signals import INTENTS, intent
-from contextasm.retrieval.retrieve import retrieve
 from contextasm.rules.apply import included_file, item_facts, section
 from contextasm.rules.evaluate import evaluate, is_target
 from contextasm.rules.satisfiable import COMPARISONS, FieldDomain, can_hold, values_out_of_reach
@@ -29,12 +27,11 @@ from contextasm.text.names.places import PROFILE_FILES, RULE_FILES, WORKSPACE_PA
 def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
     """Report targets of rules that match no file, memory, event, entity or layer."""
     prepared = inspection.prepared
-    rules = enabled_rules(inspection)
+    rules = inspection.enabled_rules
     if not prepared or not rules:
         return
     # A missing inclusion of a rule that fires is a problem of the build.
     fired = {trace.rule for context in inspection.contexts for trace in context.rule_traces if trace.fired}
-    fragments = cache(lambda: _all_fragments(inspection))  # only if a target needs them
     for rule in rules:
         for effect in evaluate([rule._replace(when=())], {}).effects:  # as if it fired
             if effect.action == "always_include" and rule.name in fired:
@@ -44,20 +41,18 @@ def check_rule_targets(inspection: Inspection) -> Iterator[Finding]:
                     message = f"rule {rule.name}: {effect.action} {effect.target}: this profile has no such layer"
                     yield note_finding(rule.path, rule.line, message, "leave it if the rule serves another profile")
                 continue
-            if not _has_target(effect, inspection, fragments):
-                yield from _missing_target(rule, effect, inspection, fragments)
+            if not _has_target(effect, inspection):
+                yield from _missing_target(rule, effect, inspection)
 
 
-def _missing_target(
-    rule: Rule, effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]
-) -> Iterator[Finding]:
+def _missing_target(rule: Rule, effect: Effect, inspection: Inspection) -> Iterator[Finding]:
     """The finding on a target that no layer finds; an exclusion may have nothing to exclude, if it is not a slip."""
     what = f"rule {rule.name}: {effect.action} {effect.target}"
     if path := _unread_file(effect, inspection):
         hint = "leave it if the rule serves another profile"
         yield note_finding(rule.path, rule.line, f"{what}: no layer of this profile reads {path}, where it is", hint)
         return
-    hint = _target_hint(effect, inspection, fragments)
+    hint = _target_hint(effect, inspection)
     if effect.action != "exclude" or hint.startswith("did you mean"):
         yield warning_finding(rule.path, rule.line, f"{what}: nothing in the workspace matches it", hint)
 
@@ -81,21 +76,7 @@ _NOT_SHOWN = ("ctxasm.yaml", PROFILE_FILES, RULE_FILES)
 """Files of settings, which no layer shows."""
 
 
-def _all_fragments(inspection: Inspection) -> list[Fragment]:
-    """The fragments that the layers find for every agent and team, without a topic."""
-    assert inspection.prepared
-    build = inspection.prepared.in_full._replace(workspace=inspection.workspace)
-    fragments: list[Fragment] = []
-    for context in inspection.contexts:
-        try:
-            results = retrieve(build._replace(request=context.request))
-        except ContextasmError:
-            continue  # a required file that can't be read: it is among the problems
-        fragments += [fragment for result in results.values() for fragment in result.fragments]
-    return fragments
-
-
-def _has_target(effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]) -> bool:
+def _has_target(effect: Effect, inspection: Inspection) -> bool:
     target = effect.target
     if target.kind == "heading-path":
         document = included_file(inspection.workspace, target.value)
@@ -105,10 +86,10 @@ def _has_target(effect: Effect, inspection: Inspection, fragments: Callable[[], 
         listed = f"{target.value}/*" if target.value.endswith("**") else target.value
         is_listed = inspection.workspace.list(listed) or list_archived(inspection.workspace, target.value)
         return bool(is_listed) or any(glob_matches(target.value, path) for path in inspection.documents)
-    return any(is_target(target, item_facts(fragment)) for fragment in fragments())
+    return any(is_target(target, item_facts(fragment)) for fragment in inspection.fragments)
 
 
-def _target_hint(effect: Effect, inspection: Inspection, fragments: Callable[[], Sequence[Fragment]]) -> str:
+def _target_hint(effect: Effect, inspection: Inspection) -> str:
     target = effect.target
     if target.kind == "path":
         return path_hint(target.value, inspection)
@@ -119,7 +100,7 @@ def _target_hint(effect: Effect, inspection: Inspection, fragments: Callable[[],
         titles = [title[1] for title in map(heading, document.text.split("\n")) if title]
         near = nearest(target.heading, titles)
     else:
-        facts = (item_facts(fragment).get(target.kind, ()) for fragment in fragments())
+        facts = (item_facts(fragment).get(target.kind, ()) for fragment in inspection.fragments)
         groups = ((fact,) if isinstance(fact, str) else fact for fact in facts)
         near = nearest(target.value, sorted({name for group in groups for name in group if name}))
     return f"did you mean {near}?" if near else "correct the name, or take it out of the rule"
@@ -130,7 +111,7 @@ def _target_hint(effect: Effect, inspection: Inspection, fragments: Callable[[],
 
 def check_rule_conditions(inspection: Inspection) -> Iterator[Finding]:
     """Report conditions with values that their field never has, and conditions that no build can meet together."""
-    for rule in enabled_rules(inspection):
+    for rule in inspection.enabled_rules:
         domains = field_domains(rule.when, inspection.agents, inspection.teams)
         faults = [(each, value) for each in rule.when for value in values_out_of_reach(each, domains[each.field])]
         for condition, value in faults:
@@ -207,18 +188,11 @@ def _domain(field: str, tests: Sequence[Condition], agents: Collection[str], tea
         return closed[field]
     if field == "date":
         return FieldDomain(_days(tests), may_be_missing=False)
-    if field == "changed":
-        return FieldDomain(None, is_list=True, is_value=_is_changed_path)
-    return FieldDomain(None, is_value=_is_branch if field == "git.branch" else bool)
-
-
-def _is_changed_path(text: str) -> bool:
-    # As git names it: relative, and without detours.
-    return not {"", ".", ".."} & {*text.split("/")}
-
-
-def _is_branch(text: str) -> bool:
-    return bool(text) and not re.search(r"\s", text)
+    if field == "changed":  # As git names it: relative, and without detours.
+        return FieldDomain(None, is_list=True, is_value=lambda text: not {"", ".", ".."} & {*text.split("/")})
+    if field == "git.branch":
+        return FieldDomain(None, is_value=lambda text: bool(re.fullmatch(r"\S+", text)))
+    return FieldDomain(None, is_value=bool)
 
 
 def _days(tests: Sequence[Condition]) -> list[str]:

@@ -81,18 +81,13 @@ def check_references(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _references(document: Document) -> Iterator[tuple[int, str]]:
-    # Links, and `file.md#heading` in code.
-    for number, line in _prose_lines(document):
-        yield from ((number, reference) for reference in _REFERENCE_IN_CODE.findall(line))
-        without_code = re.sub(r"`[^`\n]*`", "", line)
-        yield from ((number, unquote(target)) for target in _LINK.findall(without_code))
-
-
-def _prose_lines(document: Document) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, outside fenced and indented code, and without HTML comments."""
+    """Links, and `file.md#heading` in code, each with its line; none in blocks of code and HTML comments."""
     code = code_lines(document.text.split("\n"))
-    lines = without_comments(document.text)[0].split("\n")
-    return ((document.line + at, line) for at, line in enumerate(lines) if at not in code)
+    for at, line in enumerate(without_comments(document.text)[0].split("\n")):
+        if at not in code:
+            without_code = re.sub(r"`[^`\n]*`", "", line)
+            targets = map(unquote, _LINK.findall(without_code))
+            yield from ((document.line + at, target) for target in (*_REFERENCE_IN_CODE.findall(line), *targets))
 
 
 def _broken_reference(inspection: Inspection, document: Document, line: int, reference: str) -> Iterator[Finding]:
@@ -152,7 +147,10 @@ _DIRECTIVE = "<!-- ctxasm:"
 def check_comments(inspection: Inspection) -> Iterator[Finding]:
     """Report comments and hidden elements of files that a build shows: no page shows them, and a model reads them."""
     hint = "take it out, or set `comments: strip` for the layer"
-    for path in sorted(_paths_with_comments(inspection) & inspection.documents.keys()):
+    keeping = {layer.id for layer in (*inspection.layers, PINS) if layer.display.comments == "keep"}
+    decisions = (decision for context in inspection.contexts for decision in context.decisions)
+    paths = {decision.path for decision in decisions if decision.kept and decision.layer in keeping}
+    for path in sorted(paths & inspection.documents.keys()):
         document = inspection.documents[path]
         line, at = document.line, 0
         for start, end in hidden_markup(document.text):
@@ -162,13 +160,6 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
                 what = "an HTML comment" if words.startswith("<!--") else "hidden markup"
                 message = f"holds {what}, which the model is shown: {quoted(words)}"
                 yield note_finding(path, line, message, hint)
-
-
-def _paths_with_comments(inspection: Inspection) -> set[str]:
-    """The files of which layers that keep comments show anything."""
-    keeping = {layer.id for layer in (*inspection.layers, PINS) if layer.display.comments == "keep"}
-    decisions = (decision for context in inspection.contexts for decision in context.decisions)
-    return {decision.path for decision in decisions if decision.kept and decision.layer in keeping}
 
 
 _ORDERS = __file__.replace("text.py", "orders.txt")

@@ -111,16 +111,18 @@ def write_scope(reading: HostReading, *, is_one_of_many: bool = False) -> None:
 
 
 def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: bool) -> PreparedBuild:
-    """The build without what the one file with a block says anyway, or what the profile's host loads next to it.
+    """The build without what the one file with a block says anyway, or what a host loads next to it.
 
-    If the text goes to more than one file, nothing is left out: one has not the other's.
+    That is what the profile's host loads, and each instruction file that imports the file: its host reads both. If the
+    text goes to more than one file, nothing is left out: one has not the other's.
     """
     from contextasm.integrations.hook_parts import load_host_texts, without_host_texts  # here: only a block needs it
 
     texts, root = [target for target in targets if target.kind not in REPORTS], os.path.realpath(job.workspace.root)
     if [target.managed for target in texts] != [True] or not is_below(texts[0].real, root):
         return job
-    paths, own = frozenset([texts[0].real]), os.path.relpath(texts[0].real, root)
+    own, importing = os.path.relpath(texts[0].real, root), _importing(job, texts[0].real)
+    paths = frozenset(os.path.realpath(f"{root}/{path}") for path in (own, *importing))
     host = load_host(job.build.profile.host, "host") if job.build.profile.host else None
     if host and any(own in rule.files for rule in host.loads if rule.folders != "outside"):
         loaded, _, _, cut = load_host_texts([host], root)
@@ -128,10 +130,25 @@ def without_known(job: PreparedBuild, targets: Sequence[OutputFile], *, quiet: b
         if not quiet:
             names = ", ".join(sorted(os.path.relpath(path, root) for path in paths))
             write_stderr(f"left out, because {host.summary} loads it by itself: {names}")
+    elif importing:
+        if not quiet:
+            write_stderr(f"left out, because it imports {own}: {', '.join(importing)}")
     elif not isinstance(read := job.workspace.read(own), Document) or not read.text.strip():
         return job  # only our block is in it, or nothing: no build has to say what the file says
     build = without_host_texts(job.build, (paths, frozenset(), frozenset(), {}), job.run(), root, only_named=False)
     return job._replace(build=build)
+
+
+def _importing(job: PreparedBuild, target: str) -> Sequence[str]:
+    """The instruction files of a build that import the file at a real path, if only by others; it may be missing."""
+    from contextasm.retrieval.sources.instructions import read_instruction_files, read_with_imports
+
+    build, root = job.build, job.workspace.root
+    layers = [layer for layer in build.profile.layers if any(each.uses_open for each in layer.query.traits)]
+    read = [read_instruction_files(build.workspace, layer, build.request)[0] for layer in layers]
+    paths = sorted({document.path for files in read for document, _ in files})
+    named = {path: {*read_with_imports(build.workspace, [path])[2]} - {path} for path in paths}
+    return [path for path in paths if target in (os.path.realpath(f"{root}/{each}") for each in named[path])]
 
 
 def show_cut_blocks(job: PreparedBuild, targets: Sequence[OutputFile]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
 
-from contextasm.config.input.options import Options, ProcessEnvironment, is_lock_required
+from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.config.input.settings import FILE, Setting
 from contextasm.config.input.yaml_loader import YamlMapping
 from contextasm.config.profiles.overrides import ProfileReader
@@ -80,7 +80,7 @@ class PreparedBuild(NamedTuple):
 
         Raises `ContextasmError` for a missing or broken lock.
         """
-        if not (locked or is_lock_required(environment)):
+        if not locked and environment.get("CTXASM_LOCKED", "0") in {"", "0"}:
             return self
         from contextasm.config.approval import require_approved
 
@@ -140,7 +140,7 @@ def evaluate_rules(
     Rule files are read through `recording`. `profile` has the layers that rules name. Raises `ContextasmError` for bad
     values of `--var`, for rule files that can't be read or parsed, and for a layer that no profile has.
     """
-    variables = _parse_variables(options.variables)
+    variables = parse_variables(options.variables)
     if "rules" not in reader.settings_file and not recording.list(RULE_FILES):
         return None
     # Here, as below: most workspaces have no rules.
@@ -154,25 +154,8 @@ def evaluate_rules(
     return evaluate(rules, gather_facts(rules, request, variables, environment, root))
 
 
-def evaluate_for_owners(
-    prepared: PreparedBuild, process: ProcessEnvironment
-) -> Callable[[str, str], RuleEvaluation | None]:
-    """Function that gives the result of evaluating a build's rules for another agent and team of the same request.
-
-    All other facts are gathered once.
-    """
-    if prepared.build.rules is None:
-        return lambda _agent, _team: None
-    from contextasm.rules.evaluate import evaluate
-
-    rules = [rule for rule, _ in prepared.build.rules.verdicts]
-    variables = _parse_variables(prepared.options.variables)
-    root = prepared.workspace.root
-    facts = gather_facts(rules, prepared.build.request, variables, process.environment, root)
-    return lambda agent, team: evaluate(rules, {**facts, "agent": agent, "team": team})
-
-
-def _parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
+def parse_variables(assignments: tuple[str, ...]) -> dict[str, str]:
+    """The variables of `--var` by name. Raises `ContextasmError` for a text that is not `NAME=VALUE`."""
     variables: dict[str, str] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
@@ -187,7 +170,7 @@ def unused_variables(options: Options, rules: RuleEvaluation | None) -> tuple[Pr
     """The problem of each variable of `--var` that no rule tests."""
     verdicts = rules.verdicts if rules else ()
     fields = {condition.field for rule, _ in verdicts for condition in rule.when}
-    names = [name for name in _parse_variables(options.variables) if f"var.{name}" not in fields]
+    names = [name for name in parse_variables(options.variables) if f"var.{name}" not in fields]
     return tuple(Problem("no-effect", f"--var {name}", 0, "no rule tests this variable") for name in names)
 
 

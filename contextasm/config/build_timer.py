@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from contextasm.config.build import PreparedBuild
 from contextasm.model import Build, RetrievalResult, SourceTask
 from contextasm.rendering.prometheus import BuildTimes
+
+if TYPE_CHECKING:
+    from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity
+    from contextasm.workspace.cache import TokenCountCache
 
 
 class BuildTimer:
@@ -54,7 +58,12 @@ class BuildTimer:
 
     def _cache_use(self) -> tuple[int, int]:
         """The texts that the caches of counts and vectors were asked for, and the ones that they had."""
-        semantics = next(iter(self._prepared.build.semantics.values()), None)
-        # A similarity that is not an embedder's has no cache.
-        caches: list[Any] = [each for each in (self._prepared.counts, semantics) if hasattr(each, "lookups")]
+        caches: list[TokenCountCache | EmbeddingSimilarity] = []
+        if self._prepared.counts:
+            caches.append(self._prepared.counts)
+        if similarity := next(iter(self._prepared.build.semantics.values()), None):
+            from contextasm.retrieval.embeddings.embedder import EmbeddingSimilarity  # here: few have an embedder
+
+            if isinstance(similarity, EmbeddingSimilarity):  # else it is refused, and has no cache
+                caches.append(similarity)
         return sum(each.lookups for each in caches), sum(each.hits for each in caches)

@@ -58,10 +58,13 @@ def build_inputs(prepared: PreparedBuild, folder: str) -> InputFiles:
         *_layer_patterns(layers, prepared.build.request),
         *_rule_patterns(prepared),
     )
+    # Standard input may be a file, too.
+    typed = (file for file in prepared.typed_files if os.path.isfile(file))
+    what = "a context is made of this file, too: an option reads it"
     return InputFiles(
         folder=workspace if workspace.is_on_disk else Folder(root),
         patterns=tuple(dict.fromkeys(patterns)),
-        others=(*_others(root, names, settings_file), *_typed_files(prepared)),
+        others=(*_others(root, names, settings_file), *((file, what) for file in typed)),
         outputs=tuple(f"{root}/{output.file}" for output in outputs),
     )
 
@@ -122,15 +125,6 @@ def _rule_patterns(prepared: PreparedBuild) -> Iterator[InputPattern]:
         for effect in rule.effects:
             if effect.action == "always_include" and effect.target.kind in {"path", "heading-path"}:
                 yield _text_file(effect.target.value, f"rule {rule.name} includes it")
-
-
-def _typed_files(prepared: PreparedBuild) -> Iterator[tuple[str, str]]:
-    # Standard input may be a file, too.
-    return (
-        (file, "a context is made of this file, too: an option reads it")
-        for file in prepared.typed_files
-        if os.path.isfile(file)
-    )
 
 
 def _others(root: str, names: Iterable[_ProfileName], settings_file: YamlMapping) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 
 from contextasm.config.build import (
@@ -25,7 +25,7 @@ from contextasm.config.input.options import FileText, Options, ProcessEnvironmen
 from contextasm.config.input.settings import FILE, Setting, load_settings_file, resolve_settings
 from contextasm.config.input.yaml_loader import YamlMapping, load_yaml
 from contextasm.config.owners import check_team, resolve_agent, uses_placeholder
-from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers, unread_words
+from contextasm.config.profiles.overrides import ProfileReader, layer_settings, limit_layers
 from contextasm.config.workspace_folder import attach_store, find_workspace, named_workspace, open_workspace
 from contextasm.model import (
     CLEAN,
@@ -95,18 +95,15 @@ def prepare_build(
     history, thinking = _session_of_history(options, problems)
     request = _resolve_request(options, settings, profile, recording, reader)._replace(history=history)
     rules = evaluate_rules(config, reader, options, request, whole)
-    build = Build(recording, profile, request, counter, rules)._replace(
-        semantics=semantic_similarity(reader, settings, options.topic or ""),
-        summarizer=make_summarizer(reader.settings_file, workspace, process, seconds),
-        repository=_repository(workspace, process),
-        memory_index=_memory_indexes(recording, reader),
-        parse_yaml=load_yaml,
-        problems=(*problems, *unused_variables(options, rules), *_missing_files(request.open, workspace)),
-    )
+    problems += (*unused_variables(options, rules), *_missing_files(request.open, workspace))
+    build = Build(recording, profile, request, counter, rules, problems=tuple(problems))
+    build = _with_services(build, options, reader, settings, seconds)
     digests = reader.digests | {path: answer_digest(read) for path, read in config.reads.items()}
     options = options._replace(workspace=None, offline=False, open=request.open, exclude=request.filters.exclude)
-    prepared = PreparedBuild(build, workspace, settings, reader.settings_file, counts, seconds, options, digests)
-    return prepared._replace(taken="; ".join(filter(None, (thinking, detected))), typed_files=typed_files)
+    taken = "; ".join(filter(None, (thinking, detected)))
+    return PreparedBuild(
+        build, workspace, settings, reader.settings_file, counts, seconds, options, digests, taken, typed_files
+    )
 
 
 def counter_of_text(options: Options, process: ProcessEnvironment) -> TokenCounter:
@@ -134,7 +131,7 @@ def _typed_settings(
     typed = resolve_settings(options._asdict(), reader.process.environment, reader.settings_file, shared_by)
     settings, detected = reader.with_detected(typed)
     if not detected and settings["profile"].origin.startswith(("default", FILE)):
-        detected = unread_words(workspace, partial(reader.resolve, settings), (target.full for target in targets))
+        detected = reader.unread_words(settings, (target.full for target in targets))
     return {**settings, **overrides}, detected
 
 
@@ -171,12 +168,22 @@ def _cleaned_options(options: Options, settings: Mapping[str, Setting]) -> Optio
     return Options._make(clean_value(value, cleaning, 0, []) for value in options)
 
 
-def _memory_indexes(recording: RecordingWorkspace, reader: ProfileReader) -> MemoryIndexes | None:
-    """The indexes of a folder, which store nothing if nothing may be stored; None for a revision."""
-    if not reader.workspace.is_on_disk:
-        return None
-    database = index_database(reader.workspace.root, reader.process.environment)
-    return MemoryIndexes(reader.workspace, reader.process.now, database, recording.unfit)
+def _with_services(
+    build: Build, options: Options, reader: ProfileReader, settings: dict[str, Setting], seconds: float | None
+) -> Build:
+    """The build with what it may ask: an embedder, a summarizer, git, and, for a folder, an index of memories."""
+    workspace, process = reader.workspace, reader.process
+    build = build._replace(
+        semantics=semantic_similarity(reader, settings, options.topic or ""),
+        summarizer=make_summarizer(reader.settings_file, workspace, process, seconds),
+        repository=_repository(workspace, process),
+        parse_yaml=load_yaml,
+    )
+    if not workspace.is_on_disk:
+        return build
+    assert isinstance(build.workspace, RecordingWorkspace)
+    database = index_database(workspace.root, process.environment)  # None if nothing may be stored
+    return build._replace(memory_index=MemoryIndexes(workspace, process.now, database, build.workspace.unfit))
 
 
 def _repository(workspace: Folder, process: ProcessEnvironment) -> Callable[[], Sequence[str]]:

@@ -10,7 +10,7 @@ from glob import escape
 from itertools import accumulate
 from pathlib import Path
 
-from contextasm.checks.hosts.cuts import LoadedFile, prefix_length
+from contextasm.checks.hosts.cuts import prefix_length
 from contextasm.checks.hosts.files import read_host_files
 from contextasm.config.hosts.loader import Host
 from contextasm.config.profiles.layers import with_freed_rooms
@@ -119,17 +119,11 @@ def load_host_texts(hosts: Sequence[Host], folder: str, opened: Sequence[str] = 
         others = [file.path for file in reading.unread if os.path.basename(file.path) == _FOR_ALL]
         imported, _, _ = read_with_imports(Folder(Path(reading.root)), [file.path for file in files] or others)
         named |= {real_path(f"{reading.root}/{document.path}") for document, _ in imported}
-        loads.append({real_path(f"{reading.root}/{file.path}"): _lost_lines(file) for file in files})
-        texts.append(frozenset(_compared(file.text) for file in files if not _lost_lines(file)))
+        loads.append({real_path(f"{reading.root}/{file.path}"): file.lost_lines for file in files})
+        texts.append(frozenset(_compared(file.text) for file in files if not file.lost_lines))
     common = frozenset.intersection(*map(frozenset, loads))
     cut = {path: lines for path in common if (lines := frozenset().union(*(load[path] for load in loads)))}
     return common.difference(cut), frozenset.intersection(*texts), frozenset(named), cut
-
-
-def _lost_lines(file: LoadedFile) -> frozenset[int]:
-    """The lines of a file that the host cuts, at least in part."""
-    sections = (section for part in file.lost_parts for section in part)
-    return frozenset(line for section in sections for line in range(section.first, section.last + 1))
 
 
 def _with_cut_lines(document: Document, lines: Mapping[str, frozenset[int]]) -> Document:

@@ -196,17 +196,13 @@ def place(fragment: Fragment, layer: Layer, *, masked: bool = True) -> Fragment:
         longest = max(map(len, re.findall("`+", fragment.text)), default=0)
         display = display._replace(fence="`" * max(3, longest + 1) + WRITTEN)
     if layer.display.headings == "nest" and not display.fence:
-        nesting = _nesting(display.group, layer)
+        title = heading(display.group)
+        nesting = max(SECTION_LEVEL, title[0] if title else 0), layer.limits.required
         display = display._replace(nesting=nesting)
         text, removed = nest(fragment.text, *nesting)
         if text != fragment.text:
             fragment = _with_text(fragment, text, frozenset(removed))
     return fragment if display == fragment.display else fragment._replace(display=display)
-
-
-def _nesting(group: str, layer: Layer) -> tuple[int, bool]:
-    title = heading(group)
-    return max(SECTION_LEVEL, title[0] if title else 0), layer.limits.required
 
 
 def _group_line(group: str, template: str) -> str:

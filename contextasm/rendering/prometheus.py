@@ -127,20 +127,20 @@ def build_series(context: Context, times: BuildTimes) -> list[Series]:
 
 
 def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -> Iterator[Series]:
-    yield _gauge("memory_assembly_duration_seconds", "Seconds from the first source to the document.", times.seconds)
-    yield _gauge(
+    yield gauge("memory_assembly_duration_seconds", "Seconds from the first source to the document.", times.seconds)
+    yield gauge(
         "memory_coherence_score",
         "Mean share of words common to two shown fragments, 0 to 1, minus 0.1 a conflict; NaN for fewer than two.",
         _or_nan(report["coherence"]),
     )
-    yield _gauge(
+    yield gauge(
         "memory_cache_hit_ratio",
         "Share of the token counts and vectors that came from a cache, 0 to 1; NaN if none was needed.",
         times.cache_hits / times.cache_lookups if times.cache_lookups else NAN,
     )
     latency = "Seconds that the sources of a layer took; for a late layer, until the end of the build."
-    yield _gauges("memory_source_latency", latency, "layer", times.layers)
-    yield _gauges("ctxasm_step_seconds", "Seconds that each step of the build took.", "step", times.steps)
+    yield gauges("memory_source_latency", latency, "layer", times.layers)
+    yield gauges("ctxasm_step_seconds", "Seconds that each step of the build took.", "step", times.steps)
     yield Series(
         "memory_source_errors_total",
         "counter",
@@ -150,15 +150,15 @@ def _named_series(context: Context, report: ContextMetrics, times: BuildTimes) -
 
 
 def _document_series(context: Context, report: ContextMetrics) -> Iterator[Series]:
-    yield _gauge("ctxasm_context_tokens", "Tokens of the document.", context.tokens)
-    yield _gauge("ctxasm_budget_tokens", "Tokens that the document may have.", context.request.budget)
-    yield _gauge("ctxasm_context_bytes", "Bytes of the document in Markdown or XML.", len(context.text.encode()))
-    yield _gauge("ctxasm_input_files", "Files that were read for layers.", len(context.documents))
-    yield _gauge("ctxasm_input_bytes", "Bytes of these files.", sum(each.size for each in context.documents))
+    yield gauge("ctxasm_context_tokens", "Tokens of the document.", context.tokens)
+    yield gauge("ctxasm_budget_tokens", "Tokens that the document may have.", context.request.budget)
+    yield gauge("ctxasm_context_bytes", "Bytes of the document in Markdown or XML.", len(context.text.encode()))
+    yield gauge("ctxasm_input_files", "Files that were read for layers.", len(context.documents))
+    yield gauge("ctxasm_input_bytes", "Bytes of these files.", sum(each.size for each in context.documents))
     coverage = "Share of the layers whose sources answered in time, 0 to 1."
-    yield _gauge("ctxasm_context_coverage_ratio", coverage, _or_nan(report["coverage"]))
+    yield gauge("ctxasm_context_coverage_ratio", coverage, _or_nan(report["coverage"]))
     quality = "Mean score of what is shown, 0 to 1; NaN if nothing has a score."
-    yield _gauge("ctxasm_context_quality_ratio", quality, _or_nan(report["quality"]))
+    yield gauge("ctxasm_context_quality_ratio", quality, _or_nan(report["quality"]))
 
 
 def _layer_series(context: Context) -> Iterator[Series]:
@@ -168,13 +168,13 @@ def _layer_series(context: Context) -> Iterator[Series]:
     wanted = {usage.layer: usage.wanted for usage in usages}
     limits = {usage.layer: usage.limit for usage in usages if usage.limit is not None}
     cut = {layer: max(0, wanted[layer] - used[layer]) for layer in used}
-    yield _gauges("ctxasm_layer_used_tokens", "Tokens of a layer in the document.", "layer", used)
-    yield _gauges("ctxasm_layer_wanted_tokens", "Tokens of a layer if nothing were cut.", "layer", wanted)
+    yield gauges("ctxasm_layer_used_tokens", "Tokens of a layer in the document.", "layer", used)
+    yield gauges("ctxasm_layer_wanted_tokens", "Tokens of a layer if nothing were cut.", "layer", wanted)
     most = "The most tokens that a layer may take; absent if it has no limit."
-    yield _gauges("ctxasm_layer_limit_tokens", most, "layer", limits)
-    yield _gauges("ctxasm_layer_cut_tokens", "Tokens that a layer wants and does not get.", "layer", cut)
+    yield gauges("ctxasm_layer_limit_tokens", most, "layer", limits)
+    yield gauges("ctxasm_layer_cut_tokens", "Tokens that a layer wants and does not get.", "layer", cut)
     left_none = "1 if a layer gets nothing because the layers before it took all, else 0."
-    yield _gauges("ctxasm_layer_starved", left_none, "layer", {layer: layer in starved for layer in used})
+    yield gauges("ctxasm_layer_starved", left_none, "layer", {layer: layer in starved for layer in used})
 
 
 def _count_series(context: Context) -> Iterator[Series]:
@@ -182,18 +182,19 @@ def _count_series(context: Context) -> Iterator[Series]:
     for decision in context.decisions:
         outcomes[decision.outcome] += int(dict(decision.reason.facts).get("count", 1))
     problems = Counter(problem.code for problem in context.problems)
-    yield _gauges("ctxasm_fragments", "Fragments that were found, by outcome.", "outcome", outcomes)
-    yield _gauges("ctxasm_problems", "Problems of the build, by their code.", "code", problems)
+    yield gauges("ctxasm_fragments", "Fragments that were found, by outcome.", "outcome", outcomes)
+    yield gauges("ctxasm_problems", "Problems of the build, by their code.", "code", problems)
 
 
 def _or_nan(value: float | None) -> float:
     return NAN if value is None else value
 
 
-def _gauge(name: str, what: str, value: float) -> Series:
+def gauge(name: str, what: str, value: float) -> Series:
+    """A series of one value; `what` says what it is, with its unit."""
     return Series(name, "gauge", what, [(value, {})])
 
 
-def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Series:
+def gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Series:
     """A series with a value for each value of a label."""
     return Series(name, "gauge", what, [(value, {label: each}) for each, value in values.items()])

@@ -81,20 +81,15 @@ def section_rows(context: Context, counter: TokenCounter) -> Rows:
     The tokens of a layer's sections add up to the tokens of the layer.
     """
     parts = token_parts(context)
+    texts = ((section.layer, render_section(section, context.request.format)) for section in context.sections)
+    units_of = grouped((layer, counter.units(text)) for layer, text in texts)
     tokens = {
-        layer: iter(_apportion(units, parts[layer], counter.units_per_token))
-        for layer, units in _section_units(context, counter).items()
+        layer: iter(_apportion(units, parts[layer], counter.units_per_token)) for layer, units in units_of.items()
     }
     return [
         (section.layer, section.heading, f"{next(tokens[section.layer]):,}", "cut" if section.truncated else "")
         for section in context.sections
     ]
-
-
-def _section_units(context: Context, counter: TokenCounter) -> dict[str, list[int]]:
-    """Units of each section with its heading, by layer."""
-    texts = ((section.layer, render_section(section, context.request.format)) for section in context.sections)
-    return grouped((layer, counter.units(text)) for layer, text in texts)
 
 
 def _apportion(units: Sequence[int], total: int, step: int) -> list[int]:

@@ -171,6 +171,8 @@ class LineRange(NamedTuple):
     """The beginning of line `stop`, where the cut falls inside it."""
     fence: str = ""
     """The line that closes a fence cut open."""
+    lead: str = ""
+    """What is shown above the lines: the opening of a fence, or the head of a table, of which they are the end."""
 
 
 class Excerpt(NamedTuple):
@@ -338,7 +340,8 @@ def _bare_pieces(excerpt: Excerpt) -> list[str | Omission]:
             pieces += ["\n"] * bool(pieces)
             pieces.append(_omission(fragment, lines, line, part.first))
         if part.first < part.stop or part.words:
-            text = "\n".join([*lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
+            lead = [part.lead] if part.lead else []
+            text = "\n".join([*lead, *lines[part.first : part.stop], *filter(None, (part.words, part.fence))])
             if pieces:
                 pieces.append("\n\n" if must_stand_apart(last_text, text) else "\n")
             last_text = text if part.stop == len(lines) else text.rstrip("\n")

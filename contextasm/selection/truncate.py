@@ -3,7 +3,7 @@
 The choice is among nested states: the first k blocks of the keep order, then the first sentences of the next block, or
 the first rows of a table and lines of long code. A sentence is cut between words only if nothing else would be shown.
 The last state that costs no more than the room is taken, so more room never loses a line that less room kept
-(docs/architecture.md, law 7).
+(docs/architecture.md, law 7). Where `fit` keeps the end, the next block shows its last lines.
 """
 
 import re
@@ -22,7 +22,7 @@ from contextasm.model import (
     grouped,
 )
 from contextasm.selection.sections import Excerpt, LineRange, section_body, sentence_ends, whole_text
-from contextasm.text.markdown.blocks import TextBlock, blocks, keep_order, list_mark, structural_length
+from contextasm.text.markdown.blocks import TextBlock, blocks, is_underline, keep_order, list_mark, structural_length
 
 LONG_WORD = 40
 """Characters. A longer run without a blank (Japanese, Chinese, encoded data) is cut between graphemes."""
@@ -59,6 +59,8 @@ class _Piece(NamedTuple):
     lines: LineRange
     titles: tuple[int, ...] = ()
     """Lines of the headings that its text is under, which are shown wherever the end of a text is kept."""
+    is_last: bool = False
+    """Whether the end of a text is kept, and lines of the block may be shown without those above them."""
 
 
 def truncate(
@@ -93,7 +95,11 @@ def truncate(
         return cost(with_part(part)) <= room
 
     block = following.block._replace(kind="raw") if display.fence else following.block
-    part = _part(block, own, left, counter, fits, may_tear=is_alone and not chosen)
+    if by_lines and following.is_last:
+        part = _last_part(block, own, left, counter, fits, is_alone=not chosen)
+        block = block._replace(kind="text")
+    else:
+        part = _part(block, own, left, counter, fits, may_tear=is_alone and not chosen)
     if part is None and by_lines and not chosen:
         part = _some_lines(block, own, left, counter, fits, is_end=display.keep == "end")
     return with_part(part) if part else _excerpts(fragments, chosen)
@@ -184,7 +190,16 @@ def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence
             above = [*(each for each in above if each[0] < level), (level, line)]
         titles[block.first] = tuple(line for _, line in above)
     for section in keep_order(own_blocks, lines, keep):
-        yield [_Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, ())) for each in section]
+        is_last = keep == "end" and len(section) == 1 and _may_show_last(section[0], lines)
+        yield [
+            _Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, ()), is_last)
+            for each in section
+        ]
+
+
+def _may_show_last(block: TextBlock, lines: Sequence[str]) -> bool:
+    is_long = block.kind == "text" and block.end(lines) > block.body + 1
+    return (is_long or block.kind in {"table", "fence"}) and len(block.levels) < 2
 
 
 def _furthest(states: Iterable[tuple[State, int]], room: int, fits: Callable[[State], bool]) -> State | None:
@@ -263,6 +278,25 @@ def _part(
     return part_up_to(place) if place else None
 
 
+def _last_part(
+    block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits, *, is_alone: bool
+) -> LineRange | None:
+    """The most of the last lines of one block that fit, or words of its last line if these are all that is shown."""
+    stop = block.end(lines)
+    if block.kind == "fence" and stop - block.body <= WHOLE_CODE + 2 and not is_alone:
+        return None
+    head = block.body + LEAST_LINES[block.kind] - 1
+    # Of a fence no closing without a line of code, and no underline without its heading.
+    last = stop - 1 - (block.kind == "fence")
+    starts = (min(line - is_underline(lines[line]), last) for line in range(stop - 1, head - 1, -1))
+    parts = (LineRange(max(start, head), block.stop, lead="\n".join(lines[block.body : head])) for start in starts)
+    part = _furthest(zip(parts, _row_sizes(lines[head:stop][::-1], counter), strict=True), left, fits)
+    if part is None and is_alone and block.kind == "text":
+        words = (LineRange(stop - 1, stop - 1, lines[stop - 1][:end]) for end in _words(lines[stop - 1]))
+        return _furthest_by_doubling(words, fits)
+    return part
+
+
 def _some_lines(
     block: TextBlock, lines: Sequence[str], left: int, counter: TokenCounter, fits: Fits, *, is_end: bool
 ) -> LineRange | None:
@@ -332,14 +366,14 @@ def _words(line: str) -> Iterator[int]:
 
 def _excerpts(fragments: Sequence[Fragment], pieces: Sequence[_Piece]) -> tuple[Excerpt, ...]:
     """The pieces put together again with the headings above them, fragment by fragment."""
-    own = {(piece.number, line) for piece in pieces for line in range(piece.block.first, piece.block.body)}
+    own = {(piece.number, line) for piece in pieces for line in range(piece.lines.first, piece.block.body)}
     above = {(piece.number, line) for piece in pieces for line in piece.titles} - own
     parts = [(number, LineRange(title, title + 1)) for number, title in above]
     ranges: dict[int, list[LineRange]] = {}
     for number, part in sorted([*parts, *((piece.number, piece.lines) for piece in pieces)]):
         shown = ranges.setdefault(number, [])
-        if shown and shown[-1].stop == part.first and not shown[-1].words and not shown[-1].fence:
-            shown[-1] = LineRange(shown[-1].first, part.stop, part.words, part.fence)
+        if shown and shown[-1].stop == part.first and not (shown[-1].words or shown[-1].fence or part.lead):
+            shown[-1] = shown[-1]._replace(stop=part.stop, words=part.words, fence=part.fence)
         else:
             shown.append(part)
     return tuple(Excerpt(fragments[number], tuple(shown)) for number, shown in ranges.items())

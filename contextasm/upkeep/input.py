@@ -25,48 +25,6 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.recording import name_problem
 
 
-class TidyFiles:
-    """Lists of files of a workspace, and the problems of those left out of them."""
-
-    def __init__(self, workspace: Folder) -> None:
-        """Read nothing yet."""
-        self._workspace = workspace
-        self._problems: dict[str, Problem] = {}
-        self._linked: dict[str, bool] = {}
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """Problems of the files left out so far, because of their names or of a shared store, by path."""
-        return tuple(self._problems[name] for name in sorted(self._problems))
-
-    def list(self, pattern: str) -> Sequence[str]:
-        """Paths as the workspace lists them, without names that builds refuse and files in linked folders.
-
-        A file in a link to another folder of the workspace is listed at its own place, if a pattern fits it.
-        """
-        paths = [path for path in self._workspace.list(pattern) if not self._is_left_out(path)]
-        names = shown_names(paths)
-        pairs = [*zip(paths, names, strict=True)]
-        self._problems.update({name: name_problem(name) for path, name in pairs if name != path})
-        return [path for path, name in pairs if name == path]
-
-    def _is_left_out(self, path: str) -> bool:
-        owner = self._workspace.kept_elsewhere(path)
-        if owner is None:
-            return self._is_behind_link(path)
-        what = f"the memories of {owner} are in the shared store, and are not tidied"
-        hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
-        self._problems[f"{owner}/memories"] = Problem("store-untidied", f"{owner}/memories", 0, what, hint)
-        return True
-
-    def _is_behind_link(self, path: str) -> bool:
-        folder = os.path.dirname(path)
-        if folder not in self._linked:
-            real = os.path.realpath(f"{self._workspace.root}/{folder}")
-            self._linked[folder] = bool(folder) and real != f"{self._workspace.root}/{folder}"
-        return self._linked[folder]
-
-
 class OwnerMemories:
     """The memories of one agent, one team or the project, and the edits by which they change."""
 
@@ -164,10 +122,9 @@ class UpkeepInput:
     environment: Mapping[str, str] = field(default_factory=dict)
     """That of git, which knows moved files."""
 
-    @cached_property
-    def files(self) -> TidyFiles:
-        """Lists of the files that a plan may change; planners list files by it."""
-        return TidyFiles(self.workspace)
+    _left_out: dict[str, Problem] = field(default_factory=dict, init=False)
+    """Problems of the files left out of lists so far, because of their names or of a shared store, by path."""
+    _linked: dict[str, bool] = field(default_factory=dict, init=False)
 
     def read_again(self) -> UpkeepInput:
         """The same input over the files as they are now; the settings stay."""
@@ -179,6 +136,33 @@ class UpkeepInput:
         named = (profile.log.rpartition("/")[0] for profile in self.profiles if "{owner}" not in profile.log)
         return [*dict.fromkeys((*LOG_FOLDERS, *map(any_owner_pattern, named)))]
 
+    def list_files(self, pattern: str) -> Sequence[str]:
+        """The files that a plan may change: without names that builds refuse and files in linked folders.
+
+        A file in a link to another folder of the workspace is listed at its own place, if a pattern fits it.
+        """
+        paths = [path for path in self.workspace.list(pattern) if not self._is_left_out(path)]
+        names = shown_names(paths)
+        pairs = [*zip(paths, names, strict=True)]
+        self._left_out.update({name: name_problem(name) for path, name in pairs if name != path})
+        return [path for path, name in pairs if name == path]
+
+    def _is_left_out(self, path: str) -> bool:
+        owner = self.workspace.kept_elsewhere(path)
+        if owner is None:
+            return self._is_behind_link(path)
+        what = f"the memories of {owner} are in the shared store, and are not tidied"
+        hint = "`ctxasm memory deprecate|complete ID` and `ctxasm remember --supersedes ID` change them"
+        self._left_out[f"{owner}/memories"] = Problem("store-untidied", f"{owner}/memories", 0, what, hint)
+        return True
+
+    def _is_behind_link(self, path: str) -> bool:
+        folder = os.path.dirname(path)
+        if folder not in self._linked:
+            real = os.path.realpath(f"{self.workspace.root}/{folder}")
+            self._linked[folder] = bool(folder) and real != f"{self.workspace.root}/{folder}"
+        return self._linked[folder]
+
     @property
     def owners(self) -> Sequence[OwnerMemories]:
         """The owners that have files of memories, by folder in code point order."""
@@ -186,13 +170,13 @@ class UpkeepInput:
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Problems of files of memories that can't be read; a plan does not change these files."""
-        return self._read[1]
+        """Problems of files that a plan does not change: they can't be read, or were left out of lists so far."""
+        return [*self._read[1], *(self._left_out[path] for path in sorted(self._left_out))]
 
     @cached_property
     def _read(self) -> tuple[Sequence[OwnerMemories], Sequence[Problem]]:
         problems: list[Problem] = []
-        paths = sorted({path for pattern in MEMORY_FILES for path in self.files.list(pattern)})
+        paths = sorted({path for pattern in MEMORY_FILES for path in self.list_files(pattern)})
         read = read_files(self.workspace, paths, problems)
         documents = grouped((document.path.rpartition("/")[0], document) for document in read)
         patterns = dict.fromkeys(pattern for profile in self.profiles for pattern in private_patterns(profile))

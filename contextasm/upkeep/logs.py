@@ -31,7 +31,7 @@ def plan_logs(upkeep: UpkeepInput) -> Iterator[Action]:
     ages = upkeep.settings.logs
     for pattern in upkeep.log_folders:
         by_folder: dict[str, list[Move]] = {}
-        for path in upkeep.files.list(f"{pattern}/*.md"):
+        for path in upkeep.list_files(f"{pattern}/*.md"):
             day = day_of_name(path)
             if not day or not is_due_for_archive(upkeep.today, day, ages) or not upkeep.workspace.stamp(path):
                 continue

@@ -15,7 +15,7 @@ from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
 from contextasm.model import Problem
-from contextasm.rendering.prometheus import Sample, Series
+from contextasm.rendering.prometheus import Sample, Series, gauge, gauges
 from contextasm.retrieval.reading.feedback import read_feedback
 from contextasm.text.similarity import RELATED
 from contextasm.upkeep.actions import Action
@@ -43,7 +43,7 @@ def plan_problems(upkeep: UpkeepInput) -> Sequence[Problem]:
     They are found while the plan is made.
     """
     _, feedback = read_feedback(upkeep.workspace, upkeep.today)
-    return (*upkeep.problems, *upkeep.files.problems, *feedback.problems)
+    return (*upkeep.problems, *feedback.problems)
 
 
 def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput:
@@ -71,33 +71,19 @@ def prepare_upkeep(options: Options, process: ProcessEnvironment) -> UpkeepInput
     )
 
 
-def upkeep_series(actions: Sequence[Action], applied: Collection[str] = ()) -> Iterator[Series]:
+def upkeep_series(actions: Sequence[Action], applied: Collection[str]) -> Iterator[Series]:
     """The series of a plan, and of the actions in it that were applied, by their ids."""
     planned = Counter((action.verb, _approval(action)) for action in actions)
-    verbs = dict.fromkeys(action.verb for action in actions)
+    counts: list[Sample] = [(count, {"verb": verb, "approval": needed}) for (verb, needed), count in planned.items()]
+    what = "Actions that the plan holds, by verb, and by whether a person has to approve or to decide."
+    yield Series("ctxasm_tidy_planned_actions", "gauge", what, counts)
     done = [action for action in actions if action.id in applied]
-
-    def saved(chosen: Sequence[Action], name: str) -> list[Sample]:
-        return [(sum(getattr(action, name) for action in chosen), {})]
-
-    approvals = "by verb, and by whether a person has to approve or to decide"
-    for name, text, samples in (
-        (
-            "planned_actions",
-            f"Actions that the plan holds, {approvals}.",
-            [(count, {"verb": verb, "approval": approval}) for (verb, approval), count in planned.items()],
-        ),
-        (
-            "applied_actions",
-            "Actions that were applied, by verb.",
-            [(sum(action.verb == verb for action in done), {"verb": verb}) for verb in verbs],
-        ),
-        ("planned_saved_tokens", "Tokens that the plan would save.", saved(actions, "tokens_saved")),
-        ("planned_saved_bytes", "Bytes of edited files that the plan would save.", saved(actions, "bytes_saved")),
-        ("applied_saved_tokens", "Tokens that were saved.", saved(done, "tokens_saved")),
-        ("applied_saved_bytes", "Bytes of edited files that were saved.", saved(done, "bytes_saved")),
-    ):
-        yield Series(f"ctxasm_tidy_{name}", "gauge", text, samples)
+    done_by_verb = {verb: sum(action.verb == verb for action in done) for verb, _ in planned}
+    yield gauges("ctxasm_tidy_applied_actions", "Actions that were applied, by verb.", "verb", done_by_verb)
+    for name, words, chosen in (("planned", "the plan would save", actions), ("applied", "were saved", done)):
+        tokens, saved = sum(each.tokens_saved for each in chosen), sum(each.bytes_saved for each in chosen)
+        yield gauge(f"ctxasm_tidy_{name}_saved_tokens", f"Tokens that {words}.", tokens)
+        yield gauge(f"ctxasm_tidy_{name}_saved_bytes", f"Bytes of edited files that {words}.", saved)
 
 
 def _approval(action: Action) -> str:

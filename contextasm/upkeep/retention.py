@@ -210,7 +210,7 @@ class _Items:
                 yield item
 
     def _files(self, policy: RetentionPolicy) -> Iterator[RetainedItem]:
-        listed = {path for pattern in policy.files for path in self._upkeep.files.list(pattern)}
+        listed = {path for pattern in policy.files for path in self._upkeep.list_files(pattern)}
         for path in sorted(listed - {item.path for item in self._memories}):
             stamp = self._upkeep.workspace.stamp(path)  # None for a link, and for anything but a regular file
             if not stamp or not may_be_item(path) or path in self._moved or self._is_archived_by_age(path):

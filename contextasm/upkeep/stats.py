@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Literal, TypedDict, TypeVar
 
+from contextasm.config.input.values import load_table
 from contextasm.model import Context, Document, LayerUsage, Memory, NamedTuple, Problem, TokenCounter, grouped
 from contextasm.records.uses import RecordedUses
 from contextasm.rendering.json_codec import Count, Day, Positive, Share
@@ -248,24 +249,10 @@ def _author(memory: Memory) -> str:
     """The name that a text begins with, if a colon follows it; empty for none."""
     name = leading_name(memory.text)
     author = name.removesuffix(SPEAKER_MARK)
-    return author if author != name and author not in _NO_AUTHORS else ""
+    return author if author != name and author not in load_table(_LABELS) else ""
 
 
-_LABELS = """
-january february march april may june july august september october november december
-jan feb mar apr jun jul aug sep sept oct nov dec
-monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
-today tomorrow yesterday morning afternoon evening week month quarter year date day deadline
-januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
-heute morgen gestern termin frist
-action aim answer bug caution cause caveat change context danger decided decision default done draft effect error
-example fact fix fixed goal hint idea important info insight issue learned lesson link list next note notes
-notice open outcome plan preference problem pro con pros cons proposal question reason reminder request result
-risk rule solution source status step summary task tip title todo topic update warning why wip
-achtung antwort aufgabe beispiel entscheidung ergebnis fehler folge frage grund hinweis lösung
-merke notiz regel risiko stand wichtig ziel
-"""
-_NO_AUTHORS = frozenset(_LABELS.split())
+_LABELS = __file__.replace("stats.py", "labels.json")
 """Words before a colon that name a time or a kind of statement, and nobody who says it."""
 
 

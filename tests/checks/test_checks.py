@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import inspect
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.registry import CHECKS, run_checks
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.model import ContextasmError
@@ -34,7 +34,7 @@ def found(folder: Path, files: Files, *, base: Mapping[str, str] = SMALL, **aske
     """What is found in a workspace of these files on 14 March 2025."""
     fill(folder, {**DAY, **files}, base=base)
     around = ProcessEnvironment({"HOME": str(folder)}, str(folder), lambda: NOW)
-    return run_checks(inspect(Options(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
+    return run_checks(Inspection(Options(workspace=str(folder), **asked), around))  # type: ignore[arg-type]
 
 
 GOLDEN = {
@@ -296,7 +296,7 @@ def test_an_additional_text_and_an_open_file_have_no_part_in_a_crash(tmp_path: P
     files["own.yaml"] = json.dumps({"layers": layers})
     fill(tmp_path, files, base=SMALL)
     options = Options(workspace=str(tmp_path), open=("docs/open.md",), additional=TWICE)
-    inspected = inspect(options, ProcessEnvironment({"HOME": str(tmp_path)}, str(tmp_path), lambda: NOW))
+    inspected = Inspection(options, ProcessEnvironment({"HOME": str(tmp_path)}, str(tmp_path), lambda: NOW))
     assert "docs/open.md" in inspected.documents
     assert "duplicate" not in {finding.id for finding in run_checks(inspected)}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextasm.checks.finding import Finding
-from contextasm.checks.inspection import inspect
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.registry import run_checks
 from contextasm.checks.rules import field_domains
 from contextasm.config.input.options import Options, ProcessEnvironment
@@ -33,7 +33,7 @@ BASE = {
 def all_found(folder: Path, files: Mapping[str, str]) -> list[Finding]:
     """The findings of a workspace with two agents, a team and these files."""
     fill(folder, {**BASE, **files}, base={})
-    return run_checks(inspect(Options(workspace=str(folder)), ProcessEnvironment({}, str(folder), lambda: 0.0)))
+    return run_checks(Inspection(Options(workspace=str(folder)), ProcessEnvironment({}, str(folder), lambda: 0.0)))
 
 
 def found(folder: Path, rules: str, files: Mapping[str, str] | None = None) -> list[Finding]:

@@ -125,6 +125,7 @@ IDS = {
         (("build", "--scope", "L"), ["L1", "L2", "L3", "L4", "L5", "L7"]),
         (("build", "--scope", "L1,L7,re"), ["L1,L7,related"]),
         (("build", "-p", "memory", "--strategy", "c"), ["code"]),
+        (("build", "--layer", "L3"), ["L3="]),
         (("check", "--host", "c"), ["claude-code", "codex", "copilot", "cursor"]),
         (("explain", "--host", "al"), ["all"]),
         (("hook", "--install", "g"), ["gemini"]),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextasm.model import ContextasmError
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block, remove_block, with_block, without_block
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.folder import Folder
@@ -73,6 +74,24 @@ def test_block_does_not_repeat_what_the_file_says_around_it(tmp_path: Path) -> N
     inside("build", "--into", "CLAUDE.md", "-o", "all.md", cwd=root)
     assert "Be brief" in (root / "all.md").read_text()
     assert "Claude." in (root / "all.md").read_text()
+
+
+def test_block_repeats_no_file_that_imports_its_file(tmp_path: Path) -> None:
+    texts = {
+        ".git/HEAD": "",
+        "CLAUDE.md": "@docs/all.md @docs/style.md\n\nFor Claude.\n",
+        "docs/all.md": "@../AGENTS.md\n\nFor all.\n",
+        "docs/style.md": "Use tabs.\n",
+    }
+    root = fill(tmp_path, texts, base={})
+    (root / "GEMINI.md").symlink_to("CLAUDE.md")
+    for _ in range(2):  # AGENTS.md is new at first
+        done = inside("build", "--into", "AGENTS.md", cwd=root)
+        assert "left out, because it imports AGENTS.md: CLAUDE.md, GEMINI.md, docs/all.md" in done.err
+        assert block((root / "AGENTS.md").read_text()) == "## Instructions\n### docs/style.md\nUse tabs.\n"
+    assert inside("build", "--into", "AGENTS.md", "--check", cwd=root).code == 0
+    inside("build", "--into", "GEMINI.md", "-o", "all.md", cwd=root)
+    assert "For Claude." in (root / "all.md").read_text()
 
 
 def test_equal_content_leaves_the_file_alone(workspace: Path) -> None:
@@ -212,3 +231,48 @@ def test_law_words_on_the_line_of_the_end_marker_stay(
 
 def test_words_after_the_begin_marker_are_an_edit_of_the_block() -> None:
     assert state(with_block("", "body\n", "f").replace("marker -->", "marker --> mine")) == "edited"
+
+
+DAMAGE = st.tuples(
+    st.sampled_from(("delete", "double", "insert", "cut", "delete line", "double line", "swap")),
+    st.booleans(),
+    st.integers(0, 100),
+)
+"""A change of a marker: its kind, whether it is at the end marker, and the place on the marker's line."""
+
+
+def damaged(lines: list[str], kind: str, number: int, place: int) -> list[str]:
+    line = lines[number]
+    at = place % len(line)
+    changed = {
+        "delete": [line[:at] + line[at + 1 :]],
+        "double": [line[:at] + line[at] + line[at:]],
+        "insert": [f"{line[:at]} my words{line[at:]}"],
+        "cut": [f"{line[:at]} my words\n"],
+        "delete line": [],
+        "double line": [line, line],
+    }
+    if kind in changed:
+        return [*lines[:number], *changed[kind], *lines[number + 1 :]]
+    other = place % len(lines)
+    lines = lines.copy()
+    lines[number], lines[other] = lines[other], lines[number]
+    return lines
+
+
+@given(changes=st.lists(DAMAGE, min_size=1, max_size=2), content=st.sampled_from(("old\n", "new\n", "")))
+def test_law_damaged_markers_never_cost_a_word_of_a_person(changes: list[tuple[str, bool, int]], content: str) -> None:
+    written = with_block("first\nabove\n", "old\n", "f")
+    lines = f"{written}below\nlast\n".splitlines(keepends=True)
+    for kind, at_end, place in changes:
+        marks = [number for number, line in enumerate(lines) if (END if at_end else BEGIN) in line]
+        if marks:
+            lines = damaged(lines, kind, marks[0], place)
+    text = "".join(lines)
+    for is_kept in (True, False):
+        try:
+            after = with_block(text, content, "f") if is_kept else remove_block(text, "f") or ""
+        except ContextasmError:
+            continue
+        for words in ("first", "above", "below", "last", "my words"):
+            assert after.count(words) >= text.count(words), text

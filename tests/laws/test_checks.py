@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contextasm.checks.finding import Finding, baseline_text, split_accepted
 from contextasm.checks.formats import FORMATS
-from contextasm.checks.inspection import inspect
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.registry import run_checks
 from contextasm.config.input.options import Options, ProcessEnvironment
 from contextasm.model import Problem
@@ -44,7 +44,7 @@ def check(files: Mapping[str, Content]) -> list[Finding]:
     with TemporaryDirectory() as folder:
         plain = {path: content for path, content in files.items() if not isinstance(content, Problem)}
         root = fill(Path(folder), plain, base={})
-        return run_checks(inspect(Options(workspace=str(root)), ProcessEnvironment({}, str(root), lambda: NOW)))
+        return run_checks(Inspection(Options(workspace=str(root)), ProcessEnvironment({}, str(root), lambda: NOW)))
 
 
 @given(workspaces(), CONFIG, ODDITIES, ODDITIES)

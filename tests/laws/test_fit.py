@@ -1,5 +1,6 @@
 """`fit` on random texts and on real ones: the budget holds, fences stay whole, and more room loses no line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,8 @@ def test_a_text_that_fits_is_left_as_it_is_but_for_a_fence_that_is_closed(text: 
 
 
 CODE = "\n".join(("```sh", *(f"step {number}" for number in range(30)), "```"))
+LOG = "\n".join(f"row {number} of a log" for number in range(30))
+TABLE = "\n".join(("| a | b |", "|---|---|", *(f"| row {number} | c |" for number in range(30))))
 COMMENTS = "\n".join(f"# comment {number}" for number in range(50))
 
 
@@ -112,6 +115,10 @@ COMMENTS = "\n".join(f"# comment {number}" for number in range(50))
     [
         CODE,
         f"# Steps\n\n{CODE}\n",
+        LOG,
+        f"# Rows\n\n{LOG}\n\nend",
+        f"{LOG}\n\n{TABLE}\n",
+        f"## A\n\n{LONG_FENCE}\n\nend",
         COMMENTS,
         f"{COMMENTS}\n\nx=1\n",
         f"## A\n\n| a | b |\n|---|---|\n{'| c | d |' * 40}",
@@ -125,6 +132,8 @@ def test_a_text_of_headings_or_one_block_is_cut_between_lines_and_loses_none_to_
     assert half.replace(MARKER, "").strip()
     if text.startswith(COMMENTS):
         assert ("# comment 49" in half) == (keep == "end")
+    if keep != "both" and (rows := re.findall(r"(?:step|row)[ _]\d+", text)):
+        assert (rows[0] in half, rows[-1] in half) == (keep == "start", keep == "end")
     if "|" not in text:
         assert ESTIMATE.count(half) > most // 2 - 10
 

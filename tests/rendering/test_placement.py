@@ -55,7 +55,13 @@ def test_comments_of_a_layer_may_be_stripped() -> None:
 
 @pytest.mark.parametrize(
     ("line", "shown"),
-    [(3, "in L7"), (4, "out L7 a comment, or a line"), (6, "in L7"), (7, "out L7 a comment, or a line"), (8, "in L7")],
+    [
+        (3, "in L7"),
+        (4, "out L7 a comment, or the line under a heading"),
+        (6, "in L7"),
+        (7, "out L7 a comment, or the line under a heading"),
+        (8, "in L7"),
+    ],
 )
 def test_explain_knows_each_line(tmp_path: Path, line: int, shown: str) -> None:
     fill(tmp_path, {"ctxasm.yaml": "layers:\n  - {id: L7, comments: strip}\n", "agents/a/KNOWLEDGE.md": SETEXT})

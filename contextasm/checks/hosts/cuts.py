@@ -246,6 +246,11 @@ class LoadedFile(NamedTuple):
         return [section for part in self.lost_parts for section in part]
 
     @property
+    def lost_lines(self) -> frozenset[int]:
+        """The lines that never reach the model, at least in part, counted from 1."""
+        return frozenset(line for each in self.lost_sections for line in range(each.first, each.last + 1))
+
+    @property
     def taken_lines(self) -> Sequence[int]:
         """The lines that the host takes out, at least in part, counted from 1."""
         starts = ((self.text.count("\n", 0, start), self.text[start:stop].rstrip("\n")) for start, stop in self.taken)

@@ -106,7 +106,7 @@ def read_host_files(
     own_loads, own_unread = own.loads() if own else ([], [])
     own_paths = [path for _, found in own_loads for path, _ in found]
     paths = [path for path in _each_once([*own_paths, *outside]) if path not in own_paths]
-    named = [(_outside_rule(host, path), _read_outside(host, path)) for path in paths]
+    named = [_outside_file(host, path) for path in paths]
     loads += [*own_loads, *((rule, [file]) for rule, file in named)]
     places = [rule.place for rule in host.loads if rule.place and rule not in [rule for rule, _ in named]]
     not_looked_at = [*([] if own else places), *host.not_looked_at]
@@ -342,18 +342,15 @@ def _scope(rule: LoadRule, text: str, opened: Sequence[str]) -> str:
     return f"it is loaded on demand, {needed}"
 
 
-def _outside_rule(host: Host, path: str) -> LoadRule:
+def _outside_file(host: Host, path: str) -> tuple[LoadRule, FoundFile]:
+    """A file outside of the folder, with its rule."""
     rules = [rule for rule in host.loads if rule.folders == "outside"]
     if rule := next((rule for rule in rules if os.path.basename(path) in rule.files), None):
-        return rule
+        data = required_bytes(os.path.expanduser(path), "name a file that can be read", f"--host-file: {path}")
+        return rule, (path, decode_as_host(data, host))
     what = f"{host.summary} loads no file of this name from outside the folder: {path}"
     places = ", ".join(rule.place for rule in rules)
     raise ContextasmError("--host-file", what, f"name one such as {places}" if places else "leave it out")
-
-
-def _read_outside(host: Host, path: str) -> FoundFile:
-    data = required_bytes(os.path.expanduser(path), "name a file that can be read", f"--host-file: {path}")
-    return path, decode_as_host(data, host)
 
 
 def find_host_imports(text: str, rule: ImportRule | None) -> Iterator[tuple[int, str, bool]]:

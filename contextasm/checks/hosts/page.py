@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from contextasm.checks.hosts.cuts import LoadedFile
-from contextasm.checks.hosts.files import HostReading, UnreadFile
+from contextasm.checks.hosts.files import HostReading
 from contextasm.checks.hosts.report import lost_tokens
 from contextasm.rendering import page as html
 from contextasm.rendering.context_page import LOST, SHOWN, LineState, ListedFile, folded_files
@@ -20,7 +20,9 @@ PrivateLines = Callable[[str, str], frozenset[int]]
 def file_table(reading: HostReading) -> Table:
     """Each file, loaded or not, with its tokens and the tokens that are lost, and each import that is not loaded."""
     rows = [_file_row(file) for file in reading.files]
-    rows += [_unread_row(file) for file in reading.unread]
+    for file in reading.unread:
+        outcome = "on demand" if file.on_demand else "not loaded"
+        rows.append([file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why])
     rows += [[f"{each.path}:{each.line}", "not loaded", "", "", each.message] for each in reading.problems if each.line]
     rows += [[each.path, "unreadable", "", "", each.message] for each in reading.problems if not each.line]
     return ("file", "outcome", "tokens", "lost", "why"), rows, (2, 3)
@@ -33,11 +35,6 @@ def _file_row(file: LoadedFile) -> Sequence[str]:
     reasons += ["less " + " and ".join(file.rule.taken_out).replace("_", " ") if file.taken else ""]
     why = ", ".join(filter(None, reasons))
     return [file.path, file.outcome, f"{ESTIMATE.count(file.text):,}", f"{lost:,}" if lost else "", why]
-
-
-def _unread_row(file: UnreadFile) -> Sequence[str]:
-    outcome = "on demand" if file.on_demand else "not loaded"
-    return [file.path, outcome, f"{ESTIMATE.count(file.text):,}", "", file.why]
 
 
 def skill_table(reading: HostReading) -> Table:
@@ -96,7 +93,9 @@ def _listed_files(label: str, reading: HostReading, private: PrivateLines) -> It
     for file in reading.found:
         hidden = private(file.path, file.text)
         lines = clean_text(file.text.removeprefix("\ufeff")).text.rstrip("\n").split("\n")
-        fates = _fates(file)
+        fates: dict[int, str] = {}
+        if isinstance(file, LoadedFile):
+            fates = dict.fromkeys(file.taken_lines, "taken out") | dict.fromkeys(file.lost_lines, LOST)
         default = SHOWN if isinstance(file, LoadedFile) else "on demand" if file.on_demand else "not loaded"
         states: list[LineState] = []
         for number, line in enumerate(lines, 1):
@@ -105,14 +104,6 @@ def _listed_files(label: str, reading: HostReading, private: PrivateLines) -> It
             states.append(states[-1] if goes_on else (fate, ()))
         shown = ["" if number in hidden else line for number, line in enumerate(lines, 1)]
         yield f"{label}{file.path}", 1, shown, states
-
-
-def _fates(file: LoadedFile | UnreadFile) -> dict[int, str]:
-    """The fate of each line that is lost or taken out."""
-    if isinstance(file, UnreadFile):
-        return {}
-    lost = (number for section in file.lost_sections for number in range(section.first, section.last + 1))
-    return {**dict.fromkeys(file.taken_lines, "taken out"), **dict.fromkeys(lost, LOST)}
 
 
 def _host_section(label: str, reading: HostReading, anchors: Mapping[str, str], private: PrivateLines) -> str:

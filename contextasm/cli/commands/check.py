@@ -16,7 +16,7 @@ from contextasm.checks.finding import Finding, baseline_text, refuse_other_text,
 from contextasm.checks.formats import FORMATS, FormatName, escape_unprintable, summary_line
 from contextasm.checks.hosts.files import HostReading
 from contextasm.checks.hosts.report import check_hosts
-from contextasm.checks.inspection import Inspection, inspect, inspected_files
+from contextasm.checks.inspection import Inspection
 from contextasm.checks.registry import run_checks
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.host_view import ALL, HostFlags, read_hosts, write_scope
@@ -129,7 +129,7 @@ def _inspect(
         selected = [_workspace_path(workspace, path) for path in paths]
         files = [path for path in selected if workspace.is_file(path)]  # also if no layer reads it
         # A baseline is compared with the findings of the whole workspace.
-        inspection = inspect(options, process, files, () if flags.baseline else selected, workspace)
+        inspection = Inspection(options, process, files, () if flags.baseline else selected, workspace)
         if flags.baseline and flags.update_baseline:
             _refuse_baseline(flags.baseline, inspection)
         if inspection.prepared:
@@ -141,7 +141,7 @@ def _inspect(
 def _refuse_baseline(baseline: str, inspection: Inspection) -> None:
     """Raise `ContextasmError` for a file that holds something else, or that a build or a check could read."""
     target = OutputFile.named("baseline", baseline)
-    refuse_inputs([target], inspected_files(inspection))
+    refuse_inputs([target], inspection.input_files)
     refuse_other_text((current_bytes(target.path) or b"").decode("utf-8", "replace"), baseline)
 
 

@@ -191,4 +191,6 @@ def _values_of_workspace(kind: str, options: Options, process: ProcessEnvironmen
     owner = find_owner(options, process, needed=False)
     if kind == "memory":
         return sorted(known_ids(owner, process).names())
-    return [layer.id for layer in owner.profile.layers] if kind == "layer" else dict(owner.profile.strategies)
+    if kind in {"layer", "limit"}:
+        return [layer.id + "=" * (kind == "limit") for layer in owner.profile.layers]
+    return dict(owner.profile.strategies)

@@ -62,7 +62,7 @@ class Options(NamedTuple):
     tokenizer: Annotated[Text, Flag("The tokenizer (default: estimate).", "NAME", completed="tokenizer")] = None
     date: Annotated[Text, Flag("The day that counts as today (default: today).", "YYYY-MM-DD")] = None
     tz: Annotated[Text, Flag("The time zone of the current date, such as Europe/Berlin.", "ZONE")] = None
-    layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer")] = ()
+    layers: Annotated[Texts, Flag("Limit a layer to N tokens; repeatable.", "ID=N", "--layer", completed="limit")] = ()
     strategy: Annotated[Text, Flag("A named variant of the profile, such as coding.", "NAME", completed="strategy")] = (
         None
     )
@@ -117,11 +117,6 @@ def parse_deadline(deadline: str | None) -> float | None:
             "--deadline", f"{deadline[:20]} is not a number of milliseconds", "give one above 0, such as 500"
         )
     return int(deadline) / 1000
-
-
-def is_lock_required(environment: Mapping[str, str]) -> bool:
-    """Whether the environment asks for builds of approved files only (`config/approval.py`)."""
-    return environment.get("CTXASM_LOCKED", "0") not in {"", "0"}
 
 
 USED_IN_SEARCH = (

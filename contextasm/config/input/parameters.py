@@ -133,11 +133,6 @@ def parse_day(value: object, name: str) -> str:
     return value.isoformat()[:10] if isinstance(value, day) else parse_text(value, name)
 
 
-def _parse_day_or_time(value: object, name: str) -> str:
-    """A day or a time as a text, or as Python has it; a time without a zone is UTC."""
-    return value.isoformat() if isinstance(value, day) else parse_text(value, name)
-
-
 def _parse_mapping(value: object, name: str) -> tuple[str, ...]:
     """The pairs of a mapping of names to texts or numbers, as `NAME=VALUE`."""
     if not isinstance(value, Mapping):
@@ -174,7 +169,7 @@ _PARSERS: Mapping[str, Callable[[object, str], Any]] = {
     "scope": lambda value, name: ",".join(parse_texts(value, name)),
     "history": _parse_history,
     "open": lambda value, name: _several(value, name, parse_path, "a path, or a list of paths"),
-    "since": _parse_day_or_time,
+    "since": lambda value, name: value.isoformat() if isinstance(value, day) else parse_text(value, name),
     "deadline": parse_number,
     "min_score": parse_number,
     "variables": _parse_mapping,

@@ -6,7 +6,7 @@ A profile is shipped with the package or is a file of the user's; `extends` star
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
@@ -15,9 +15,10 @@ from contextasm.config.input import values
 from contextasm.config.input.values import ParseValue
 from contextasm.config.input.yaml_loader import MAX_CONFIG, YamlMapping, load_mapping, parse_mapping
 from contextasm.config.profiles.layers import with_layer_changes
-from contextasm.model import CONCATENATE, MERGE_METHODS, Conflicts, ContextasmError, Profile, utf8_text
+from contextasm.model import CONCATENATE, MERGE_METHODS, Conflicts, ContextasmError, Document, Profile, utf8_text
 from contextasm.rendering.formats import MARKERS
 from contextasm.text.names.templates import placeholders
+from contextasm.workspace.folder import Folder, is_below
 from contextasm.workspace.reading import required_bytes
 from contextasm.workspace.reads import path_type, real_path
 
@@ -32,9 +33,6 @@ def shipped() -> Sequence[str]:
 
 _READABLE = "name a profile's file that can be read"
 
-ReadProfile = Callable[[str, str], bytes]
-"""Gives the bytes of a profile's file; raises `ContextasmError`, at the place given, for one that can't be read."""
-
 
 def read_file(path: str, where: str) -> bytes:
     """The bytes of a profile's file on the disk. Raises `ContextasmError`, at `where`, for one that can't be read."""
@@ -45,25 +43,29 @@ def load_profile(
     name: str,
     where: str,
     folder: str | os.PathLike[str],
-    seen: Sequence[str] = (),
-    read: ReadProfile = read_file,
+    workspace: Folder | None = None,
+    files: dict[str, bytes] | None = None,
 ) -> Profile:
     """The profile of this name, or of this file.
 
-    `where` is the origin of the name, for messages; a file's path is relative to `folder`, and `read` gives its bytes.
-    `seen` are the files that extend this profile. Raises `ContextasmError` for an unknown name, for a file that can't
-    be read, and for unknown keys and bad values in it.
+    `where` is the origin of the name, for messages; a file's path is relative to `folder`. With a `workspace`, links
+    and `extends` do not lead out of it, and files of a git revision are read from it. `files` is given the bytes of
+    each file that the profile is made of, by path; the last has none if it can't be read. Raises `ContextasmError` for
+    an unknown name, for a file that can't be read, and for unknown keys and bad values in it.
     """
+    files = {} if files is None else files
     path = _profile_path(name, where, folder)
-    if path in seen:
+    if path in files:
         raise ContextasmError(path, "extends itself", "take one `extends` out of the circle")
-    (parent, file), text = os.path.split(path), utf8_text(read(path, where), f"{where}: {path}", _READABLE)
+    files[path] = b""
+    files[path] = _profile_bytes(path, where, workspace)
+    (parent, file), text = os.path.split(path), utf8_text(files[path], f"{where}: {path}", _READABLE)
     stem, shown = os.path.splitext(file)[0], file if parent == SHIPPED else path
     table, parsed = _profile_table(text, shown)
     base = Profile(stem, "", 16_000, "plain", (), min_coherence=0.0)
     if "extends" in parsed:
         extends_where = f"{table.where('extends')}: extends"
-        base = load_profile(parsed["extends"], extends_where, parent, (*seen, path), read)
+        base = load_profile(parsed["extends"], extends_where, parent, workspace, files)
     return _built_profile(base._replace(name=stem), text, shown)
 
 
@@ -180,6 +182,20 @@ def _profile_path(name: str, where: str, folder: str | os.PathLike[str]) -> str:
     return f"{SHIPPED}/{values.require_known(name, shipped(), where, 'profile')}.yaml"
 
 
+def _profile_bytes(path: str, where: str, workspace: Folder | None) -> bytes:
+    if workspace and os.path.dirname(path) != SHIPPED:
+        if not is_below(path, workspace.root):
+            hint = "put the profile into the workspace, or name it with --profile"
+            raise ContextasmError(where, f"{path} is outside the workspace", hint)
+        if not workspace.is_on_disk:
+            name = os.path.relpath(path, workspace.root)
+            document = workspace.read(name)
+            if isinstance(document, Document):
+                return document.data
+            raise ContextasmError(where, f"{name}: {document.message if document else 'no such file'}", _READABLE)
+    return read_file(path, where)
+
+
 def is_profile_path(name: str) -> bool:
     """Whether a profile is named by its file, and not as one of the package."""
     return "/" in name or name.endswith((".yaml", ".yml"))
@@ -190,12 +206,7 @@ def profile_files(name: str, folder: str) -> Sequence[str]:
 
     The last of them may be one that can't be used.
     """
-    paths: list[str] = []
-
-    def read(path: str, where: str) -> bytes:
-        paths.append(path)
-        return read_file(path, where)
-
+    files: dict[str, bytes] = {}
     with suppress(ContextasmError):
-        load_profile(name, "profile", folder, read=read)
-    return [path for path in paths if os.path.dirname(path) != SHIPPED]
+        load_profile(name, "profile", folder, files=files)
+    return [path for path in files if os.path.dirname(path) != SHIPPED]

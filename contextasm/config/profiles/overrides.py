@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from os.path import dirname, relpath
@@ -34,32 +34,6 @@ def named_files(profile: Profile) -> Sequence[str]:
     layers = [layer for layer in profile.layers if layer.id not in profile.disabled]
     paths = dict.fromkeys(path for layer in layers for path in layer.query.paths)
     return [path for path in paths if not (is_pattern(path) or placeholders(path))]
-
-
-def unread_words(workspace: Folder, profile: Callable[[], Profile], written: Iterable[str]) -> str:
-    """The files of other programs with text that a profile does not read, for a receipt; empty for none.
-
-    The `written` ones, absolute paths, do not count. Only a folder with a Markdown file is looked at.
-    """
-    if not any(entry.name.endswith(".md") for entry in workspace.entries("") or ()):
-        return ""
-    from contextasm.config.profiles.detection import detect  # here: few workspaces have such files
-
-    kinds = detect(workspace)
-    read = {path for layer in profile().layers for path in layer.query.paths} if kinds else set()
-    read |= {path.removeprefix(f"{workspace.root}/") for path in written}
-    words = []
-    for name, _ in kinds:
-        named = named_files(loader.load_profile(name, name, workspace.root))
-        unread = [path for path in named if path not in read and _has_text(workspace, path)]
-        read |= {*unread}
-        words += [f"{list_names(unread)} (-p {name})"] if unread else []
-    return f"also here, not read: {', '.join(words)}" if words else ""
-
-
-def _has_text(workspace: Folder, path: str) -> bool:
-    read = workspace.read(path)
-    return isinstance(read, Document) and bool(read.text.strip())
 
 
 class ProfileReader:
@@ -101,6 +75,28 @@ class ProfileReader:
         layers = with_freed_rooms(profile.layers, enabled)
         return profile._replace(layers=layers, private_paths=tuple(dict.fromkeys(private)))
 
+    def unread_words(self, settings: Mapping[str, Setting], written: Iterable[str]) -> str:
+        """The files of other programs with text that the profile does not read, for a receipt; empty for none.
+
+        The `written` ones, absolute paths, do not count. Only a folder with a Markdown file is looked at.
+        """
+        workspace = self.workspace
+        if not any(entry.name.endswith(".md") for entry in workspace.entries("") or ()):
+            return ""
+        from contextasm.config.profiles.detection import detect  # here: few workspaces have such files
+
+        kinds = detect(workspace)
+        read = {path for layer in self.resolve(settings).layers for path in layer.query.paths} if kinds else set()
+        read |= {path.removeprefix(f"{workspace.root}/") for path in written}
+        words = []
+        for name, _ in kinds:
+            named = named_files(loader.load_profile(name, name, workspace.root))
+            found = [workspace.read(path) for path in named if path not in read]
+            unread = [each.path for each in found if isinstance(each, Document) and each.text.strip()]
+            read |= {*unread}
+            words += [f"{list_names(unread)} (-p {name})"] if unread else []
+        return f"also here, not read: {', '.join(words)}" if words else ""
+
     def with_all_layers(self, settings: Mapping[str, Setting]) -> Profile:
         """The profile that the settings name, with the layers that are switched off."""
         setting, strategy, workspace = settings["profile"], settings["strategy"], self.workspace
@@ -108,9 +104,13 @@ class ProfileReader:
         name = str(setting.value)
         if is_from_file and loader.is_profile_path(name):
             values.parse_inner_paths(name, setting.origin)
-        folder = workspace.root if is_from_file else self.process.folder
-        read = self._noting_digests(workspace_reader(workspace) if is_from_file else loader.read_file)
-        profile = loader.load_profile(name, setting.origin, folder, read=read)
+        files: dict[str, bytes] = {}
+        folder, only_here = (workspace.root, workspace) if is_from_file else (self.process.folder, None)
+        profile = loader.load_profile(name, setting.origin, folder, only_here, files)
+        for path, data in files.items():
+            if dirname(path) != loader.SHIPPED:
+                place = relpath(path, workspace.root) if is_below(path, workspace.root) else path
+                self.digests[place] = sha256(data).hexdigest()
         if strategy.value:
             profile = loader.with_strategy(profile, str(strategy.value), strategy.origin)
         if any(layer.query.app for layer in profile.layers):
@@ -137,16 +137,6 @@ class ProfileReader:
             if profile.agents:
                 yield of_agents(profile)
 
-    def _noting_digests(self, read: loader.ReadProfile) -> loader.ReadProfile:
-        def read_and_note(path: str, where: str) -> bytes:
-            data = read(path, where)
-            if dirname(path) != loader.SHIPPED:
-                root = self.workspace.root
-                self.digests[relpath(path, root) if is_below(path, root) else path] = sha256(data).hexdigest()
-            return data
-
-        return read_and_note
-
 
 def of_agents(profile: Profile) -> Profile:
     """A profile with `agents`, with the paths of an agent's folder in place of the workspace's own."""
@@ -162,30 +152,6 @@ def of_agents(profile: Profile) -> Profile:
 
     layers = tuple(map(of_agent, profile.layers))
     return profile._replace(layers=layers, remember=placed(profile.remember), log=placed(profile.log))
-
-
-def workspace_reader(workspace: Folder) -> loader.ReadProfile:
-    """The function that reads a file of a profile that the settings name; files of a git revision are read from it.
-
-    It raises `ContextasmError` for a file outside the workspace: links and `extends` don't lead out of it.
-    """
-
-    def read(path: str, where: str) -> bytes:
-        if dirname(path) == loader.SHIPPED:
-            return loader.read_file(path, where)
-        if not is_below(path, workspace.root):
-            hint = "put the profile into the workspace, or name it with --profile"
-            raise ContextasmError(where, f"{path} is outside the workspace", hint)
-        if workspace.is_on_disk:
-            return loader.read_file(path, where)
-        name = relpath(path, workspace.root)
-        document = workspace.read(name)
-        if not isinstance(document, Document):
-            what = document.message if document else "no such file"
-            raise ContextasmError(where, f"{name}: {what}", "name a profile's file that can be read")
-        return document.data
-
-    return read
 
 
 def limit_layers(profile: Profile, options: Options) -> Profile:

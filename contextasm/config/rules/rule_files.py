@@ -16,7 +16,6 @@ from contextasm.config.input import values
 from contextasm.config.input.settings import document_at
 from contextasm.config.input.yaml_loader import YamlMapping, load_config, parse_mapping, parse_sequence
 from contextasm.config.profiles.loader import load_profile, shipped
-from contextasm.config.profiles.overrides import workspace_reader
 from contextasm.config.rules.facts import FIELDS
 from contextasm.model import (
     SOURCE_TRAITS,
@@ -246,32 +245,30 @@ def _words(mapping: YamlMapping, key: str) -> tuple[str, ...]:
 
 def _effects(then: YamlMapping, action: str, rule: str) -> Iterator[Effect]:
     """The effects of an action, one for each layer or target that it names."""
-    parse_value, hint = VALUES.get(EFFECTS[action].value, (None, ""))
     if EFFECTS[action].acts_on == "layer":
-        assert parse_value
+        parse_value, _ = VALUES[EFFECTS[action].value]
         layers = parse_mapping(then[action], then.where(action), "write `layer: value` on a line of its own")
         for layer, number in layers.items():
             yield Effect(action, Target("layer", layer), parse_value(number, layers.where(layer)), (rule,))
         return
     found: set[Target] = set()
     for item, where in _items(then, action):
-        target, value = _target_and_value(item, where, action, parse_value, hint)
+        target, value = _target_and_value(item, where, action)
         if target in found:  # a slip, for a weight would count twice
             raise ContextasmError(where, f"`{target}` twice", "leave one out")
         found.add(target)
         yield Effect(action, target, value, (rule,))
 
 
-def _target_and_value(
-    item: object, where: str, action: str, parse_value: ValueParser | None, hint: str
-) -> tuple[Target, float]:
+def _target_and_value(item: object, where: str, action: str) -> tuple[Target, float]:
     """The target that an item of an action names, and its value; plain text without a value is a path."""
     kind = EFFECTS[action]
-    if parse_value is None and isinstance(item, str):
-        return _path(values.parse_scalar(item, where), where, action), 1
-    parts = _mapping(item, where, (*kind.targets, kind.value) if kind.value else kind.targets)
-    if parse_value is None:
-        return _target(parts, where, action), 1
+    if not kind.value:
+        if isinstance(item, str):
+            return _path(values.parse_scalar(item, where), where, action), 1
+        return _target(_mapping(item, where, kind.targets), where, action), 1
+    parse_value, hint = VALUES[kind.value]
+    parts = _mapping(item, where, (*kind.targets, kind.value))
     if kind.value not in parts:
         raise ContextasmError(where, f"a {action} without `{kind.value}`", hint)
     value = parse_value(parts[kind.value], parts.where(kind.value))
@@ -374,7 +371,7 @@ def _names_of_other_profiles(workspace: Folder) -> set[str]:
     names = {*SOURCE_TRAITS}
     for name in (*shipped(), *workspace.list(PROFILE_FILES)):
         try:
-            profile = load_profile(name, name, workspace.root, read=workspace_reader(workspace))
+            profile = load_profile(name, name, workspace.root, workspace)
         except ContextasmError:
             continue  # refused when it is used
         names |= {*_layer_names(profile.layers), *profile.disabled}

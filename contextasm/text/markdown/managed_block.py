@@ -9,10 +9,12 @@ from hashlib import sha256
 
 from contextasm.model import ContextasmError, NamedTuple, Span
 
-_MARKER = r"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b(?: ([0-9a-f]{16})\b)?[^\n]*?(?:-->|(?=\r?$))([^\n]*?)(\r?)$"
-"""A marker line without its line feed, however it was changed by hand.
+_WORDS = " made by ctxasm: do not edit up to the end marker"
 
-Group 2 is its digest, and group 3 what was put after the marker.
+_MARKER = rf"(?m)^\ufeff?<!-- ctxasm:(begin|end)\b(?: ([0-9a-f]{{15,17}})\b)?(?:{_WORDS})?(?:[ \t]*-->)?([^\n]*?)(\r?)$"
+"""A marker line without its line feed, also with a digest or an end that was changed by hand.
+
+Group 2 is the digest, and group 3 all that ctxasm did not write: it is a person's, also inside of the marker.
 """
 
 _ESCAPED = r"(?m)^(?=\ufeff?\\*<!-- ctxasm:(?:begin|end)\b)"
@@ -25,19 +27,19 @@ class ManagedBlock(NamedTuple):
     start: int
     """Start of the begin marker's line in the text, in characters."""
     end: int
-    """End of the end marker: before the line end, or before the words that a person put after the marker."""
+    """End of the end marker: before the line end, or before the words that a person put into the marker or after it."""
     line: int
     """The line of the begin marker, counted from 1."""
     eol: str
     """The line end that the block is written with."""
     content: str
-    """Text between the markers, with LF line ends; words after the begin marker on its line are part of it."""
+    """Text between the markers, with LF line ends; a person's words on the begin marker's line are part of it."""
     digests: tuple[str, str]
     """Digests in the begin and the end marker; empty for none."""
 
     @property
     def edited(self) -> bool:
-        """Whether the content or a digest was changed after ctxasm wrote it; the words of a marker may change."""
+        """Whether the content or a digest was changed after ctxasm wrote it."""
         return set(self.digests) != {short_digest(self.content)}
 
     @property
@@ -63,8 +65,7 @@ def find_block(text: str) -> ManagedBlock | tuple[int, str] | None:
     first = begin.start(3) if begin[3].strip(" \t") else begin.end() + 1
     content = text[first : end.start()].replace("\r\n", "\n")
     stop = end.start(3) if end[3].strip(" \t") else end.end(3)
-    digests = (begin[2] or "", end[2] or "")
-    return ManagedBlock(start, stop, _line_number(text, start), eol, content, digests)
+    return ManagedBlock(start, stop, _line_number(text, start), eol, content, (begin[2] or "", end[2] or ""))
 
 
 def _marker_fault(kinds: Sequence[str], number: int) -> str:
@@ -151,8 +152,8 @@ def _gap(before: str, eol: str, after: str) -> str:
 def _format_block(content: str, eol: str) -> str:
     # Without the line end of its last line.
     digest = short_digest(content)
-    begin = f"<!-- ctxasm:begin {digest} made by ctxasm: do not edit up to the end marker -->"
-    return f"{begin}\n{content}<!-- ctxasm:end {digest} -->".replace("\n", eol)
+    text = f"<!-- ctxasm:begin {digest}{_WORDS} -->\n{content}<!-- ctxasm:end {digest} -->"
+    return text.replace("\n", eol)
 
 
 def short_digest(content: str) -> str:

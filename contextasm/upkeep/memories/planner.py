@@ -43,16 +43,12 @@ _SCHEMA_KEY = "root/"
 def plan_memories(upkeep: UpkeepInput) -> Iterator[Action]:
     """The actions for the memories of each owner, by folder; and messages about the files that they name."""
     for owner in upkeep.owners:
-        yield from _plan_owner(upkeep, owner)
+        actions = [*_plan_redactions(upkeep, owner), *_plan_contents(upkeep, owner)]
+        taken = {place for action in actions if not action.for_you for place in action.targets}
+        yield from (*actions, *_plan_repairs(upkeep, owner, taken))
     memories = [memory for owner in upkeep.owners for memory in owner.memories]
     for memory, message, hint in file_faults(memories, upkeep.workspace, upkeep.environment):
         yield change_action("settle", [memory], f"{quoted(memory)} {message}; {hint}", needs_approval=True)
-
-
-def _plan_owner(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
-    actions = [*_plan_redactions(upkeep, owner), *_plan_contents(upkeep, owner)]
-    taken = {place for action in actions if not action.for_you for place in action.targets}
-    yield from (*actions, *_plan_repairs(upkeep, owner, taken))
 
 
 def _plan_redactions(upkeep: UpkeepInput, owner: OwnerMemories) -> Iterator[Action]:
