@@ -219,7 +219,7 @@ def _memory_place(named: Options, file: object, audience: object) -> tuple[Owner
     process = process_environment()
     path = None if file is None else parameters.parse_path(file, "file")
     owner = find_owner(named, process, needed=path is None)
-    hidden = private_line_finder(owner.workspace, named, process) if audience == SHARED else None
+    hidden = private_line_finder(owner.workspace, owner.profile) if audience == SHARED else None
     return owner, place_for_memories(owner, path, process)._replace(private_lines=hidden)
 
 

@@ -202,21 +202,15 @@ def _with_shown_documents(context: Context, workspace: Workspace) -> Context:
 
 def _retrieve_for_audience(build: Build) -> tuple[Build, Mapping[str, RetrievalResult]]:
     """The build as its audience may see it, and what it retrieves, with a receipt for each private part left out."""
-    if build.request.audience == PERSONAL:
-        return build, retrieve(_searched(build))
+    request, filters = build.request, build.request.filters
+    if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
+        build = build._replace(memory_index=None)  # filters choose among memories, and it knows only the best ones
+    if request.audience == PERSONAL:
+        return build, retrieve(build)
     from contextasm.retrieval.reading.audience import for_audience, with_receipts  # here: most builds are personal
 
     build = for_audience(build)
-    return build, with_receipts(build, retrieve(_searched(build)))
-
-
-def _searched(build: Build) -> Build:
-    """The build without an index if filters choose among memories: an index knows only the best ones."""
-    filters = build.request.filters
-    request = build.request
-    if filters.since or filters.exclude or request.prefer or request.privacy == "drop":
-        return build._replace(memory_index=None)
-    return build
+    return build, with_receipts(build, retrieve(build))
 
 
 def _context_without_copies(build: Build, profile: Profile, ranked: Mapping[str, Sequence[Fragment]]) -> Context:

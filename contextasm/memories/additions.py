@@ -33,7 +33,7 @@ def type_problems(workspace: Folder, folder: str, kind: str) -> Iterator[Problem
         yield Problem("type", "--type", 0, f"no memory has the type {kind}", hint)
 
 
-_PARSERS: Mapping[str, Callable[[Any, str], object]] = {
+_PARSERS: Mapping[str, Callable[[Any, str], Any]] = {
     "type": parse_type,
     "importance": parse_importance,
     "tags": parse_items,
@@ -148,21 +148,15 @@ class NewMemoryReader:
     def _from_json(self, data: Mapping[str, object], where: str) -> NewMemory:
         """The memory of a JSON object; a missing key leaves the field as the others have it."""
         memory = self.from_text(_required_text(data, "text", where), f"{where}: text")
-        importance = memory.importance
+        fields: dict[str, Any] = {name: _required_text(data, name, where) for name in ("type", "key") if name in data}
         if "confidence" in data:
             confidence = _required_text(data, "confidence", where).casefold()
-            importance = CONFIDENCE[require_known(confidence, CONFIDENCE, where, "confidence")]
-        if "importance" in data:
-            importance = parse_importance(data["importance"], f"{where}: importance")
-        tags = data.get("tags", list(memory.tags))
+            fields["importance"] = CONFIDENCE[require_known(confidence, CONFIDENCE, where, "confidence")]
+        fields |= {name: data[name] for name in ("importance", "tags") if name in data}
+        tags = data.get("tags", [])
         if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
             raise ContextasmError(f"{where}: tags", "is not a list of words", 'write ["one", "two"]')
-        return memory._replace(
-            type=parse_type(_required_text(data, "type", where), f"{where}: type") if "type" in data else memory.type,
-            importance=importance,
-            tags=parse_items(tags, f"{where}: tags"),
-            key=parse_value(_required_text(data, "key", where), f"{where}: key") if "key" in data else memory.key,
-        )
+        return memory._replace(**{name: _PARSERS[name](value, f"{where}: {name}") for name, value in fields.items()})
 
 
 def _required_text(data: Mapping[str, object], key: str, where: str) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 
-from contextasm.config.input.options import Options, ProcessEnvironment
-from contextasm.config.input.settings import document_at, load_settings_file, resolve_settings
+from contextasm.config.input.settings import document_at
 from contextasm.config.input.yaml_loader import load_yaml
-from contextasm.config.profiles.overrides import ProfileReader
-from contextasm.model import Document, Memory, Problem, Profile, Request, Workspace
-from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns, visible_workspace
+from contextasm.memories.owner import Owner
+from contextasm.model import SHARED, Document, Memory, Problem, Profile, Workspace
+from contextasm.retrieval.reading.audience import SharedWorkspace, private_patterns
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import distinct_memories, parse_memories
 from contextasm.text.memories.writer import secret_problem
@@ -19,19 +17,19 @@ from contextasm.workspace.folder import Folder
 from contextasm.workspace.storage import PrivateLines
 
 
-def exported_memories(
-    workspace: Folder, patterns: Sequence[str], audience: str, options: Options, process: ProcessEnvironment
-) -> tuple[Sequence[Memory], int, Sequence[Problem]]:
-    """The memories of an owner, by the patterns of its files, for an audience (`model.AUDIENCES`).
+def exported_memories(owner: Owner, audience: str) -> tuple[Sequence[Memory], int, Sequence[Problem]]:
+    """The memories of an owner for an audience (`model.AUDIENCES`).
 
     They are in the order of their files, of every status, each with an id of its own. With them come the number of
     memories that are left out as private, and the problems of fields that can't be read, of hidden characters that are
     removed, and of secrets that are masked.
 
-    The profile of the options and settings says which files are private. Raises `ContextasmError` for a file that can't
-    be read: an export never lacks a file silently.
+    Raises `ContextasmError` for a file that can't be read: an export never lacks a file silently.
     """
-    visible = audience_files(workspace, options, process, audience)
+    visible: Workspace = owner.workspace
+    if audience == SHARED:
+        visible = SharedWorkspace(owner.workspace, private_patterns(owner.profile), load_yaml)
+    patterns = owner.memory_files or [f"{owner.path}/memories/*.md"]
     memories: list[Memory] = []
     problems: list[Problem] = []
     private = 0
@@ -39,7 +37,7 @@ def exported_memories(
         if document := document_at(visible, path, "correct the file; nothing has been written"):
             parsed, own_problems = parse_memories(document)
             memories += parsed
-            private += _private_count(workspace, document, len(parsed))
+            private += _private_count(owner.workspace, document, len(parsed))
             problems += (*own_problems, *hidden_problems(document))
             problems += (secret_problem(path, secret, masked=True) for secret in document.secrets)
     distinct, duplicates = distinct_memories(memories)
@@ -54,28 +52,12 @@ def _private_count(workspace: Folder, visible: Document, count: int) -> int:
     return len(parse_memories(document)[0]) - count if isinstance(document, Document) else 0
 
 
-def private_line_finder(
-    workspace: Folder, options: Options, process: ProcessEnvironment, owner: str = ""
-) -> PrivateLines:
-    """A function that gives the lines of a file that a shared context lacks as private.
+def private_line_finder(workspace: Folder, profile: Profile, owner: str = "") -> PrivateLines:
+    """A function that gives the lines of a file that a shared context of a profile lacks as private.
 
     If the memories of an `owner` become pages of a store, a private layer that reads these pages does not count: it
     keeps them private when they are read.
     """
-    templates = private_patterns(_resolve_profile(workspace, options, process))
     pages = f"{owner}/memories/0.md"
-    patterns = [each for each in templates if not (owner and glob_matches(each, pages))]
+    patterns = [each for each in private_patterns(profile) if not (owner and glob_matches(each, pages))]
     return SharedWorkspace(workspace, patterns, load_yaml).private_lines
-
-
-def audience_files(workspace: Folder, options: Options, process: ProcessEnvironment, audience: str) -> Workspace:
-    """The workspace as an audience may see it, with the private layers of the profile of the options and settings."""
-    request = Request("", "", "", date.min, 0, "", "", audience=audience)
-    return visible_workspace(workspace, _resolve_profile(workspace, options, process), request, load_yaml)
-
-
-def _resolve_profile(workspace: Folder, options: Options, process: ProcessEnvironment) -> Profile:
-    settings_file = load_settings_file(workspace)
-    settings = resolve_settings({"profile": options.profile}, process.environment, settings_file)
-    reader = ProfileReader(settings_file, workspace, process)
-    return reader.resolve(reader.with_detected(settings)[0])

@@ -37,7 +37,7 @@ class FileMemories:
                 editor = editors.setdefault(memory.path, MemoryEditor(self._workspace, MemoryPlace(path=memory.path)))
                 as_written = next(other for other in editor.memories(memory.path) if other.line == memory.line)
                 fields = {name: value for name, value in changed._asdict().items() if value != getattr(memory, name)}
-                editor.set_fields(as_written, **fields)
+                editor.change(as_written, as_written._replace(**fields))
         for editor in editors.values():
             editor.save()
         return pairs

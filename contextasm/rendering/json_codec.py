@@ -104,7 +104,7 @@ def from_json(kind: Any, value: Any, where: str) -> Any:
         return _first_that_fits(get_args(kind), value, where)
     if _is_named_tuple(kind):
         return _named_tuple(kind, value, where)
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in {tuple, Mapping}:
         return _collection(kind, value, where)
     if kind is date and isinstance(value, str):
         return date.fromisoformat(value)
@@ -135,12 +135,15 @@ def _named_tuple(kind: Any, value: Any, where: str) -> Any:
     return kind(**{name: from_json(hints[name], item, f"{where}.{name}") for name, item in value.items()})
 
 
-def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...]:
-    form, args = dict if _is_tuple_of_pairs(kind) else list, get_args(kind)
+def _collection(kind: Any, value: Any, where: str) -> tuple[Any, ...] | dict[str, Any]:
+    args, is_mapping = get_args(kind), get_origin(kind) is Mapping
+    form = dict if is_mapping or _is_tuple_of_pairs(kind) else list
     if not isinstance(value, form):
         raise ValueError(f"{where} is not {'a list' if form is list else 'an object'}")  # noqa: TRY004 - as above
     if isinstance(value, dict):
-        return tuple((key, from_json(get_args(args[0])[1], item, f"{where}.{key}")) for key, item in value.items())
+        item_kind = args[1] if is_mapping else get_args(args[0])[1]
+        items = {key: from_json(item_kind, item, f"{where}.{key}") for key, item in value.items()}
+        return items if is_mapping else tuple(items.items())
     kinds = [args[0]] * len(value) if args[-1] is Ellipsis else [*args]
     if len(kinds) != len(value):
         raise ValueError(f"{where} has {len(value)} items, not {len(kinds)}")

@@ -19,28 +19,22 @@ def run_until_deadline(seconds: float) -> RunSources:
     end = time.monotonic() + seconds * SOURCE_SHARE
 
     def run_all(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
-        results: dict[int, RetrievalResult | BaseException] = {}
-        change = threading.Condition()
+        results: dict[int, RetrievalResult] = {}
+        errors: dict[int, BaseException] = {}
 
         def run(number: int, task: SourceTask) -> None:
             try:
-                result: RetrievalResult | BaseException = task()
+                results[number] = task()
             except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-                result = error
-            with change:
-                results[number] = result
-                change.notify()
+                errors[number] = error
 
-        for number, task in enumerate(tasks):
-            threading.Thread(target=run, args=(number, task), daemon=True).start()
-        with change:
-            change.wait_for(lambda: len(results) == len(tasks), max(0.0, end - time.monotonic()))
-            return [_result_or_raise(results.get(number)) for number in range(len(tasks))]
+        threads = [threading.Thread(target=run, args=numbered, daemon=True) for numbered in enumerate(tasks)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        if errors:
+            raise errors[min(errors)]
+        return [results.get(number) for number in range(len(tasks))]
 
     return run_all
-
-
-def _result_or_raise(result: RetrievalResult | BaseException | None) -> RetrievalResult | None:
-    if isinstance(result, BaseException):
-        raise result
-    return result

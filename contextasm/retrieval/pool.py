@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from contextasm.model import (
     LENGTH_PENALTY,
@@ -31,7 +31,7 @@ from contextasm.model import (
     memory_score,
     weighted_total,
 )
-from contextasm.retrieval.reading.files import count_fragment, pool_patterns, query_paths
+from contextasm.retrieval.reading.files import count_fragment, pool_patterns, query_paths, read_files
 from contextasm.text.cleaning.clean import hidden_problems
 from contextasm.text.memories.parser import ACTIVE_STATUSES, distinct_memories, id_words, parse_memories
 from contextasm.text.names.glob import wildcard_matches
@@ -39,6 +39,7 @@ from contextasm.text.names.matching import repository_address
 
 if TYPE_CHECKING:
     from contextasm.retrieval.search.inverted_index import IndexEntry
+    from contextasm.text.markdown.logs import LogLine
 
 MANY = 1000
 """Size of the largest pool that is not stored; of a larger one, entries that are not shown are counted by reason.
@@ -51,19 +52,7 @@ memories).
 """
 
 
-class PlacedEntry(Protocol):
-    """An entry with its place in the workspace."""
-
-    @property
-    def path(self) -> str:
-        """Path of its file."""
-
-    @property
-    def line(self) -> int:
-        """Line of the file at which it begins."""
-
-
-EntryT = TypeVar("EntryT", bound=PlacedEntry)
+EntryT = TypeVar("EntryT", bound="Memory | LogLine")
 
 Settled = tuple[Sequence[EntryT], Sequence[Problem], Sequence[Reason | None]]
 """All entries of a pool with their final ids, problems of ids, and the reason that excludes each entry, if any."""
@@ -75,10 +64,8 @@ class EntryKind(NamedTuple, Generic[EntryT]):
     name: str
     parse: Callable[[Document], tuple[Sequence[EntryT], Sequence[Problem]]]
     """The entries of a file in their order, and its problems."""
-    settle: Callable[[Sequence[EntryT]], Settled[EntryT]]
-    """Decides on the entries of all files, in order."""
-    has_ids: bool
-    """Whether entries have ids and states that decide on other entries."""
+    settle: Callable[[Sequence[EntryT]], Settled[EntryT]] | None
+    """Decides on the entries of all files, in order; None for entries without ids and states: all are active."""
     index_entry: Callable[[EntryT], IndexEntry]
     score_inputs: Callable[[EntryT], ScoreInputs]
     is_marked: Callable[[EntryT], bool]
@@ -100,21 +87,18 @@ class ReadPool(Generic[EntryT]):
     ) -> None:
         """Pool of the entries of `documents`; the position of an entry among the active ones is its row."""
         self._kind = kind
-        self.all_entries, duplicates, self.exclusions = kind.settle(entries)
+        settled = kind.settle(entries) if kind.settle else (entries, (), [None] * len(entries))
+        self.all_entries, duplicates, self.exclusions = settled
         self.active = [entry for entry, reason in zip(self.all_entries, self.exclusions, strict=True) if reason is None]
         self.documents = tuple(documents)
         self.problems = (*problems, *duplicates)
         self.excluded = count_reasons(self.exclusions)
         self.rows, self.size = len(self.active), len(self.all_entries)
-        self._outside: tuple[SourceQuery | None, Mapping[int, str]] = None, {}
 
     def outside(self, query: SourceQuery) -> Mapping[int, str]:
         """Rows of the active entries that count for nothing in the layer, each with the code of its reason."""
-        if self._outside[0] is not query:  # a source asks several times
-            inputs = map(self._kind.score_inputs, self.active)
-            codes = {row: code for row, each in enumerate(inputs) if (code := outside_code(each, query))}
-            self._outside = query, codes
-        return self._outside[1]
+        inputs = map(self._kind.score_inputs, self.active)
+        return {row: code for row, each in enumerate(inputs) if (code := outside_code(each, query))}
 
     def similar(
         self, query: SourceQuery, min_match: float, min_cover: float = 0.0, *, authors_follow: bool = False
@@ -163,14 +147,11 @@ def read_pool_up_to(
     documents: list[Document] = []
     problems: list[Problem] = []
     for path in paths:
-        read = workspace.read(path)
-        if isinstance(read, Document):
-            documents.append(read)
-            file_entries, file_problems = kind.parse(read)
+        for document in read_files(workspace, [path], problems):
+            documents.append(document)
+            file_entries, file_problems = kind.parse(document)
             entries += file_entries
             problems += file_problems
-        elif read:
-            problems.append(read)
         if most is not None and len(entries) > most:
             return None
     return ReadPool(kind, entries, documents, problems)
@@ -241,7 +222,7 @@ def labelled(text: str, words: str) -> str:
     return f"{first} ({words}){line_end}{rest}"
 
 
-def first_rows(pool: EntryPool[PlacedEntry], keys: Mapping[int, object], count: int) -> list[int]:
+def first_rows(pool: EntryPool[Memory | LogLine], keys: Mapping[int, object], count: int) -> list[int]:
     """Rows with the largest keys, largest first; among equals by path, then the later in its file. All for 0."""
     limit = count or len(keys)
     smallest = min(nlargest(limit, keys.values()), default=None)  # type: ignore[type-var]
@@ -313,7 +294,6 @@ MEMORIES = EntryKind(
     name="memories",
     parse=parse_memories,
     settle=settle_memories,
-    has_ids=True,
     index_entry=index_entry,
     score_inputs=score_inputs,
     is_marked=lambda memory: memory.pin,

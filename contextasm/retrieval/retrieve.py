@@ -93,8 +93,8 @@ def retrieve(build: Build) -> dict[str, RetrievalResult]:
     pending = [*build.profile.layers]
     while pending:
         ready = [layer for layer in pending if results.keys() >= {*layer.query.start_from} & ids]
-        queries = [_query(build, layer, results) for layer in ready if layer.id not in build.timed_out]
-        results |= {layer.id: _timeout_result(layer) for layer in ready if layer.id in build.timed_out}
+        queries = [_query(build, layer, results) for layer in ready]
+        results |= {query.layer.id: _late_result(query) for query in queries if query.layer.id in build.timed_out}
         results |= {query.layer.id: _source_task(query)() for query in queries if query.layer.limits.required}
         optional = [query for query in queries if query.layer.id not in results]
         in_time = build.run_sources([_source_task(query) for query in optional])
@@ -144,13 +144,12 @@ def with_message_steps(layer: Layer) -> Layer:
 
 def with_fallback_tops(profile: Profile, results: Mapping[str, RetrievalResult]) -> Profile:
     """The profile with `fallback_top` as the `top` of the layers whose fragments are a fallback."""
-    fell_back = {
-        name
-        for name, result in results.items()
-        if any(fragment.verdict.note == FALLBACK for fragment in result.fragments)
-    }
-    layers = (_fallback_layer(layer) if layer.id in fell_back else layer for layer in profile.layers)
+    layers = (_fallback_layer(layer) if _fell_back(results[layer.id]) else layer for layer in profile.layers)
     return profile._replace(layers=tuple(layers))
+
+
+def _fell_back(result: RetrievalResult) -> bool:
+    return any(fragment.verdict.note == FALLBACK for fragment in result.fragments)
 
 
 def _fallback_layer(layer: Layer) -> Layer:
@@ -160,8 +159,10 @@ def _fallback_layer(layer: Layer) -> Layer:
 
 def _late_result(query: SourceQuery) -> RetrievalResult:
     """A problem, unless all paths of the layer name an agent or a team, and the request has none."""
-    is_skipped = query.layer.query.paths and not pool_patterns(query)
-    return RetrievalResult() if is_skipped else _timeout_result(query.layer)
+    if query.layer.query.paths and not pool_patterns(query):
+        return RetrievalResult()
+    message = f"{' and '.join(query.layer.query.sources)} did not answer in time, so nothing of it is shown"
+    return RetrievalResult(problems=(Problem(TIMEOUT, query.layer.id, 0, message),))
 
 
 def _is_found(fragment: Fragment) -> bool:
@@ -179,11 +180,6 @@ def _query(build: Build, layer: Layer, results: Mapping[str, RetrievalResult]) -
 
 def _source_task(query: SourceQuery) -> SourceTask:
     return query.build.watch_source(query.layer.id, partial(_query_sources, query))
-
-
-def _timeout_result(layer: Layer) -> RetrievalResult:
-    message = f"{' and '.join(layer.query.sources)} did not answer in time, so nothing of it is shown"
-    return RetrievalResult(problems=(Problem(TIMEOUT, layer.id, 0, message),))
 
 
 def _query_sources(query: SourceQuery) -> RetrievalResult:
@@ -206,13 +202,11 @@ def _query_sources(query: SourceQuery) -> RetrievalResult:
         from contextasm.retrieval.reading.feedback import with_credibility  # here: most layers do not weigh it
 
         result = with_credibility(query, result)
-    if not is_fallback:
-        return result
-    return result._replace(
-        fragments=tuple(
-            fragment._replace(verdict=fragment.verdict._replace(note=FALLBACK)) for fragment in result.fragments
-        )
-    )
+    return result._replace(fragments=tuple(map(_as_fallback, result.fragments))) if is_fallback else result
+
+
+def _as_fallback(fragment: Fragment) -> Fragment:
+    return fragment._replace(verdict=fragment.verdict._replace(note=FALLBACK))
 
 
 # --- Options that match nothing --------------------------------------------------------------------------------------

@@ -349,18 +349,16 @@ def _effects_without_target(
             if not any(_targets_layer(effect, layer) for layer in layers):
                 yield from _lost(effect, "no-target")
         elif effect.action != "always_include":
-            targets = [
-                (layer, fragment)
-                for layer in layers
-                for fragment in results[layer.id].fragments
-                if evaluate.is_target(effect.target, item_facts(fragment))
-            ]
+            targets = [(layer, each) for layer in layers for each in _target_fragments(effect, results[layer.id])]
+            ranked = (layer for layer, each in targets if _is_ranked(each, layer) and not each.verdict.excluded)
             if not targets:
                 yield from _lost(effect, "no-match-found")
-            elif evaluate.acts_on(effect, "score") and not any(
-                _is_ranked(fragment, layer) and not fragment.verdict.excluded for layer, fragment in targets
-            ):
+            elif evaluate.acts_on(effect, "score") and not any(ranked):
                 yield from _lost(effect, "no-score")
+
+
+def _target_fragments(effect: Effect, result: RetrievalResult) -> list[Fragment]:
+    return [each for each in result.fragments if evaluate.is_target(effect.target, item_facts(each))]
 
 
 def _protected_problems(evaluation: RuleEvaluation, layers: Sequence[Layer], results: Results) -> Iterator[Problem]:
@@ -370,10 +368,7 @@ def _protected_problems(evaluation: RuleEvaluation, layers: Sequence[Layer], res
         if effect.action != "exclude" and not evaluate.acts_on(effect, "layer"):
             continue
         targeted = [
-            layer
-            for layer in layers
-            if _targets_layer(effect, layer)
-            or any(evaluate.is_target(effect.target, item_facts(each)) for each in results[layer.id].fragments)
+            layer for layer in layers if _targets_layer(effect, layer) or _target_fragments(effect, results[layer.id])
         ]
         if targeted and all(layer.limits.required for layer in targeted):
             for rule in (rules[name] for name in effect.rules):

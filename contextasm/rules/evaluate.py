@@ -337,20 +337,20 @@ def effects_on(evaluation: RuleEvaluation, item: Facts, *, protected: bool = Fal
     excluded: exclusions of it are returned without a rule.
     """
     effects = [
-        effect for effect in evaluation.effects if not acts_on(effect, "layer") and is_target(effect.target, item)
+        _refuse(effect) if protected and effect.action == "exclude" else effect
+        for effect in evaluation.effects
+        if not acts_on(effect, "layer") and is_target(effect.target, item)
     ]
-    claims = [effect for effect in effects if acts_on(effect, "claim")]
-    others = [effect for effect in effects if not acts_on(effect, "claim")]
-    refused = [_refuse(effect) for effect in claims if protected and effect.action == "exclude"]
-    claims = [effect for effect in claims if not (protected and effect.action == "exclude")]
+    claims = [effect for effect in effects if acts_on(effect, "claim") and effect.rules]
     if not claims:
-        return (*refused, *others)
+        return tuple(effects)
     winner, *losers = claims
+    others = [effect for effect in effects if effect not in claims]
     if winner.action == "exclude":
         losers, others = [*losers, *others], []
     for loser in losers:
         winner = _override(winner, loser)
-    return (*refused, winner, *others)
+    return (winner, *others)
 
 
 def winning_claim(effects: Iterable[Effect]) -> Effect | None:

@@ -11,7 +11,7 @@ from functools import partial
 from contextasm.model import TITLE, Layer, grouped
 from contextasm.selection.limits import binds, fixed_limits
 from contextasm.selection.overflow import SelectedByLayer
-from contextasm.selection.sections import Demand, Excerpt, shown_text, units_of
+from contextasm.selection.sections import Demand, Excerpt, excerpts_of, shown_text, units_of
 
 Candidate = tuple[Demand, Excerpt]
 """A fragment that may enter, with its layer."""
@@ -87,7 +87,7 @@ def _with_all_that_fit(
     As each trial lays out whole sections, candidates are tried together: twice as many as before if they fit, and half
     as many if not.
     """
-    shown = {(layer, e.fragment.id) for layer, own in selected.items() for each in own.values() for e in each.excerpts}
+    shown = {(layer, excerpt.fragment.id) for layer, own in selected.items() for excerpt in excerpts_of(own)}
     waiting = [each for each in candidates if (each[0].layer.id, each[1].fragment.id) not in shown]
     free = room - sum(map(units_of, selected.values()))
     at, size = 0, 1
@@ -107,6 +107,5 @@ def _with_added(selected: SelectedByLayer, added: Sequence[Candidate]) -> Select
     larger = {**selected}
     demand_of = {demand.layer.id: demand for demand, _ in added}
     for layer, excerpts in grouped((demand.layer.id, excerpt) for demand, excerpt in added).items():
-        before = [excerpt for section in selected[layer].values() for excerpt in section.excerpts]
-        larger[layer] = demand_of[layer].lay_out_all([*before, *excerpts])
+        larger[layer] = demand_of[layer].lay_out_all([*excerpts_of(selected[layer]), *excerpts])
     return larger

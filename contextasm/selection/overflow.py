@@ -8,7 +8,6 @@ shortened, and code keeps every detail.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 
 from contextasm.model import TITLE, Fragment, NamedTuple, Problem
@@ -19,8 +18,8 @@ from contextasm.selection.sections import (
     Selected,
     detail_levels,
     excerpt_at_level,
+    excerpts_of,
     shown_text,
-    summary_excerpt,
     title_excerpt,
     title_list,
     units_of,
@@ -38,9 +37,6 @@ Expansion = Callable[[Demand, LaidOutSection, Excerpt, int], LaidOutSection | No
 
 SelectedByLayer = Mapping[str, Selected]
 """The sections of several layers, by layer id."""
-
-Spare = Callable[[SelectedByLayer, str], int | None]
-"""Takes the sections so far and a layer's id; gives the units that it may add, None once no layer may add any."""
 
 
 def truncated_section(
@@ -63,14 +59,9 @@ def truncated_section(
     return tried.get(excerpts) or demand.lay_out(heading, (*others, *excerpts))
 
 
-def with_more_detail(demand: Demand, selected: Selected, room: int) -> Selected:
-    """The sections with each fragment that a step shortened at the fullest level that fits, best first."""
-    return _expanded(demand, selected, room, _at_fuller_level)
-
-
 def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
     """The sections with the beginning of the best fragment that is left out, if that is worth its place."""
-    shown = {excerpt.fragment.id for section in selected.values() for excerpt in section.excerpts}
+    shown = {excerpt.fragment.id for excerpt in excerpts_of(selected)}
     sections = {**selected}
     for heading, group in demand.sections.items():
         section = sections.get(heading, LaidOutSection((), "", 0))
@@ -85,31 +76,22 @@ def with_one_cut(demand: Demand, selected: Selected, room: int) -> Selected:
 
 
 def _expanded(demand: Demand, selected: Selected, room: int, expansion: Expansion) -> Selected:
-    layer = demand.layer.id
-    shortened = [(demand, excerpt) for excerpt in _shortened(demand, selected)]
-    return _expand_in_turn({layer: selected}, shortened, lambda all_, id_: room - units_of(all_[id_]), expansion)[layer]
+    """The sections with more of each fragment that a step shortened, if it fits, best first."""
+    for excerpt in _shortened(demand, selected):
+        selected = _with_more(demand, selected, excerpt, room - units_of(selected), expansion)
+    return selected
 
 
-def _expand_in_turn(
-    selected: SelectedByLayer, shortened: Iterable[tuple[Demand, Excerpt]], spare: Spare, expansion: Expansion
-) -> SelectedByLayer:
-    """The sections with more of each shortened excerpt, in this order, as long as there is room to spare."""
-    expanded = {**selected}
-    for demand, excerpt in shortened:
-        layer, heading = demand.layer.id, excerpt.fragment.display.heading
-        units = spare(expanded, layer)
-        if units is None:
-            break
-        section = expanded[layer][heading]
-        larger = expansion(demand, section, excerpt, section.units + units)
-        if larger:
-            expanded[layer] = {**expanded[layer], heading: larger}
-    return expanded
+def _with_more(demand: Demand, selected: Selected, excerpt: Excerpt, spare: int, expansion: Expansion) -> Selected:
+    """The sections with more of one excerpt, if `spare` units hold it."""
+    heading = excerpt.fragment.display.heading
+    section = selected[heading]
+    return {**selected, heading: expansion(demand, section, excerpt, section.units + spare) or section}
 
 
 def _shortened(demand: Demand, selected: Selected) -> Iterator[Excerpt]:
     """The excerpts that an overflow step has shortened, the most valuable first."""
-    excerpts = {excerpt.fragment.id: excerpt for section in selected.values() for excerpt in section.excerpts}
+    excerpts = {excerpt.fragment.id: excerpt for excerpt in excerpts_of(selected)}
     for fragment in demand.candidates:
         excerpt = excerpts.get(fragment.id)
         if excerpt and excerpt.form not in {"", TITLE, demand.layer.overflow.detail}:
@@ -148,18 +130,15 @@ def expand(
     In units: `limits` by layer id; `goal` and `total`, the most that all may take, for all layers together. A fragment
     is shown at a fuller level; if the goal is not reached so, and its layer truncates, up to a cut that reaches it.
     """
+    expanded = {**selected}
     cuttable = {name for name, demand in demands.items() if "truncate" in demand.layer.overflow.steps}
     for expansion, most, layers in ((_at_fuller_level, total, {*demands}), (_as_longer_part, goal, cuttable)):
-        shortened = [(demands[layer], excerpt) for layer, excerpt in _shortened_by_score(selected) if layer in layers]
-        selected = _expand_in_turn(selected, shortened, partial(_spare_below_goal, limits, goal, most), expansion)
-    return selected
-
-
-def _spare_below_goal(
-    limits: Mapping[str, int], goal: int, most: int, selected: SelectedByLayer, layer: str
-) -> int | None:
-    used = sum(map(units_of, selected.values()))
-    return None if used >= goal else min(most - used, limits[layer] - units_of(selected[layer]))
+        for layer, excerpt in _shortened_by_score(expanded):
+            used = sum(map(units_of, expanded.values()))
+            if layer in layers and used < goal:
+                spare = min(most - used, limits[layer] - units_of(expanded[layer]))
+                expanded[layer] = _with_more(demands[layer], expanded[layer], excerpt, spare, expansion)
+    return expanded
 
 
 def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
@@ -167,8 +146,7 @@ def _shortened_by_score(selected: SelectedByLayer) -> list[tuple[str, Excerpt]]:
     shortened = [
         (layer, excerpt)
         for layer, sections in selected.items()
-        for section in sections.values()
-        for excerpt in section.excerpts
+        for excerpt in excerpts_of(sections)
         if excerpt.form not in {"", TITLE}
     ]
     return sorted(shortened, key=lambda item: -item[1].fragment.total_score)
@@ -251,8 +229,7 @@ def shorter_excerpts(excerpt: Excerpt) -> Iterator[Excerpt]:
 def _adapt(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     """Each fragment in the fullest form that fits, best first."""
     selected = _greedy(demand, room, attempt.excerpts, lambda excerpt: (excerpt, *shorter_excerpts(excerpt)))
-    shown = sum(len(section.excerpts) for section in selected.values())
-    return attempt._replace(selected=selected, fits=shown == len(attempt.excerpts))
+    return attempt._replace(selected=selected, fits=len([*excerpts_of(selected)]) == len(attempt.excerpts))
 
 
 def _drop(demand: Demand, room: int, attempt: Attempt) -> Attempt:
@@ -274,9 +251,9 @@ def _summarize(demand: Demand, room: int, attempt: Attempt) -> Attempt:
     def summaries(excerpt: Excerpt) -> Iterator[Excerpt]:
         text = _summary(demand, excerpt, problems)
         if text:
-            yield summary_excerpt(excerpt.fragment, text)
+            yield whole_excerpt(excerpt.fragment)._replace(form="summary", text=text)
 
-    attempt = _shorten(demand, room, attempt, summaries, rounds=1)
+    attempt = _shorten(demand, room, attempt, summaries)
     return attempt._replace(problems=tuple(dict.fromkeys((*attempt.problems, *problems))))
 
 
@@ -310,7 +287,8 @@ def _truncate(demand: Demand, room: int, attempt: Attempt) -> Attempt:
         selected = _greedy(demand, room, attempt.excerpts, None)
     if selected:
         # More of each fragment that a step shortened, best first: a fuller level, else a longer part.
-        selected = _expanded(demand, with_more_detail(demand, selected, room), room, _as_longer_part)
+        for expansion in (_at_fuller_level, _as_longer_part):
+            selected = _expanded(demand, selected, room, expansion)
         if not {"detail", "summarize"}.isdisjoint(demand.layer.overflow.steps):
             selected = with_one_cut(demand, selected, room)
         return attempt._replace(selected=selected)
@@ -358,7 +336,7 @@ def _greedy(
     as before if they fit and half as many if not, since each trial lays out the whole section.
     """
     sections = {**(selected or {})}
-    shown = {excerpt.fragment.id for section in sections.values() for excerpt in section.excerpts}
+    shown = {excerpt.fragment.id for excerpt in excerpts_of(sections)}
     waiting = [excerpt for excerpt in excerpts if excerpt.fragment.id not in shown]
     at, size = 0, 1
     while at < len(waiting):
@@ -384,13 +362,7 @@ def _least_units(demand: Demand, section: LaidOutSection, excerpts: Sequence[Exc
     return sum(map(demand.counter.units, (*map(shown_text, excerpts), *filter(None, groups))))
 
 
-def _shorten(
-    demand: Demand,
-    room: int,
-    attempt: Attempt,
-    shorter: Callable[[Excerpt], Iterator[Excerpt]],
-    rounds: int | None = None,
-) -> Attempt:
+def _shorten(demand: Demand, room: int, attempt: Attempt, shorter: Callable[[Excerpt], Iterator[Excerpt]]) -> Attempt:
     """The fragments in shorter forms, the least valuable first and all in turn, until they fit together.
 
     After `drop`, the dropped ones in the first of them that fits.
@@ -403,9 +375,8 @@ def _shorten(
     units = demand.counter.units
     used = units_of(demand.lay_out_all(excerpts))
     changed = True
-    while changed and rounds != 0:
+    while changed:
         changed = False
-        rounds = None if rounds is None else rounds - 1
         for number in reversed(range(len(excerpts))):
             smaller = next(shorter(excerpts[number]), None)
             saved = units(shown_text(excerpts[number])) - units(shown_text(smaller)) if smaller else 0
@@ -418,6 +389,6 @@ def _shorten(
                 selected = demand.lay_out_all(excerpts)
                 used = units_of(selected)
                 if used <= room:
-                    selected = with_more_detail(demand, selected, room)
+                    selected = _expanded(demand, selected, room, _at_fuller_level)
                     return attempt._replace(excerpts=tuple(excerpts), selected=selected, fits=True)
     return attempt._replace(excerpts=tuple(excerpts))

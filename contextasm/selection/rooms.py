@@ -6,6 +6,7 @@ Amounts are in the counter's units.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from contextasm.model import Fragment, NamedTuple, Problem, Profile, Reason, least_similarity
 from contextasm.selection.limits import (
@@ -19,7 +20,7 @@ from contextasm.selection.limits import (
     with_unclaimed_room,
 )
 from contextasm.selection.overflow import expand, overflow
-from contextasm.selection.sections import Demand, Selected, units_of
+from contextasm.selection.sections import Demand, Selected, excerpts_of, units_of
 
 
 def keep_top_k(fragments: Sequence[Fragment], top: int) -> tuple[Fragment, ...]:
@@ -79,7 +80,7 @@ def without_shown(candidates: Sequence[Fragment], results: Iterable[LayerResult]
     """The candidates, without the fragments of which the results of other layers show all lines: these are excluded."""
     layer_of: dict[tuple[str, int], str] = {}
     for result in results:
-        for excerpt in (excerpt for section in result.selected.values() for excerpt in section.excerpts):
+        for excerpt in excerpts_of(result.selected):
             location = excerpt.fragment.location
             if not (excerpt.form or location.rows):
                 numbers = (number for part in excerpt.ranges for number in range(part.first, part.stop))
@@ -222,14 +223,13 @@ def _fill(demands: Sequence[Demand], total: int, charged: int) -> dict[str, Laye
 
 def _turns(demands: Sequence[Demand]) -> list[list[Demand]]:
     """The demands that take their room together: one layer, a layer and the one within it, or the layers `across`."""
-    turns: list[list[Demand]] = []
-    for demand in demands:
-        last = turns[-1][-1] if turns else None
-        if last and (demand.layer.limits.within == last.layer.id or (last.across and demand.across)):
-            turns[-1].append(demand)
-        else:
-            turns.append([demand])
-    return turns
+    ids = {demand.layer.id for demand in demands}
+
+    def owner(demand: Demand) -> str:
+        within = demand.layer.limits.within
+        return "" if demand.across else within if within in ids else demand.layer.id
+
+    return [[*turn] for _, turn in groupby(demands, owner)]
 
 
 # Each of these gives the results of a turn, and the units that it is charged with before the `later` layers get theirs.

@@ -253,11 +253,6 @@ def title_list(titles: Sequence[Excerpt]) -> str:
     return "\n".join(["", TITLES, *(title.text for title in titles)]) if titles else ""
 
 
-def summary_excerpt(fragment: Fragment, text: str) -> Excerpt:
-    """A fragment in other words, which cover all of its lines."""
-    return whole_excerpt(fragment)._replace(form="summary", text=text)
-
-
 def source_span(fragment: Fragment) -> Span:
     """The lines of the file that a fragment covers."""
     first, rows = fragment.location.line, fragment.location.rows
@@ -398,6 +393,11 @@ def units_of(selected: Selected) -> int:
     return sum(section.units for section in selected.values())
 
 
+def excerpts_of(selected: Selected) -> Iterator[Excerpt]:
+    """The excerpts of a layer's sections, in their order."""
+    return (excerpt for section in selected.values() for excerpt in section.excerpts)
+
+
 class Demand(NamedTuple):
     """A layer with its candidates, and the sections that it would show if there were room for all."""
 
@@ -494,6 +494,6 @@ class Demand(NamedTuple):
 
     def unshown(self, selected: Selected) -> list[Fragment]:
         """The fragments that may be named, best first, and that the sections do not show; none if none may be."""
-        shown = {excerpt.fragment.id for section in selected.values() for excerpt in section.excerpts}
+        shown = {excerpt.fragment.id for excerpt in excerpts_of(selected)}
         able = [each for each in self.candidates if each.verdict.excluded is None] if self.most_named else []
         return [each for each in (*able, *self.below_top) if each.id not in shown]

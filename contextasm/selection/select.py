@@ -27,7 +27,7 @@ from contextasm.model import (
 )
 from contextasm.selection.limits import binds, is_stable, within_chars
 from contextasm.selection.rooms import LayerResult, allocate, keep_top_k
-from contextasm.selection.sections import LEVELS, Demand, Excerpt, shown_text, source_span, whole_text
+from contextasm.selection.sections import LEVELS, Demand, Excerpt, excerpts_of, shown_text, source_span, whole_text
 
 
 def emitted_sections(result: LayerResult) -> list[Section]:
@@ -126,7 +126,7 @@ def layer_usage(result: LayerResult, budget: int) -> LayerUsage:
     wanted, used = (counter.tokens(units) for units in (max(result.demand.units, result.used), result.used))
     reasons = [fragment.verdict.excluded for fragment in result.demand.candidates]
     considered = sum(int(dict(reason.facts).get("count", 1)) if reason else 1 for reason in reasons)
-    kept = sum(excerpt.form != TITLE for section in result.selected.values() for excerpt in section.excerpts)
+    kept = sum(excerpt.form != TITLE for excerpt in excerpts_of(result.selected))
     limit, most = (None, used) if layer.limits.required else (_room(result, budget), budget)
     return LayerUsage(layer.id, limit, wanted, min(most, used), considered, kept)
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
 def write(path: Path, data: bytes | None, new_mode: int | None = None) -> bool:
     """Make `data` the content of a file, atomically, or for None remove it; False if that is so already.
 
@@ -36,7 +39,7 @@ def write(path: Path, data: bytes | None, new_mode: int | None = None) -> bool:
                 os.unlink(target)
         return status is not None
     if status is None:
-        mode = 0o666 & ~permission_mask() if new_mode is None else new_mode
+        mode = new_mode
         owner = None if new_mode is None else _owner(os.path.dirname(target))
     elif not stat.S_ISREG(status.st_mode):
         _write_directly(path, data)
@@ -99,42 +102,44 @@ def make_folders(folder: Path) -> None:
 
 def create(path: str | Path, data: bytes, mode: int = 0o666) -> None:
     """Make a new file; an existing one is never opened, even if it came a moment ago. Raises `OSError`."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    try:
-        emit(handle, data)
-    except BaseException:
-        # The next run would take half a file for one that somebody has written.
-        os.unlink(path)
-        raise
-    finally:
-        os.close(handle)
-
-
-def _replace_file(target: str, data: bytes, mode: int, owner: tuple[int, int] | None) -> None:
-    """Write a temporary file in the same folder and give it the file's name."""
-    import tempfile
-
-    folder, name = os.path.split(target)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name[:100]}.", suffix=".tmp")
-    try:
+    handle = os.open(path, _NEW_FILE, mode)
+    with open(handle, "wb", buffering=0):
         try:
+            emit(handle, data)
+        except BaseException:
+            # The next run would take half a file for one that somebody has written.
+            os.unlink(path)
+            raise
+
+
+def _replace_file(target: str, data: bytes, mode: int | None, owner: tuple[int, int] | None) -> None:
+    """Write a temporary file in the same folder and give it the file's name; None is the usual mode."""
+    temporary = temporary_path(target)
+    handle = os.open(temporary, _NEW_FILE, 0o666 if mode is None else 0o600)
+    try:
+        with open(handle, "wb", buffering=0):
             emit(handle, data)
             if owner and owner != (os.geteuid(), os.getegid()):
                 with suppress(OSError):  # only root may give a file away
                     os.fchown(handle, *owner)
-            os.fchmod(handle, mode)
+            if mode is not None:
+                os.fchmod(handle, mode)
             os.fsync(handle)
-        finally:
-            os.close(handle)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
 
 
+def temporary_path(target: str) -> str:
+    """A new hidden name next to a file or a folder, for what is to get its name once it is complete."""
+    folder, name = os.path.split(target)
+    return f"{folder}/.{name[:100]}.{os.urandom(4).hex()}.tmp"
+
+
 def remove_torn(folder: str | Path, names: Iterable[str]) -> None:
     """Remove what a killed process left of writing these files. Raises `OSError`."""
-    lead = {f".{name[:100]}" for name in names}  # as `_replace_file` names it
+    lead = {f".{name[:100]}" for name in names}  # as `temporary_path` names it
     for name in os.listdir(folder):
         if name.endswith(".tmp") and name.rsplit(".", 2)[0] in lead:
             os.unlink(f"{folder}/{name}")
@@ -143,11 +148,8 @@ def remove_torn(folder: str | Path, names: Iterable[str]) -> None:
 def _write_directly(path: Path, data: bytes) -> None:
     """Write into a device or a pipe; this waits for a reader."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            emit(handle, data)
-        finally:
-            os.close(handle)
+        with open(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb", buffering=0) as file:
+            emit(file.fileno(), data)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -161,13 +163,6 @@ def _write_error(path: Path, error: OSError, *, replaced: bool = False) -> Conte
         errno.ENOTDIR: "a part of the path is a file: choose another path",
     }.get(error.errno or 0, "name a file that can be written")
     return ContextasmError(str(path), f"can't be written: {error.strerror}", hint)
-
-
-def permission_mask() -> int:
-    """The rights that new files of this process don't get (umask)."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def as_bytes(text: str) -> bytes:

@@ -121,10 +121,8 @@ class TokenCountCache:
 
     def _append(self) -> None:
         handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(handle, (b"" if os.fstat(handle).st_size else self._header) + _pack(self._added))
-        finally:
-            os.close(handle)
+        with open(handle, "ab", buffering=0) as file:
+            os.write(handle, (b"" if file.tell() else self._header) + _pack(self._added))
 
 
 def _pack(counts: dict[bytes, int]) -> bytes:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from contextasm.model import ContextasmError, system_errors, utf8_text
 from contextasm.text.exchange.entry import SourceFile
 from contextasm.text.markdown.managed_block import without_block
-from contextasm.workspace.atomic import create, permission_mask
+from contextasm.workspace.atomic import create, temporary_path
 from contextasm.workspace.reading import file_bytes
 
 
@@ -76,20 +76,15 @@ def write_folder(path: str, files: Iterable[tuple[str, bytes]], *, private: bool
     The files are written to a temporary folder first, and then it gets its name. Only the owner can open a private one.
     Raises `ContextasmError`, and then leaves nothing.
     """
-    import tempfile
-
     refuse_filled_folder(path)
     full = os.path.realpath(path)
+    temporary = temporary_path(full)
     with system_errors(path, "can't be written", "make the folder above it first"):
-        temporary = tempfile.mkdtemp(
-            dir=os.path.dirname(full), prefix=f".{os.path.basename(full)[:100]}.", suffix=".tmp"
-        )
+        os.mkdir(temporary, 0o700 if private else 0o777)
     try:
         with system_errors(path, "can't be written", "free some space, or name another folder"):
             for name, data in files:
                 create(f"{temporary}/{name}", data)
-            if not private:
-                os.chmod(temporary, 0o777 & ~permission_mask())
             os.rename(temporary, full)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)

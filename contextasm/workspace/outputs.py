@@ -12,9 +12,9 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
-from contextasm.model import ContextasmError, Document, NamedTuple, grouped
+from contextasm.model import ContextasmError, Document, NamedTuple
 from contextasm.text.markdown.managed_block import find_block, remove_block, with_block
-from contextasm.text.names.glob import NamedEntry, TreeEntry, glob_matches, list_matching
+from contextasm.text.names.glob import glob_matches, list_matching, matching_paths
 from contextasm.workspace.folder import Folder, folders_above, is_below
 from contextasm.workspace.reading import MISSING, file_bytes
 
@@ -281,11 +281,15 @@ def overwritten_inputs(targets: Sequence[OutputFile], inputs: InputFiles) -> Ite
         output = by_identity.get(file_identity(path))
         if output and output.kind not in {"text", "block"}:
             yield output, "ctxasm.yaml lists this file as an output of a build"
-    yield from _kept_targets(targets, inputs.folder.root)
-    tree = _TreeWithTargets(inputs.folder, targets)
+    root = inputs.folder.root
+    yield from _kept_targets(targets, root)
+    fold = str.casefold if _ignores_case(root) else str
+    places = [place for target in targets for place in (target.full, target.real) if is_below(place, root)]
+    named = [fold(os.path.relpath(place, root)) for place in places]
     for pattern in dict.fromkeys(inputs.patterns):
-        for path in list_matching(tree, pattern.pattern):
-            match = by_identity.get(file_identity(f"{inputs.folder.root}/{path}"))
+        found = (*list_matching(inputs.folder, pattern.pattern), *matching_paths(named, fold(pattern.pattern)))
+        for path in dict.fromkeys(found):
+            match = by_identity.get(file_identity(f"{root}/{path}"))
             is_read = not any(glob_matches(each, path) for each in pattern.except_paths)
             if match and is_read and not _is_allowed_block(match, pattern):
                 yield match, pattern.what
@@ -309,31 +313,3 @@ def _is_same_or_below(target: OutputFile, path: str) -> bool:
     if target.identity == file_identity(path):
         return True
     return os.path.isdir(path) and is_below(target.real, os.path.realpath(path))
-
-
-class _TreeWithTargets:
-    """The workspace as if all targets existed already (`text.names.glob.Tree`)."""
-
-    def __init__(self, folder: Folder, targets: Sequence[OutputFile]) -> None:
-        self._folder = folder
-        self._identities = {target.identity for target in targets}
-        places = [os.path.split(target.real) for target in targets]
-        self._names = grouped((file_identity(parent), name) for parent, name in places)
-
-    def holds(self, folder: str) -> bool:
-        """Whether a folder is in the workspace after links are followed."""
-        return self._folder.holds(folder)
-
-    def exists(self, path: str) -> bool:
-        """Whether a file exists at `path`, or a target would make one."""
-        return self._folder.exists(path) or file_identity(f"{self._folder.root}/{path}") in self._identities
-
-    def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Names in a folder, with the names of targets; hidden ones are left out, as in any folder."""
-        names: set[str] = set()
-        for entry in self._folder.entries(folder) or ():  # of a folder that can't be listed, a build reads nothing
-            names.add(entry.name)
-            yield entry
-        for name in self._names.get(file_identity(f"{self._folder.root}/{folder}"), ()):
-            if name not in names and not name.startswith("."):
-                yield NamedEntry(name)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
-from unittest.mock import patch
 
 import pytest
 from hypothesis import event, given
@@ -29,7 +28,6 @@ from contextasm.model import (
     Target,
 )
 from contextasm.pipeline import assemble
-from contextasm.retrieval.memory_index import stored_pool
 from contextasm.retrieval.pool import MEMORIES, TopicHits, read_pool, topic_hits
 from contextasm.retrieval.reading.audience import for_audience
 from contextasm.retrieval.reading.files import query_paths
@@ -174,7 +172,7 @@ def ranked(context: Context) -> Sequence[tuple[str, object]]:
 
 @pytest.fixture(autouse=True)
 def _every_pool_is_large() -> Iterator[None]:
-    with pools_above(0), patch.object(stored_pool, "_LEAST_UNIT", 2):
+    with pools_above(0):
         yield
 
 

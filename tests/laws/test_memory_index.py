@@ -6,13 +6,11 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.retrieval.memory_index import stored_pool
 from tests.command import fill, inside
 from tests.laws.test_memory_days import PATHS, TOPICS, page
 from tests.retrieval.memory_index.test_memory_index import pools_above
@@ -27,7 +25,7 @@ PROFILE = "extends: default\nmin_coherence: 0.9\n"
 
 @pytest.fixture(autouse=True)
 def _every_pool_is_large() -> Iterator[None]:
-    with pools_above(0), patch.object(stored_pool, "_LEAST_UNIT", 2):
+    with pools_above(0):
         yield
 
 

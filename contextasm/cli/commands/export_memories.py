@@ -50,8 +50,7 @@ def export_memories(
     """
     audience = SHARED if options.audience is None else str(one_of(AUDIENCES)(options.audience, "--audience"))
     owner = find_owner(options, process_environment(), reads_memories=True)
-    patterns = owner.memory_files or [f"{owner.path}/memories/*.md"]
-    memories, left_out, found = exported_memories(owner.workspace, patterns, audience, options, process_environment())
+    memories, left_out, found = exported_memories(owner, audience)
     problems, private = [*owner.problems, *found], audience != SHARED
     if form == "claude-code":
         problems += _write_claude_code(options, owner, memories, output, private=private)

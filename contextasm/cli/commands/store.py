@@ -16,6 +16,7 @@ from contextasm.config.keys.store import parse_store, store_overlay
 from contextasm.config.resolve import process_environment
 from contextasm.config.workspace_folder import open_workspace
 from contextasm.memories.export import private_line_finder
+from contextasm.memories.owner import find_owner
 from contextasm.model import ContextasmError
 from contextasm.rendering.json_codec import Count, Positive
 from contextasm.workspace.folder import Folder
@@ -137,10 +138,9 @@ def _pull(overlay: StoreOverlay, _owners: Sequence[str], _to: str) -> _Result:
 
 def _import(overlay: StoreOverlay, owners: Sequence[str], _to: str) -> _Result:
     overlay.require_server()
-    files, process = Folder(Path(overlay.root)), process_environment()
-    results = {
-        owner: import_files(overlay, owner, private_line_finder(files, Options(), process, owner)) for owner in owners
-    }
+    files = Folder(overlay.root)
+    profile = find_owner(Options(workspace=overlay.root), process_environment(), needed=False).profile
+    results = {owner: import_files(overlay, owner, private_line_finder(files, profile, owner)) for owner in owners}
     overlay.pull()
     lines = [
         f"{owner}: {stored:,} stored, {changed:,} changed, {unchanged:,} unchanged"

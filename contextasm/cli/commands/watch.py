@@ -152,7 +152,7 @@ class _Messages:
         for error in rebuild.errors:
             if error not in self._file_errors:
                 write_stderr(f"ctxasm: error: {error}")
-        self._file_errors = frozenset(rebuild.file_errors)
+        self._file_errors = frozenset(rebuild.errors if rebuild.context else ())
         if self._quiet or not rebuild.context:
             return
         if self._taken != self._taken_before:

@@ -65,7 +65,7 @@ def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
     message = _request(job, texts)
     try:
         with _opener(job.embedder.url).open(message, timeout=seconds) as answer:
-            data = _read(job, answer)
+            data = answer.read(_MAX_ANSWER + 1)
     except HTTPError as error:
         error.close()
         raise EmbeddingUnfinished(f"answered {error.code} {error.reason}") from error
@@ -74,20 +74,12 @@ def _post(job: EmbeddingRequest, texts: Sequence[str], seconds: float) -> Any:
         if isinstance(reason, TimeoutError):
             raise EmbeddingUnfinished(f"took longer than {job.embedder.timeout:g} s") from error
         raise EmbeddingUnfinished(f"can't be asked: {getattr(reason, 'strerror', None) or reason}") from error
+    if len(data) > _MAX_ANSWER:
+        raise EmbeddingFailed("gave an answer that does not end")
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise EmbeddingFailed("gave an answer that is not JSON") from error
-
-
-def _read(job: EmbeddingRequest, answer: Any) -> bytes:
-    data = bytearray()
-    while part := answer.read1(1 << 16):
-        data += part
-        job.seconds_left()
-        if len(data) > _MAX_ANSWER:
-            raise EmbeddingFailed("gave an answer that does not end")
-    return bytes(data)
 
 
 def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
@@ -105,15 +97,10 @@ def _request(job: EmbeddingRequest, texts: Sequence[str]) -> request.Request:
 def _opener(url: str) -> request.OpenerDirector:
     """An opener for only http and https, through the proxy of the environment unless the server is this machine."""
     opener = request.OpenerDirector()
-    proxies = request.ProxyHandler({} if _is_loopback(urlsplit(url).hostname or "") else None)
-    for handler in (
-        proxies,
-        request.HTTPHandler(),
-        request.HTTPSHandler(),
-        request.HTTPDefaultErrorHandler(),
-        request.HTTPErrorProcessor(),
-    ):
-        opener.add_handler(handler)
+    opener.add_handler(request.ProxyHandler({} if _is_loopback(urlsplit(url).hostname or "") else None))
+    protocols = (request.HTTPHandler, request.HTTPSHandler)
+    for handler in (*protocols, request.HTTPDefaultErrorHandler, request.HTTPErrorProcessor):
+        opener.add_handler(handler())
     return opener
 
 

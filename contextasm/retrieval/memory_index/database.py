@@ -21,7 +21,7 @@ from contextasm import __version__
 from contextasm.model import Location, Memory, T
 from contextasm.text.markdown.logs import LogLine
 
-_FORM = 18
+_FORM = 19
 """Number of the format; goes up when a table or a stored value changes, or when the same text gives other terms."""
 
 _MOST_DATABASES = 20
@@ -53,14 +53,12 @@ VERSION = index_version((Memory._fields, LogLine._fields, Location._fields))
 
 SCHEMA = (
     "CREATE TABLE pools (id INTEGER PRIMARY KEY, name TEXT UNIQUE)",
-    # A file as it was when it was indexed; `size` counts its entries. The others are JSON: the ids of its entries;
-    # place, status and superseded ids of each entry that has these; place, final id and reason of each entry that has
-    # another id in the pool or is excluded; problems; problems of ids; reasons with counts.
-    """CREATE TABLE files (id INTEGER PRIMARY KEY, pool INTEGER, path TEXT, stamp TEXT, digest TEXT, size INTEGER,
-    ids TEXT, states TEXT, decided TEXT, problems TEXT, duplicates TEXT, excluded TEXT, UNIQUE (pool, path))""",
-    # Active entries of a file in one place have the rows from `first` on; `digest` is that of the entries.
-    "CREATE TABLE units (pool INTEGER, first INTEGER, file INTEGER, rows INTEGER, digest BLOB, UNIQUE (pool, first))",
-    "CREATE INDEX units_of_files ON units (file)",
+    # A file as it was when it was indexed; `size` counts its entries; active ones have the rows from `first` on. The
+    # others are JSON: the ids of its entries; place, status and superseded ids of each entry that has these; place,
+    # final id and reason of each entry that has another id in the pool or is excluded; problems.
+    """CREATE TABLE files (pool INTEGER, path TEXT, stamp TEXT, digest TEXT, size INTEGER, first INTEGER, rows INTEGER,
+    ids TEXT, states TEXT, decided TEXT, problems TEXT, UNIQUE (pool, path))""",
+    "CREATE INDEX rows_of_files ON files (pool, first)",
     # The values of each active entry; the other columns are what the newest and the ones of a line are found by.
     """CREATE TABLE rows (pool INTEGER, row INTEGER, created TEXT, path TEXT, line INTEGER, held TEXT,
     PRIMARY KEY (pool, row)) WITHOUT ROWID""",
@@ -68,15 +66,15 @@ SCHEMA = (
     "CREATE TABLE terms (id INTEGER PRIMARY KEY, pool INTEGER, term TEXT, UNIQUE (pool, term))",
     # Rows that hold a term, each with its number; `place` is the term's id, shifted by 32 bits, and the first row.
     "CREATE TABLE postings (place INTEGER PRIMARY KEY, held BLOB)",
-    # Numbers of so many rows, one column (`numbers.COLUMN_TYPES`) each.
-    "CREATE TABLE columns (pool INTEGER, block INTEGER, name TEXT, held BLOB, UNIQUE (pool, block, name))",
-    # Texts that columns hold the places of: names and dates.
+    # The numbers of all rows, one column (`numbers.COLUMN_TYPES`) each.
+    "CREATE TABLE columns (pool INTEGER, name TEXT, held BLOB, UNIQUE (pool, name))",
+    # Texts that columns (`numbers.TEXTS`) hold the places of.
     "CREATE TABLE lists (pool INTEGER, name TEXT, held TEXT, UNIQUE (pool, name))",
     # What `files.FileFacts` knows of the files in a folder.
     "CREATE TABLE facts (kind TEXT, folder TEXT, path TEXT, stamp TEXT, held TEXT, UNIQUE (kind, folder, path))",
 )
 
-POOL_TABLES = ("files", "units", "rows", "terms", "columns", "lists")
+POOL_TABLES = ("files", "rows", "terms", "columns", "lists")
 """Tables with a column `pool`."""
 
 Numbers: TypeAlias = "array[Any]"

@@ -75,7 +75,6 @@ class CurrentFiles:
         self._kind = kind
         self._unfit = unfit
         self._files: dict[str, CurrentFile] = {}
-        self._digests: dict[str, str] = {}
 
     def read(self, path: str) -> CurrentFile:
         """The content of a file; it is opened once at most until it is forgotten."""
@@ -85,9 +84,7 @@ class CurrentFiles:
 
     def has_changed(self, path: str, digest: str) -> bool:
         """Whether a file has another digest than this one; only then is its content held."""
-        if path not in self._digests:
-            self._digests[path] = self.read(path).digest
-        if is_same := self._digests[path] == digest:
+        if is_same := self.read(path).digest == digest:
             self.forget(path)
         return not is_same
 

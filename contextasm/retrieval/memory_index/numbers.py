@@ -1,6 +1,6 @@
 """Numbers that an index knows of its rows: columns of facts about each row, and the postings of each term.
 
-Both are stored in blocks. Rows that hold no entry any more are zeros in the columns, and stay in the postings.
+Rows that hold no entry any more are zeros in the columns, and stay in the postings.
 """
 
 from __future__ import annotations
@@ -12,96 +12,32 @@ from itertools import chain
 
 from contextasm.model import ScoreInputs
 from contextasm.retrieval.memory_index.database import DamagedIndex, IndexConnection, Numbers, select_among
-from contextasm.retrieval.search.inverted_index import term
+from contextasm.retrieval.search.inverted_index import IndexColumns, term
 
-COLUMN_TYPES = {
-    "lengths": "I",
-    "sections": "I",
-    "days": "I",
-    "authors": "I",
-    "flags": "B",
-    "kernels": "B",
+COLUMN_TYPES = dict.fromkeys((*IndexColumns._fields, *ScoreInputs._fields, "marks"), "I") | {
+    **dict.fromkeys(("flags", "kernels", "marks"), "B"),
     "importance": "d",
-    "last": "I",
-    "created": "I",
-    "valid_from": "I",
-    "expires": "I",
-    "repositories": "I",
-    "writer": "I",
-    "marks": "B",
 }
-"""Type codes of the columns with a number for each row.
+"""Type codes of the columns with a number for each row."""
 
-`last` and `created` are places in the list of dates. `LIMITS` have lists of their own, so that the columns are not read
-if no entry has such a field.
-"""
-
-LIMITS = ScoreInputs._fields[3:]
-"""Facts that may keep an entry out of a layer."""
-
-BLOCK = 4096
-"""Rows of a block of columns; the last one may have less."""
+TEXTS = ("authors", *ScoreInputs._fields[1:])
+"""Columns of facts that are texts: they have the places of these in a list of each."""
 
 
 def load_columns(connection: IndexConnection, pool: int) -> dict[str, Numbers]:
     """Every column by its name. Raises `DamagedIndex` if one is not as long as the others."""
     columns: dict[str, Numbers] = {name: array(kind) for name, kind in COLUMN_TYPES.items()}
-    query = "SELECT name, held FROM columns WHERE pool = ? ORDER BY block"
-    for name, held in connection.execute(query, (pool,)):
+    for name, held in connection.execute("SELECT name, held FROM columns WHERE pool = ?", (pool,)):
         columns[name].frombytes(held)
     if len({*map(len, columns.values())}) > 1:
         raise DamagedIndex("columns differ in length")
     return columns
 
 
-class ColumnBlocks:
-    """The columns of a pool that is changed: blocks are read when a change reaches them, and written by `save`."""
-
-    def __init__(self, connection: IndexConnection, pool: int) -> None:
-        self._connection = connection
-        self._pool = pool
-        self._blocks: dict[int, dict[str, Numbers]] = {}
-        last = connection.execute("SELECT max(block) FROM columns WHERE pool = ?", (pool,)).fetchone()[0]
-        self.end = 0 if last is None else BLOCK * last + len(self._block(last)["lengths"])
-        """The row after the last one."""
-
-    def clear(self, first: int, rows: int) -> None:
-        """Make the rows from `first` on hold no entry."""
-        row, stop = first, first + rows
-        while row < stop:
-            number, at = divmod(row, BLOCK)
-            count = min(BLOCK - at, stop - row)
-            for column in self._block(number).values():
-                column[at : at + count] = array(column.typecode, bytes(count * column.itemsize))
-            row += count
-
-    def extend(self, values: Sequence[Sequence[float]]) -> None:
-        """Add rows at the end: for each one its numbers, in the order of `COLUMN_TYPES`."""
-        done = 0
-        while done < len(values):
-            number, at = divmod(self.end, BLOCK)
-            some = values[done : done + BLOCK - at]
-            block = self._block(number)
-            for name, numbers in zip(COLUMN_TYPES, zip(*some, strict=True), strict=True):
-                block[name].extend(array(COLUMN_TYPES[name], numbers))
-            done += len(some)
-            self.end += len(some)
-
-    def save(self) -> None:
-        """Write the blocks that were read."""
-        stored = (
-            (self._pool, number, name, bytearray(column.tobytes()))
-            for number, block in self._blocks.items()
-            for name, column in block.items()
-        )
-        self._connection.executemany("REPLACE INTO columns VALUES (?, ?, ?, ?)", stored)
-
-    def _block(self, number: int) -> dict[str, Numbers]:
-        if number not in self._blocks:
-            query = "SELECT name, held FROM columns WHERE pool = ? AND block = ?"
-            stored = dict(self._connection.execute(query, (self._pool, number)))
-            self._blocks[number] = {name: array(kind, stored.get(name, b"")) for name, kind in COLUMN_TYPES.items()}
-        return self._blocks[number]
+def save_columns(connection: IndexConnection, pool: int, columns: Mapping[str, Numbers]) -> None:
+    """Write every column."""
+    stored = ((pool, name, bytearray(column.tobytes())) for name, column in columns.items())
+    connection.executemany("REPLACE INTO columns VALUES (?, ?, ?)", stored)
 
 
 def save_postings(connection: IndexConnection, pool: int, added: Mapping[str, Sequence[int]]) -> None:

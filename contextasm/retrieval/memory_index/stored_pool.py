@@ -1,24 +1,24 @@
 """A pool as it is stored: compared with its files, brought up to date, and handed to who asks, in one transaction.
 
-Opens no file that did not change. The rows of a file are units: entries whose neighbours are in the unit. Of a changed
-file, only units that changed are written. The ids and states of all entries are decided upon at each change, as if the
-pool was read; a file is written, too, if the entries of other files change what is decided on its own.
+Opens no file that did not change; of one that did, all rows are written anew. The ids and states of all entries are
+decided upon at each change, as if the pool was read; a file is written, too, if the entries of other files change what
+is decided on its own.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from contextasm.model import EntryPool, Reason, T, grouped
+from contextasm.model import EntryPool, Reason, T
 from contextasm.retrieval.memory_index.database import POOL_TABLES, IndexConnection, from_json, to_json
 from contextasm.retrieval.memory_index.files import CurrentFiles
-from contextasm.retrieval.memory_index.numbers import LIMITS, ColumnBlocks, save_postings
+from contextasm.retrieval.memory_index.numbers import COLUMN_TYPES, TEXTS, load_columns, save_columns, save_postings
 from contextasm.retrieval.memory_index.reader import IndexedPool, load_list
-from contextasm.retrieval.pool import EntryKind, count_reasons, exclusion_reasons
-from contextasm.retrieval.search.inverted_index import PADDING, IndexEntry, day_number, entry_words
+from contextasm.retrieval.pool import EntryKind, exclusion_reasons
+from contextasm.retrieval.search.inverted_index import entry_facts
 from contextasm.text.memories.parser import (
     ACTIVE_STATUSES,
     duplicate_id_problem,
@@ -30,17 +30,10 @@ _BATCH = 1 << 15
 """Entries after which the index is stored as far as it is made: a build that is interrupted goes on from there."""
 
 _HOLES = 1000
-"""Rows of removed units stay empty; with more of them than rows in use, and than this, the index is made again."""
-
-_LEAST_UNIT = 32
-"""Rows that a unit has at least, but for the last one of a file."""
+"""Rows of changed files stay empty; with more of them than rows in use, and than this, the index is made again."""
 
 Decided = dict[int, tuple[str, Reason | None]]
 """Final id of entries of a file, and the reason that excludes each; not of entries active under their own ids."""
-
-
-_ActiveEntry = tuple[Any, IndexEntry, str]
-"""An entry, its text as a search sees it, and as it is stored."""
 
 
 class StoredPool:
@@ -63,8 +56,10 @@ class StoredPool:
             number = self._number()
             if number is None and not new:
                 return None
-            if number is not None and not self._is_outdated(number):
-                return self._used(number, use, least)
+            if number is not None:
+                same, changed, removed = self._compare(number)
+                if not (changed or removed or any(self._files.stamps[path] for path in same)):
+                    return self._used(number, use, least)
         may_remake = True  # but once: later batches may leave a new index sparse, too
         while True:
             with self._connection:
@@ -98,35 +93,27 @@ class StoredPool:
             self._connection.execute(f"DELETE FROM {table} WHERE pool = ?", (number,))
         self._connection.execute("DELETE FROM pools WHERE id = ?", (number,))
 
-    def _stored(self, number: int) -> dict[str, tuple[str, str]]:
-        """Stamp and digest of each stored file."""
+    def _compare(self, number: int) -> tuple[set[str], list[str], set[str]]:
+        """Files whose stamps are not as stored although their content is, changed and new files, and removed ones.
+
+        Only files without the stored stamp are opened.
+        """
         query = "SELECT path, stamp, digest FROM files WHERE pool = ?"
-        return {path: (stamp, digest) for path, stamp, digest in self._connection.execute(query, (number,))}
-
-    def _is_outdated(self, number: int) -> bool:
-        """Whether the content of a file differs from the index, or a stamp that can be stored."""
-        stored, files = self._stored(number), self._files
-        if stored.keys() != files.stamps.keys():
-            return True
-        doubtful = self._doubtful(stored)
-        return any(files.stamps[path] or files.has_changed(path, stored[path][1]) for path in doubtful)
-
-    def _doubtful(self, stored: Mapping[str, tuple[str, str]]) -> list[str]:
-        """The files that may differ from the index: only these are opened."""
+        stored = {path: (stamp, digest) for path, stamp, digest in self._connection.execute(query, (number,))}
         stamps = self._files.stamps
-        return [path for path, stamp in stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
+        doubtful = [path for path, stamp in stamps.items() if not stamp or stored.get(path, ("",))[0] != stamp]
+        changed = [path for path in doubtful if path not in stored or self._files.has_changed(path, stored[path][1])]
+        return {*doubtful} - {*changed}, changed, stored.keys() - stamps.keys()
 
     def _update(self, number: int) -> tuple[bool, bool]:
         """Make the pool hold the files as they are now, but only so many entries.
 
         Whether that is all of them, and whether few rows are in use.
         """
-        stored, files = self._stored(number), self._files
-        doubtful = self._doubtful(stored)
-        restamped = {path for path in doubtful if path in stored and not files.has_changed(path, stored[path][1])}
-        changed = [path for path in doubtful if path not in restamped]
+        files = self._files
+        same, changed, removed = self._compare(number)
         query = "UPDATE files SET stamp = ? WHERE pool = ? AND path = ?"
-        self._connection.executemany(query, [(files.stamps[path], number, path) for path in sorted(restamped)])
+        self._connection.executemany(query, [(files.stamps[path], number, path) for path in sorted(same)])
         files.steps.begin(len(changed))
         batch: list[str] = []
         entries = 0
@@ -136,7 +123,6 @@ class StoredPool:
             batch.append(path)
             entries += len(files.read(path).entries)
             files.steps.step()
-        removed = stored.keys() - files.stamps.keys()
         is_sparse = _FileWriter(self._connection, number, self._kind, files).write(batch, removed)
         if is_whole := len(batch) == len(changed):
             files.steps.begin(0)
@@ -151,34 +137,32 @@ class _FileWriter:
         self._pool = pool
         self._kind = kind
         self._files = files
-        self._columns = ColumnBlocks(connection, pool)
+        self._columns = load_columns(connection, pool)
         self._postings: defaultdict[str, list[int]] = defaultdict(list)
         """The new rows of each word, as often as they have it."""
-        texts = {name: load_list(connection, pool, name) for name in ("dates", "names", *LIMITS)}
+        texts = {name: load_list(connection, pool, name) for name in TEXTS}
         self._lists = {name: {text: place for place, text in enumerate(own)} for name, own in texts.items()}
 
     def write(self, changed: Sequence[str], removed: set[str]) -> bool:
         """Remove files, and write the changed ones and the ones that they change; whether few rows are in use then."""
         for path in sorted(removed):
-            (file,) = self._connection.execute("SELECT id FROM files WHERE pool = ? AND path = ?", (self._pool, path))
-            self._write_units(file[0], path, ())
-            self._connection.execute("DELETE FROM files WHERE id = ?", file)
+            self._remove(path)
         for path, decided in self._decide(changed).items():
             self._write_file(path, decided)
             self._files.forget(path)
             self._files.steps.step()
-        self._columns.save()
+        save_columns(self._connection, self._pool, self._columns)
         save_postings(self._connection, self._pool, self._postings)
         for name, places in self._lists.items():
             insert = "REPLACE INTO lists VALUES (?, ?, ?)"
             self._connection.execute(insert, (self._pool, name, to_json([*places])))
-        query = "SELECT total(rows) FROM units WHERE pool = ?"
-        in_use = self._connection.execute(query, (self._pool,)).fetchone()[0]
-        return bool(self._columns.end - in_use > max(_HOLES, in_use))
+        sections = self._columns["sections"]
+        empty = sections.count(0)
+        return empty > max(_HOLES, len(sections) - empty)
 
     def _decide(self, changed: Sequence[str]) -> dict[str, Decided]:
         """Decisions on the entries of the changed files, and of other files whose decisions are not as stored."""
-        if not self._kind.has_ids:
+        if not self._kind.settle:
             return {path: {} for path in changed}
         query = "SELECT path, ids, states, decided FROM files WHERE pool = ?"
         stored = {path: facts for path, *facts in self._connection.execute(query, (self._pool,))}
@@ -193,7 +177,7 @@ class _FileWriter:
 
     def _write_file(self, path: str, decided: Decided) -> None:
         file = self._files.read(path)
-        ids, states = _ids_and_states(file.entries) if self._kind.has_ids else ([], [])
+        ids, states = _ids_and_states(file.entries) if self._kind.settle else ([], [])
         entries = [
             entry._replace(id=decided[place][0]) if place in decided else entry
             for place, entry in enumerate(file.entries)
@@ -203,61 +187,45 @@ class _FileWriter:
             for place, (name, _) in decided.items()
             if name != file.entries[place].id and is_given_by_hand(file.entries[place])
         ]
-        reasons = [reason for _, reason in decided.values()]
-        facts = (ids, states, _decided(decided), file.problems, duplicates, count_reasons(reasons))
-        values = (self._files.stamps[path], file.digest, len(entries), *map(to_json, facts))
-        number = self._file_number(path)
-        query = """UPDATE files SET stamp = ?, digest = ?, size = ?, ids = ?, states = ?, decided = ?, problems = ?,
-            duplicates = ?, excluded = ? WHERE id = ?"""
-        self._connection.execute(query, (*values, number))
         excluded = {place for place, (_, reason) in decided.items() if reason}
         active = [entry for place, entry in enumerate(entries) if place not in excluded]
-        self._write_units(number, path, active)
+        self._remove(path)
+        own = (self._pool, path, self._files.stamps[path], file.digest, len(entries), self._end, len(active))
+        facts = (ids, states, _decided(decided), (*file.problems, *duplicates))
+        insert = "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._connection.execute(insert, (*own, *map(to_json, facts)))
+        self._add_rows(path, active)
 
-    def _file_number(self, path: str) -> int:
-        """The number of a file, which is added if it is new."""
-        self._connection.execute("INSERT OR IGNORE INTO files (pool, path) VALUES (?, ?)", (self._pool, path))
-        query = "SELECT id FROM files WHERE pool = ? AND path = ?"
-        return int(self._connection.execute(query, (self._pool, path)).fetchone()[0])
+    @property
+    def _end(self) -> int:
+        """The row after the last one."""
+        return len(self._columns["sections"])
 
-    def _write_units(self, number: int, path: str, active: Sequence[Any]) -> None:
-        """Write the units of a file that changed, after all rows."""
-        query = "SELECT first, rows, digest FROM units WHERE file = ? ORDER BY first"
-        units = self._connection.execute(query, (number,))
-        old = grouped((digest, (first, rows)) for first, rows, digest in units)
-        described = [(entry, self._kind.index_entry(entry), to_json(entry)) for entry in active]
-        for unit in _split_units(described):
-            digest = blake2b("".join(stored for _, _, stored in unit).encode(), digest_size=16).digest()
-            if old.get(digest):
-                old[digest].pop()
-            else:
-                self._add_unit(number, path, digest, unit)
-        for first, rows in (lost for units in old.values() for lost in units):
-            self._connection.execute("DELETE FROM units WHERE pool = ? AND first = ?", (self._pool, first))
+    def _remove(self, path: str) -> None:
+        """Remove a file, if it is stored: its rows hold no entry any more."""
+        query = "SELECT first, rows FROM files WHERE pool = ? AND path = ?"
+        for first, rows in self._connection.execute(query, (self._pool, path)).fetchall():
+            self._connection.execute("DELETE FROM files WHERE pool = ? AND path = ?", (self._pool, path))
             query = "DELETE FROM rows WHERE pool = ? AND row >= ? AND row < ?"
             self._connection.execute(query, (self._pool, first, first + rows))
-            self._columns.clear(first, rows)
+            for column in self._columns.values():
+                column[first : first + rows] = array(column.typecode, bytes(rows * column.itemsize))
 
-    def _add_unit(self, number: int, path: str, digest: bytes, unit: Sequence[_ActiveEntry]) -> None:
-        first = self._columns.end
+    def _add_rows(self, path: str, active: Sequence[Any]) -> None:
+        """Add the active entries of a file after all rows."""
         values, rows = [], []
         sections: dict[str, int] = {}
-        for row, (entry, indexed, held) in enumerate(unit, first):
-            length, flag, words = entry_words(indexed)
-            inputs = self._kind.score_inputs(entry)
-            section = sections.setdefault(indexed.section, row + 1)
-            numbers = (length, section, day_number(indexed.day), self._place("names", indexed.author), flag)
-            days = [self._place("dates", day) for day in (inputs.last, inputs.created)]
-            days += [self._place(name, getattr(inputs, name)) for name in LIMITS]
-            kernel, mark = round(100 * indexed.kernel), self._kind.is_marked(entry)
-            values.append((*numbers, kernel, inputs.importance, *days, mark))
-            rows.append((self._pool, row, inputs.created, path, entry.line, held))
+        for row, entry in enumerate(active, self._end):
+            indexed, inputs = self._kind.index_entry(entry), self._kind.score_inputs(entry)
+            author, *texts = map(self._place, TEXTS, (indexed.author, *inputs[1:]))
+            facts, words = entry_facts(indexed, row, sections, author)
+            values.append((*facts, inputs.importance, *texts, self._kind.is_marked(entry)))
+            rows.append((self._pool, row, inputs.created, path, entry.line, to_json(entry)))
             for word in words:
                 self._postings[word].append(row)
-        insert = "INSERT INTO units VALUES (?, ?, ?, ?, ?)"
-        self._connection.execute(insert, (self._pool, first, number, len(rows), digest))
         self._connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
-        self._columns.extend(values)
+        for name, numbers in zip(COLUMN_TYPES, zip(*values, strict=True), strict=False):
+            self._columns[name].extend(numbers)
 
     def _place(self, name: str, text: str) -> int:
         places = self._lists[name]
@@ -294,17 +262,3 @@ def _decide(files: Iterable[Iterable[Any]]) -> Iterator[Decided]:
 
 def _decided(decided: Decided) -> Sequence[Any]:
     return [(place, *outcome) for place, outcome in decided.items()]
-
-
-def _split_units(entries: Sequence[_ActiveEntry]) -> Iterator[Sequence[_ActiveEntry]]:
-    """The entries, split where no two that are `PADDING` or less apart are of one section."""
-    sections = [indexed.section for _, indexed, _ in entries]
-    first = 0
-    for at in range(_LEAST_UNIT, len(entries)):
-        if at - first < _LEAST_UNIT or sections[at - 1] == sections[at]:
-            continue
-        if {*sections[max(at - PADDING, 0) : at]}.isdisjoint(sections[at : at + PADDING]):
-            yield entries[first:at]
-            first = at
-    if entries:
-        yield entries[first:]

@@ -167,9 +167,7 @@ def for_audience(build: Build) -> Build:
 
 
 def with_receipts(build: Build, results: Results) -> Results:
-    """The results; of a shared context, with an excluded fragment for each private part that is left out."""
-    if build.request.audience != SHARED:
-        return results
+    """The results of a shared context with an excluded fragment for each private part that is left out."""
     return {layer.id: _with_receipts(results[layer.id], layer) for layer in build.profile.layers}
 
 

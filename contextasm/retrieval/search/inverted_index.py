@@ -303,29 +303,21 @@ def build_index(entries: Sequence[IndexEntry], length_penalty: float = LENGTH_PE
 
 def _new_index(entries: Sequence[IndexEntry]) -> Index:
     postings_of: dict[str, tuple[list[int], list[int]]] = {}
-    lengths: list[int] = []
-    flags: list[int] = []
+    columns: list[list[int]] = [[] for _ in IndexColumns._fields]
+    places: dict[str, int] = {}
+    section_of: dict[str, int] = {}
     for row, entry in enumerate(entries):
-        length, flag, words = entry_words(entry)
-        lengths.append(length)
-        flags.append(flag)
+        author = places.setdefault(entry.author, len(places))
+        values, words = entry_facts(entry, row, section_of, author)
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
         for name, count in Counter(map(term, words)).items():
             rows, row_counts = postings_of.setdefault(name, ([], []))
             rows.append(row)
             row_counts.append(count)
-    authors = sorted({entry.author for entry in entries})
-    average = sum(lengths) / max(1, len(lengths))
-    places = {name: place for place, name in enumerate(authors)}
-    section_of: dict[str | int, int] = {}
-    sections = [section_of.setdefault(entry.section or row, len(section_of) + 1) for row, entry in enumerate(entries)]
-    columns = IndexColumns(
-        lengths,
-        sections + [0] * PADDING,
-        [day_number(entry.day) for entry in entries],
-        [places[entry.author] for entry in entries],
-        flags,
-        [round(100 * entry.kernel) for entry in entries],
-    )
+    facts = IndexColumns(*columns)
+    average = sum(facts.lengths) / max(1, len(entries))
+    facts = facts._replace(sections=[*facts.sections, *[0] * PADDING])
     vocabulary = sorted(postings_of)
 
     def postings(name: str) -> tuple[Sequence[int], Sequence[int]]:
@@ -334,17 +326,21 @@ def _new_index(entries: Sequence[IndexEntry]) -> Index:
     def beginning(prefix: str) -> Sequence[str]:
         return vocabulary[bisect_left(vocabulary, prefix) : bisect_left(vocabulary, f"{prefix}\U0010ffff")]
 
-    return Index(len(entries), average, columns, authors, postings, beginning)
+    return Index(len(entries), average, facts, [*places], postings, beginning)
 
 
 _cached_index = lru_cache(maxsize=8)(_new_index)
 
 
-def entry_words(entry: IndexEntry) -> tuple[int, int, list[str]]:
-    """The length of a text in words, its flags, and the words by which it is found; `term` gives the term of each.
+def entry_facts(
+    entry: IndexEntry, row: int, section_of: dict[str, int], author: int
+) -> tuple[tuple[int, ...], list[str]]:
+    """The values of an entry for `IndexColumns`, and the words by which it is found; `term` gives the term of each.
 
-    Stop words have no part in the length, except where the text holds nothing else. Words of labels have none either,
-    and count only if the text lacks them.
+    `section_of` has the number of each section so far, and gets a new one; `author` is the place of the entry's name.
+
+    The length of a text is that of its words. Stop words have no part in it, except where the text holds nothing else.
+    Words of labels have none either, and count only if the text lacks them.
     """
     text = entry.text
     words = analyze(text)
@@ -355,8 +351,9 @@ def entry_words(entry: IndexEntry) -> tuple[int, int, list[str]]:
     if not COUNTS.isdisjoint(words) or _DIGIT.search(text):
         flag |= COUNTED
     length = topical or len(words)
+    section = section_of.setdefault(entry.section, row + 1) if entry.section else row + 1
     if entry.labels:
         known = {*map(term, words)}
         labels = {term(word): word for word in analyze(entry.labels) if word not in STOP}
         words = [*words, *(word for name, word in labels.items() if name not in known)]
-    return length, flag, words
+    return (length, section, day_number(entry.day), author, flag, round(100 * entry.kernel)), words

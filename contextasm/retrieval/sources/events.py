@@ -154,12 +154,11 @@ def _filter_option(event: Event, filters: Filters) -> str:
 def _oldest_first(file_events: Sequence[Event]) -> list[Event]:
     # By time, then line; an event without a time comes after the one above it.
     latest = datetime.min  # noqa: DTZ901 - events are in UTC without a zone
-    times: list[datetime] = []
+    timed: list[tuple[datetime, Event]] = []
     for event in file_events:
         latest = event.time or latest
-        times.append(latest)
-    order = sorted(range(len(times)), key=lambda number: (times[number], number))
-    return [file_events[number] for number in order]
+        timed.append((latest, event))
+    return [event for _, event in sorted(timed, key=lambda pair: pair[0])]
 
 
 def _session_fragments(session: _Session, query: SourceQuery, *, as_messages: bool) -> list[Fragment]:

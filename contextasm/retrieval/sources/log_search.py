@@ -54,8 +54,7 @@ def log_lines(days: Mapping[str, str]) -> EntryKind[LogLine]:
     return EntryKind(
         name="log-lines",
         parse=lambda document: (parse_log(document), long_log_problem(document)),
-        settle=lambda lines: (lines, (), [None] * len(lines)),
-        has_ids=False,
+        settle=None,
         index_entry=lambda line: line_entry(line, day_of(line)),
         score_inputs=lambda line: ScoreInputs(0.0, day_of(line), day_of(line)),
         is_marked=lambda line: line.is_heading,

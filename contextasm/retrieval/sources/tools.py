@@ -17,8 +17,10 @@ from contextasm.model import (
     Problem,
     Reason,
     RetrievalResult,
+    Score,
     SourceQuery,
 )
+from contextasm.retrieval.pool import matches
 from contextasm.retrieval.reading.files import layer_display, read_data
 from contextasm.text.data.events import api_name, compact_json
 from contextasm.text.names.templates import fill_item
@@ -38,15 +40,12 @@ def tools(query: SourceQuery) -> RetrievalResult:
     """
     files, problems = read_data(query)
     found = [tool for data in files for tool in _tools(data, query, problems)]
-    similarity_of = _similarities(query, [words for words, _ in found])
+    score_of = _scores(query, [words for words, _ in found])
     fragments = []
     for number, (_, tool) in enumerate(found):
-        fragment = tool._replace(id=f"{tool.location.path}#{number}")
-        if number in similarity_of:
-            fragment = fragment._replace(score=(("similarity", similarity_of[number]),))
-        elif similarity_of:
-            fragment = fragment.exclude(Reason("no-match"))
-        fragments.append(fragment)
+        fragment = tool._replace(id=f"{tool.location.path}#{number}", score=score_of.get(number, ()))
+        is_match = fragment.score or not score_of
+        fragments.append(fragment if is_match else fragment.exclude(Reason("no-match")))
     fragments.sort(key=lambda fragment: -dict(fragment.score).get("similarity", 0.0))
     shown: dict[str, str] = {}
     for number, fragment in enumerate(fragments):
@@ -56,14 +55,13 @@ def tools(query: SourceQuery) -> RetrievalResult:
     return RetrievalResult(tuple(fragments), tuple(data.document for data in files), tuple(problems))
 
 
-def _similarities(query: SourceQuery, words: Sequence[str]) -> Mapping[int, float]:
+def _scores(query: SourceQuery, words: Sequence[str]) -> Mapping[int, Score]:
     # By position; none without a topic.
-    if not query.build.request.topic.strip() or not words:
+    if not query.build.request.topic.strip():
         return {}
-    from contextasm.retrieval.search.bm25 import similarities
-    from contextasm.retrieval.search.inverted_index import IndexEntry, build_index
+    from contextasm.retrieval.search.inverted_index import IndexEntry
 
-    return similarities(query.build.request.topic, build_index([*map(IndexEntry, words)]), query.layer.query.min_match)
+    return matches(query, "", [*map(IndexEntry, words)], (), query.layer.query.min_match)[0]
 
 
 def _tools(data: Data, query: SourceQuery, problems: list[Problem]) -> Iterator[tuple[str, Fragment]]:

@@ -74,16 +74,15 @@ def hold_lock_file(path: Path, *, patience: float | None, needed: bool = True) -
 
     The value of the context is whether it is held: False if it is not `needed` and can't be made. Raises as `locked`.
     """
-    handle = _open_lock_file(path, needed=needed)
-    try:
-        while handle is not None and not _take_lock(handle, path, patience):
-            left, handle = handle, None
-            os.close(left)
-            handle = _open_lock_file(path, needed=needed)
-        yield handle is not None
-    finally:
-        if handle is not None:
-            os.close(handle)
+    while True:
+        handle = _open_lock_file(path, needed=needed)
+        if handle is None:
+            yield False
+            return
+        with open(handle, "rb", buffering=0):
+            if _take_lock(handle, path, patience):
+                yield True
+                return
 
 
 def _open_lock_file(path: Path, *, needed: bool) -> int | None:

@@ -180,14 +180,13 @@ class MemoryEditor:
 
     # --- Changing ---
 
-    def set_fields(self, memory: Memory, **fields: object) -> Memory:
-        """Set fields of a memory, given as values of `Memory`; gives the memory as it is then."""
-        changed = memory._replace(**fields)  # type: ignore[arg-type]
+    def change(self, memory: Memory, changed: Memory) -> None:
+        """Set the fields in which a memory is to differ."""
         memories = self.memories(memory.path)
         self._memories[memory.path] = tuple(changed if old.line == memory.line else old for old in memories)
         written = self._fields.setdefault(memory.path, {}).setdefault(memory.line, {})
-        written.update((name, field_text(value)) for name, value in fields.items())
-        return changed
+        pairs = changed._asdict().items()
+        written.update((name, field_text(value)) for name, value in pairs if value != getattr(memory, name))
 
     def replace(self, memory: Memory, bullet: str) -> None:
         """Write another list item in place of a memory that is one."""
@@ -256,4 +255,4 @@ def _touch(editor: MemoryEditor, decision: Decision, day: str) -> None:
     at_line = [memory for memory in namesakes if memory.line == decision.lines[0]]
     memory = next(iter(at_line or namesakes), None)
     if memory and memory.accessed < day:
-        editor.set_fields(memory, accessed=day)
+        editor.change(memory, memory._replace(accessed=day))

@@ -67,7 +67,7 @@ def _mark_superseded(editor: MemoryEditor, replaced: Sequence[Memory]) -> None:
         # It may have been reinforced since.
         memory = next(memory for memory in editor.memories(before.path) if memory.id == before.id)
         if memory.status in ACTIVE_STATUSES:
-            editor.set_fields(memory, status="superseded")
+            editor.change(memory, memory._replace(status="superseded"))
 
 
 def reinforce_or_add(
@@ -77,7 +77,7 @@ def reinforce_or_add(
     if not force and (same := editor.find_same(entry, day)):
         memory, alike = same
         changed, unmerged = reinforced(memory, entry, day)
-        editor.set_fields(memory, **_changed_fields(memory, changed))
+        editor.change(memory, changed)
         return RememberOutcome("reinforced", changed, alike, unmerged)
     texts = [other.text for other in new]
     similar = [] if force else find_similar(entry.text, texts, [*map(fold_text, texts)])
@@ -149,12 +149,6 @@ def reinforced(old: _Fields, entry: NewMemory, day: date) -> tuple[_Fields, tupl
 def raised_importance(importance: float) -> float:
     """The importance of a memory that is said once more, or of several memories in one; 1 at most (digest 1.6)."""
     return round(min(importance + STEP, 1.0), 4)
-
-
-def _changed_fields(old: Memory, changed: Memory) -> Mapping[str, object]:
-    """The importance and the day of a reinforced memory, always, and its other fields that changed."""
-    pairs = changed._asdict().items()
-    return {name: value for name, value in pairs if name in {"importance", "accessed"} or value != getattr(old, name)}
 
 
 def _append_memories(editor: MemoryEditor, path: str, entries: Sequence[NewMemory], day: date) -> Sequence[Memory]:

@@ -10,15 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from contextasm.model import ContextasmError
 from contextasm.text.names.matching import repository_address
 from contextasm.workspace.folder import Folder, is_below, repository_top
 from contextasm.workspace.reads import note_other_input, real_path
-
-if TYPE_CHECKING:
-    import subprocess
 
 _HOOK_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -81,31 +77,19 @@ WORKSPACE_FILES = ("PROJECT.md", "patterns.yaml", "tasks.yaml")
 """Files of the workspace itself, which nobody works on; other layers show them (docs/architecture.md, Workspace)."""
 
 
-def start_git(
-    root: str,
-    environment: Mapping[str, str],
-    *words: str,
-    index: str = "",
-    settings: Sequence[str] = (),
-    **streams: int,
-) -> subprocess.Popen[bytes]:
-    """Start a git command in the folder `root`; its output is a pipe, and `streams` has its `stdin` and `stderr`.
+def git_command(
+    root: str, environment: Mapping[str, str], *words: str, index: str = "", settings: Sequence[str] = ()
+) -> tuple[Sequence[str], Mapping[str, str]]:
+    """The command line and the variables with which git is run in the folder `root`.
 
     `index` is the file of another index than the repository's own; empty for that one. `settings` are more settings of
-    git, as `KEY=VALUE`. Raises `OSError` if git can't be started.
+    git, as `KEY=VALUE`.
     """
-    import subprocess
-
     note_other_input()
     options = [word for setting in (*_SAFE_SETTINGS, *settings) for word in ("-c", setting)]
     variables = {name: value for name, value in environment.items() if name not in _HOOK_VARIABLES}
-    return subprocess.Popen(  # noqa: S603 - git, found as the shell finds it
-        ["git", "--no-replace-objects", *options, "-C", root, *words],
-        stdin=streams["stdin"],
-        stdout=subprocess.PIPE,
-        stderr=streams["stderr"],
-        env={**variables, **_SAFE_VARIABLES, **({"GIT_INDEX_FILE": index} if index else {})},
-    )
+    variables |= _SAFE_VARIABLES | ({"GIT_INDEX_FILE": index} if index else {})
+    return ["git", "--no-replace-objects", *options, "-C", root, *words], variables
 
 
 def run_git(
@@ -116,21 +100,18 @@ def run_git(
     index: str = "",
     settings: Sequence[str] = (),
 ) -> tuple[int, bytes, bytes]:
-    """Exit code, output and messages of a git command in the folder `root`; `index` and `settings` as in `start_git`.
+    """Exit code, output and messages of a git command in the folder `root`; `index` and `settings` as in `git_command`.
 
     `timeout` is in seconds; None for any time. Raises `OSError` if git can't be started, and
     `subprocess.TimeoutExpired`.
     """
     import subprocess
 
-    streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    with start_git(root, environment, *words, **streams, index=index, settings=settings) as process:
-        try:
-            output, messages = process.communicate(timeout=timeout)
-        except BaseException:
-            process.kill()
-            raise
-    return process.returncode, output, messages
+    command, variables = git_command(root, environment, *words, index=index, settings=settings)
+    done = subprocess.run(  # noqa: S603 - git, found as the shell finds it
+        command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 def changed_files(root: str, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 from contextasm.model import MAX_FILE, ContextasmError, system_errors
 from contextasm.text.names.glob import NamedEntry, PathTree
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.git.commands import git_failure, run_git, start_git
+from contextasm.workspace.git.commands import git_command, git_failure, run_git
 from contextasm.workspace.reading import ReadFailure, failure_of_error, too_large
 
 if TYPE_CHECKING:
@@ -167,10 +167,11 @@ class GitFolder(Folder):
         import subprocess
 
         if self._object_reader is None:
-            words = ("cat-file", "--batch")
+            command, variables = git_command(self.root, self._environment, "cat-file", "--batch")
+            pipe = subprocess.PIPE
             with system_errors(*_GIT_MISSING):
-                self._object_reader = start_git(
-                    self.root, self._environment, *words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+                self._object_reader = subprocess.Popen(  # noqa: S603 - git, found as the shell finds it
+                    command, env=variables, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
                 )
         requests, answers = self._object_reader.stdin, self._object_reader.stdout
         assert requests

@@ -14,7 +14,7 @@ from os import listdir
 from os.path import realpath
 from pathlib import Path
 
-from contextasm.model import ContextasmError, FileStamp, Problem
+from contextasm.model import ContextasmError, Problem
 from contextasm.workspace.store.connection import UNREACHABLE, UNWRITABLE, StoreConfig, is_replica_locked, pull_problem
 from contextasm.workspace.store.replica import REPLICA, ReplicaState, pull, replica_state
 
@@ -181,7 +181,7 @@ class StoreOverlay:
 INTERVAL = 1.0
 """Seconds between two questions."""
 
-_Pages = Mapping[str, Mapping[str, FileStamp]]
+_Pages = Mapping[str, Mapping[str, tuple[int, ...]]]
 """The pages of a replica by their owners and names."""
 
 

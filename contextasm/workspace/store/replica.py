@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from contextasm.model import ContextasmError, FileStamp, NamedTuple, grouped, system_errors
+from contextasm.rendering.json_codec import from_json, to_json
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.atomic import STATE_FOLDER, private_folder, write_private
 from contextasm.workspace.cache import index_database
@@ -311,8 +312,8 @@ class OwnerState(NamedTuple):
     """Whether the role may write them."""
     number: int
     """The number of the role, with which the ids of its memories begin."""
-    pages: Mapping[str, FileStamp]
-    """The files of the owner by their names."""
+    pages: Mapping[str, tuple[int, ...]]
+    """The stamps of the owner's files by their names (`model.FileStamp`)."""
 
     @property
     def is_refused(self) -> bool:
@@ -377,10 +378,12 @@ def load_state(folder: Path) -> ReplicaState:
     data = file_bytes(str(path), holds=lambda _path: False)
     if not isinstance(data, bytes):
         return NO_REPLICA
-    try:
-        return _parse_state(load_json(data.decode(), str(path)))
-    except (ContextasmError, ArithmeticError, ValueError, KeyError, TypeError, AttributeError):
-        return NO_REPLICA
+    state = NO_REPLICA
+    with suppress(ContextasmError, ArithmeticError, ValueError):
+        value = load_json(data.decode(), str(path))
+        if isinstance(value, dict) and value.pop("schema", "") == _SCHEMA:
+            state = from_json(ReplicaState, value, "state")
+    return state
 
 
 def replica_state(root: str, config: StoreConfig) -> ReplicaState:
@@ -389,27 +392,7 @@ def replica_state(root: str, config: StoreConfig) -> ReplicaState:
     return state if state.access == access_key(config) else NO_REPLICA
 
 
-def _parse_state(value: object) -> ReplicaState:
-    """The state of a JSON value. Raises what its parts raise for any other: errors of keys, types, values and sums."""
-    if not isinstance(value, dict) or value["schema"] != _SCHEMA:
-        raise ValueError(_SCHEMA)
-    owners, begun = (
-        {
-            str(owner): OwnerState(
-                int(entry["snapshot"]),
-                entry["writes"] is True,
-                int(entry["number"]),
-                {str(name): FileStamp(*map(int, stamp)) for name, stamp in entry["pages"].items()},
-            )
-            for owner, entry in value[key].items()
-        }
-        for key in ("owners", "begun")
-    )
-    return ReplicaState(str(value["access"]), str(value["source"]), float(value["checked"]), owners, begun)
-
-
 def save_state(folder: Path, state: ReplicaState) -> None:
     """Store the state, whole or not at all. Raises as `write_private`."""
-    owners, begun = ({owner: entry._asdict() for owner, entry in each.items()} for each in (state.owners, state.begun))
-    value = {"schema": _SCHEMA, **state._asdict(), "owners": owners, "begun": begun}
+    value = {"schema": _SCHEMA, **to_json(ReplicaState, state)}
     write_private(folder / STATE_FILE, json.dumps(value, separators=(",", ":"), sort_keys=True).encode())

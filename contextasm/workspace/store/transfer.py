@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import md5
 from pathlib import Path
 
-from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, FileStamp, Memory, grouped, system_errors
+from contextasm.model import AS_WRITTEN, CLEAN, ContextasmError, Document, Memory, grouped, system_errors
 from contextasm.model.named_tuple import NamedTuple
 from contextasm.rendering.json_codec import Count
 from contextasm.text.cleaning.clean import decode_document
@@ -47,20 +47,6 @@ _ANOTHER_ID = "give the memory in the file another id"
 _EMPTY_FOLDER = "name an empty folder with --to, or take the file away"
 
 
-class IncomingMemory(NamedTuple):
-    """A memory to be stored."""
-
-    entry: SourceEntry
-    """With the id that it has outside of the store. Fields that it does not state stay as the store has them."""
-    page: tuple[str, str] | None = None
-    """The page that it is to be on (`pages.page_of_name`); None leaves that to the store."""
-
-    @property
-    def where(self) -> str:
-        """Its place and its id, as messages name it."""
-        return f"{self.entry.where}: {self.entry.id}"
-
-
 class ImportCounts(NamedTuple):
     """Memories of one owner."""
 
@@ -78,75 +64,90 @@ def import_files(overlay: StoreOverlay, owner: str, private_lines: PrivateLines)
     Memories that are there already get the files' fields, and the files stay. Memories that begin in `private_lines`
     are private in the store. Raises `ContextasmError`, with the place of a memory that can't be stored.
     """
-    incoming = _file_memories(overlay.root, owner, private_lines)
-    pairs = store_by_id(overlay, owner, incoming, update=True)
+    entries, pages = _file_memories(overlay.root, owner, private_lines)
+    pairs = store_by_id(overlay, owner, entries, pages, update=True)
     new = sum(before is None for before, _ in pairs)
     unchanged = sum(before == after for before, after in pairs)
     return ImportCounts(new, len(pairs) - new - unchanged, unchanged)
 
 
-def _file_memories(root: str, owner: str, private_lines: PrivateLines) -> list[IncomingMemory]:
-    """The memories of an owner's own files, in the order of their paths. Raises `ContextasmError` for a second id."""
+def _file_memories(
+    root: str, owner: str, private_lines: PrivateLines
+) -> tuple[Sequence[SourceEntry], Mapping[str, str]]:
+    """The memories of an owner's own files, in the order of their paths, and the pages of those that had one, by id.
+
+    Raises `ContextasmError` for a second id.
+    """
     workspace, folder = Folder(Path(root)), f"{owner}/memories"
     editor = MemoryEditor(workspace, MemoryPlace(folder, f"{folder}/new.md"))
-    pages = _pages_of_files(editor.files)
-    memories: dict[str, IncomingMemory] = {}
+    page_of_file = _pages_of_files(editor.files)
+    entries: dict[str, SourceEntry] = {}
+    pages: dict[str, str] = {}
     for path in sorted(editor.files):
         document = decode_document(path, editor.files[path].data, CLEAN)
         private = private_lines(document) if isinstance(document, Document) else frozenset()
         for memory in editor.memories(path):
             fields = {**memory._asdict(), "private": memory.private or memory.line in private}
             stated = {name: fields[name] for name in FIELDS if name not in {"id", "text"}}
-            new = IncomingMemory(SourceEntry(f"{path}:{memory.line}", memory.id, memory.text, stated), pages[path])
-            if first := memories.get(memory.id):
-                what = f"the id is taken by another memory, at {first.entry.where}"
-                raise ContextasmError(new.where, what, "give it another id")
-            memories[memory.id] = new
-    return [*memories.values()]
+            new = SourceEntry(f"{path}:{memory.line}", memory.id, memory.text, stated)
+            if first := entries.get(memory.id):
+                what = f"the id is taken by another memory, at {first.where}"
+                raise ContextasmError(_place(new), what, "give it another id")
+            entries[memory.id] = new
+            if path in page_of_file:
+                pages[memory.id] = page_of_file[path]
+    return [*entries.values()], pages
 
 
-def _pages_of_files(paths: Iterable[str]) -> Mapping[str, tuple[str, str] | None]:
-    """The page in the store that each file becomes; None for a file whose name is not that of a page.
+def _place(entry: SourceEntry) -> str:
+    """The place and the id of a memory to be stored, as messages name it."""
+    return f"{entry.where}: {entry.id}"
+
+
+def _pages_of_files(paths: Iterable[str]) -> Mapping[str, str]:
+    """The page in the store that each file becomes whose name is that of a page.
 
     Pages of several roles, which all become this role's, get new numbers in the order of their names, so that each is a
     page again.
     """
-    pages = {path: page_of_name(os.path.basename(path)) for path in sorted(paths)}
-    numbered = grouped((page[0], path) for path, page in pages.items() if page)
+    pages = {path: page for path in sorted(paths) if (page := page_of_name(os.path.basename(path)))}
+    numbered = grouped((stem, path) for path, (stem, _) in pages.items())
     for stem, of_stem in numbered.items():
         if len({pages[path] for path in of_stem}) < len(of_stem):
             pages |= {path: (stem, f"{number:06}") for number, path in enumerate(of_stem)}
-    return pages
+    return {path: "".join(page) for path, page in pages.items()}
 
 
 def store_by_id(
-    overlay: StoreOverlay, owner: str, incoming: Sequence[IncomingMemory], *, update: bool
+    overlay: StoreOverlay, owner: str, incoming: Sequence[SourceEntry], pages: Mapping[str, str], *, update: bool
 ) -> list[tuple[Memory | None, Memory]]:
     """Store the memories, all or none; gives what the store had of each, None for nothing, and what it states.
 
-    Memories that are there already stay as they are without `update`. Raises `ContextasmError`.
+    They have the ids that they have outside of the store; fields that they do not state stay as the store has them.
+    `pages` has, by these ids, the page that a new one is to be on; else the store decides. Memories that are there
+    already stay as they are without `update`. Raises `ContextasmError`.
     """
     overlay.require_server()
 
     def work(session: Session) -> list[tuple[Memory | None, Memory]]:
         number = writable_owners(session).get(owner, 0)
-        ids = [id_ for each in incoming for id_ in ids_of_name(each.entry.id, number)]
-        sums = [md5(each.entry.text.encode(), usedforsecurity=False).hexdigest() for each in incoming]
+        ids = [id_ for each in incoming for id_ in ids_of_name(each.id, number)]
+        sums = [md5(each.text.encode(), usedforsecurity=False).hexdigest() for each in incoming]
         rows = locked_rows(session, owner, "id = ANY(%s) OR md5(text) = ANY(%s) AND NOT private", ids, sums)
         stated = stated_memories(incoming, number, rows, _known_ids(session, owner, incoming, number))
         new = [(each, memory) for each, (row, memory) in zip(incoming, stated, strict=True) if row is None]
-        _insert(session, owner, new)
+        _insert(session, owner, new, pages)
         for each, (row, memory) in zip(incoming, stated, strict=True):
             if row and (row.deleted or (row.memory != memory and update)):
-                _change(session, each.where, row, memory)
+                _change(session, _place(each), row, memory)
         return [(None if row is None or row.deleted else row.memory, memory) for row, memory in stated]
 
     return in_transaction(overlay.config, work)
 
 
-def _known_ids(session: Session, owner: str, incoming: Sequence[IncomingMemory], number: int) -> frozenset[str]:
+def _known_ids(session: Session, owner: str, incoming: Sequence[SourceEntry], number: int) -> frozenset[str]:
     """The ids in the store that incoming memories may name as superseded."""
-    ids = [id_ for each in incoming for name in _references(each.entry) for id_ in ids_of_name(name, number)]
+    ids = [id_ for each in incoming for name in _references(each) for id_ in ids_of_name(name, number)]
     if not ids:
         return frozenset()
     rows = session.rows(f"SELECT id FROM ctxasm.memory WHERE {OF_OWNER} AND id = ANY(%s)", owner, ids)
@@ -159,7 +160,7 @@ def _references(entry: SourceEntry) -> Sequence[str]:
 
 
 def stated_memories(
-    incoming: Sequence[IncomingMemory], number: int, rows: Mapping[str, Row], known: Container[str]
+    incoming: Sequence[SourceEntry], number: int, rows: Mapping[str, Row], known: Container[str]
 ) -> list[tuple[Row | None, Memory]]:
     """The row of each incoming memory, None for a new one, and the memory as it is to be, under its id in the store.
 
@@ -168,20 +169,19 @@ def stated_memories(
     """
     same = {(name_of_id(id_), row.memory.text): row for id_, row in rows.items() if not row.deleted}
     found: list[tuple[Row | None, Memory]] = []
-    for each in incoming:
-        entry = each.entry
+    for entry in incoming:
         candidates = [rows[id_] for id_ in ids_of_name(entry.id, number) if id_ in rows]
         row = next((row for row in candidates if not row.deleted), None) or same.get((entry.id, entry.text))
         base = row.memory if row else entry.memory
-        memory = storable_memory(base._replace(text=entry.text, **entry.fields, id=entry.id), each.where)
+        memory = storable_memory(base._replace(text=entry.text, **entry.fields, id=entry.id), _place(entry))
         if row and row.memory.private != memory.private:
             what = f"is {'' if row.memory.private else 'not '}private in the store, and that can't be changed"
-            raise ContextasmError(each.where, what, _ANOTHER_ID)
+            raise ContextasmError(_place(entry), what, _ANOTHER_ID)
         own_id = f"{number}{'p' * memory.private}-{entry.id}"
         row = row or next((rows[id_] for id_ in (own_id, entry.id) if id_ in rows), None)
         id_, path = (row.memory.id, row.memory.path) if row else (own_id, "")
         found.append((row, memory._replace(id=id_, path=path)))
-    ids = {each.entry.id: memory.id for each, (_, memory) in zip(incoming, found, strict=True)}
+    ids = {each.id: memory.id for each, (_, memory) in zip(incoming, found, strict=True)}
 
     def renamed(row: Row | None, name: str) -> str:
         if row and name in (*row.memory.supersedes, row.memory.superseded_by):
@@ -192,40 +192,39 @@ def stated_memories(
     stated: list[tuple[Row | None, Memory]] = []
     for each, (row, memory) in zip(incoming, found, strict=True):
         new = with_references(memory, partial(renamed, row))._asdict()
-        names = {"supersedes", "superseded_by"} & each.entry.fields.keys()
+        names = {"supersedes", "superseded_by"} & each.fields.keys()
         stated.append((row, memory._replace(**{name: new[name] for name in names})))
         _refuse_private_references(each, stated[-1][1])
     return stated
 
 
-def _refuse_private_references(each: IncomingMemory, memory: Memory) -> None:
+def _refuse_private_references(entry: SourceEntry, memory: Memory) -> None:
     """Raise `ContextasmError` for an open memory that names a private one, whose id others would read."""
     named = [*memory.supersedes, memory.superseded_by]
     if not memory.private and any(map(is_private_id, named)):
         hint = "take it out of `supersedes`, and give the private memory {status=superseded}"
-        raise ContextasmError(each.where, "is not private and names a memory that is", hint)
+        raise ContextasmError(_place(entry), "is not private and names a memory that is", hint)
 
 
-def _insert(session: Session, owner: str, new: Sequence[tuple[IncomingMemory, Memory]]) -> None:
+def _insert(session: Session, owner: str, new: Sequence[tuple[SourceEntry, Memory]], pages: Mapping[str, str]) -> None:
     """Add rows, with few statements. Raises `ContextasmError`, which names the first memory that is refused."""
-    rows = [[owner, _page(each, memory), *row_of_memory(memory._replace(id=each.entry.id))] for each, memory in new]
+    rows = []
+    for entry, memory in new:
+        page = pages.get(entry.id, "")
+        fits = ("private" in page) == memory.private  # else the store finds another page for it
+        rows.append([owner, page if page and fits else None, *row_of_memory(memory._replace(id=entry.id))])
     names = ("owner", "page", *FIELDS)
     session.rows("SAVEPOINT before_new")
     try:
         session.insert_rows("ctxasm.memory", names, rows)
     except StatementError:
         session.rows("ROLLBACK TO before_new")
-        for (each, _), row in zip(new, rows, strict=True):  # one by one, to find it
+        for (entry, _), row in zip(new, rows, strict=True):  # one by one, to find it
             try:
                 session.insert_rows("ctxasm.memory", names, [row])
             except StatementError as error:
-                raise ContextasmError(each.where, f"can't be stored: {error.what}", error.hint) from error
+                raise ContextasmError(_place(entry), f"can't be stored: {error.what}", error.hint) from error
         raise
-
-
-def _page(each: IncomingMemory, memory: Memory) -> str | None:
-    """The page that a memory is to be on, if that is one of private memories as it is one itself."""
-    return "".join(each.page) if each.page and ("private" in each.page[0]) == memory.private else None
 
 
 def _change(session: Session, where: str, row: Row, memory: Memory) -> None:
@@ -275,7 +274,7 @@ def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> 
     return len(files)
 
 
-def _exported_page(page: Path, stamp: FileStamp, number: int) -> bytes:
+def _exported_page(page: Path, stamp: tuple[int, ...], number: int) -> bytes:
     """The bytes of a page with the ids that its memories have outside of the store. Raises as `_page_bytes`."""
     document = decode_document(str(page), _page_bytes(page, stamp), AS_WRITTEN)
     assert isinstance(document, Document)
@@ -294,7 +293,7 @@ def _refuse_missing(state: ReplicaState, owners: Sequence[str]) -> None:
         raise ContextasmError(where, f"this role may not read {refused}", hint)
 
 
-def _page_bytes(page: Path, stamp: FileStamp) -> bytes:
+def _page_bytes(page: Path, stamp: tuple[int, ...]) -> bytes:
     """The bytes of a page of the replica. Raises `ContextasmError` if it is not as it was pulled."""
     data = required_bytes(str(page), "run `ctxasm store pull`")
     with system_errors(str(page), "can't be read", "run `ctxasm store pull`"):

@@ -33,7 +33,7 @@ from contextasm.workspace.store.overlay import StoreOverlay
 from contextasm.workspace.store.pages import is_private_id, storable_memory
 from contextasm.workspace.store.rows import Row, insert_row, lock_texts, locked_rows, update_row, writable_owners
 from contextasm.workspace.store.schema import in_transaction
-from contextasm.workspace.store.transfer import IncomingMemory, stated_memories, store_by_id
+from contextasm.workspace.store.transfer import stated_memories, store_by_id
 
 
 class StoredMemories(StoreOverlay):
@@ -109,14 +109,13 @@ class StoredMemories(StoreOverlay):
         editor = MemoryEditor(self._workspace, MemoryPlace(place.folder, f"{place.folder}/new.md"))
         memories = {memory.id: memory for path in sorted(editor.files) for memory in editor.memories(path)}
         known = [*memories.values()]
-        incoming = [IncomingMemory(entry) for entry in entries]
         if dry_run:
             state = self.state().owners.get(owner)
             rows = {id_: Row(0, memory._replace(line=0), "") for id_, memory in memories.items()}
-            stated = stated_memories(incoming, state.number if state else 0, rows, rows)
+            stated = stated_memories(entries, state.number if state else 0, rows, rows)
             pairs = [(row.memory if row else None, memory) for row, memory in stated]
         else:
-            pairs = store_by_id(self, owner, incoming, update=update)
+            pairs = store_by_id(self, owner, entries, {}, update=update)
             with suppress(ContextasmError):  # the next read reports it
                 pages = [path for path in self.pull() if path.startswith(f"{owner}/")]
                 memories |= {memory.id: memory for memory in self._on_pages(pages)}

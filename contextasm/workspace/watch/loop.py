@@ -105,14 +105,13 @@ def watch_workspace(spec: WatchSpec, reporter: WatchReporter, command: str = "",
     hints in place of regular looks. Raises `ContextasmError` if the first build can't be done as asked.
     """
     rebuilder = Rebuilder(spec, reporter.warn)
-    relevant = _RelevantPaths(spec, rebuilder)
 
     def refuse(reason: str) -> None:
         hint = f"looking every {POLL:g} s instead; a higher fs.inotify limit may help"
         reporter.warn(f"{spec.root}: can't be watched natively: {reason}: {hint}")
 
     wake = Wakeup()
-    with closing(EndSignals(wake)) as signals, closing(FileEvents(wake, relevant.holds, refuse)) as events:
+    with closing(EndSignals(wake)) as signals, closing(FileEvents(wake, rebuilder.is_relevant, refuse)) as events:
         events.given = poll is None
         followed = spec.overlay.follow(wake.nudge, reporter.warn) if spec.overlay else nullcontext()
         with closing(PostBuildCommand(command, wake, reporter.warn)) as post_build, followed:
@@ -156,32 +155,6 @@ class _LookSchedule:
         if self._poll is not None:
             return self._poll
         return max(POLL, 10 * self._cost) if soon else BEAT
-
-
-class _RelevantPaths:
-    """The paths whose change is worth a look at the disk."""
-
-    def __init__(self, spec: WatchSpec, rebuilder: Rebuilder) -> None:
-        self._root = os.path.realpath(spec.root)
-        self._rebuilder = rebuilder
-        self._outputs = spec.target_paths
-        self._blocks = {target.real for target in spec.targets if target.managed}
-        self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in self._outputs)
-
-    def holds(self, path: str) -> bool:
-        """Whether a path counts.
-
-        An output that is there, its temporary file, and anything in `.ctxasm/`, in git or outside of the workspace does
-        not. A file with a managed block does: its other text may be an input.
-        """
-        if path in self._outputs:
-            return path in self._blocks or not os.path.exists(path)
-        if path.startswith(self._temporary) and path.endswith(".tmp"):
-            return False
-        if path != self._root and not path.startswith(f"{self._root}/"):
-            return path in self._rebuilder.others
-        below = path.removeprefix(self._root) + "/"
-        return not below.startswith(("/.ctxasm/", "/.git/"))
 
 
 def _wait_until_quiet(wake: Wakeup) -> None:

@@ -19,7 +19,7 @@ from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import recovery_text
-from contextasm.workspace.folder import Folder
+from contextasm.workspace.folder import Folder, is_below
 from contextasm.workspace.outputs import InputFiles, OutputFile, pending_write, refuse_cited, refuse_inputs
 from contextasm.workspace.reading import file_bytes
 from contextasm.workspace.recording import Read
@@ -150,9 +150,7 @@ class Rebuild(NamedTuple):
     """None if the build failed."""
     seconds: float
     errors: Sequence[str]
-    """Empty if nothing went wrong."""
-    file_errors: Sequence[str] = ()
-    """The errors of files that could not be brought up to date; they are among `errors`, too."""
+    """Empty if nothing went wrong; with a context, of files that could not be brought up to date."""
     written: Sequence[Path] = ()
     """The files, as the user named them, whose content changed."""
     unchanged: Sequence[Path] = ()
@@ -166,6 +164,10 @@ class Rebuilder:
         self.others: frozenset[str] = frozenset()
         """Files outside of the workspace that count, and the workspace itself under the name it was given."""
         self._spec = spec
+        self._root = os.path.realpath(spec.root)
+        self._outputs = spec.target_paths
+        self._blocks = {target.real for target in spec.targets if target.managed}
+        self._temporary = tuple(f"{os.path.dirname(path)}/.{os.path.basename(path)[:100]}." for path in self._outputs)
         self._warn = warn
         self._recovery = ""
         self._lists: Mapping[str, Sequence[str]] = {}
@@ -191,6 +193,21 @@ class Rebuilder:
         self.others = frozenset((*self._contents, *self._spec.others(), str(self._spec.root)))
         parents = {os.path.dirname(path) for path in (*self.others, root)}
         return {**{folder: False for folder in sorted(parents) if not f"{folder}/".startswith(f"{root}/")}, root: True}
+
+    def is_relevant(self, path: str) -> bool:
+        """Whether a change of a path is worth a look at the disk.
+
+        An output that is there, its temporary file, and anything in `.ctxasm/`, in git or outside of the workspace is
+        not. A file with a managed block is: its other text may be an input.
+        """
+        if path in self._outputs:
+            return path in self._blocks or not os.path.exists(path)
+        if path.startswith(self._temporary) and path.endswith(".tmp"):
+            return False
+        if not is_below(path, self._root):
+            return path in self.others
+        below = path.removeprefix(self._root) + "/"
+        return not below.startswith(("/.ctxasm/", "/.git/"))
 
     def should_retry(self) -> bool:
         """Whether to look soon without a hint: no hint comes when the workspace is back, or its lock is free."""
@@ -248,7 +265,7 @@ class Rebuilder:
     def _rebuild(self, disk: Rescan | None, why: Sequence[str]) -> Rebuild | None:
         """The build and its files; None if a second attempt failed with the same error."""
         started = time.perf_counter()
-        context, written, unchanged, file_errors = None, list[Path](), list[Path](), list[str]()
+        context, written, unchanged = None, list[Path](), list[Path]()
         self._write_failed = self._lock_missed = False
         try:
             disk = disk or self._rescan()
@@ -257,8 +274,8 @@ class Rebuilder:
             self._today, self._date = result.day, result.context.request.date
             refuse_inputs(self._spec.targets, result.inputs)
             refuse_cited(self._spec.targets, disk.root, result.context.cited)
-            written, unchanged, file_errors = self._update_files(result)
-            context, errors = result.context, file_errors
+            written, unchanged, errors = self._update_files(result)
+            context = result.context
             self._write_failed = bool(errors)
         except (ContextasmError, OSError) as failure:
             if self._is_first and isinstance(failure, ContextasmError) and failure.where.startswith(PERMANENT_ERRORS):
@@ -268,7 +285,7 @@ class Rebuilder:
         is_reported = [*why] == ["again"] and errors == self._errors and not written
         self._is_first, self._errors = False, errors
         seconds = time.perf_counter() - started
-        return None if is_reported else Rebuild(why, context, seconds, errors, file_errors, written, unchanged)
+        return None if is_reported else Rebuild(why, context, seconds, errors, written, unchanged)
 
     def _update_files(self, result: BuildResult) -> tuple[list[Path], list[Path], list[str]]:
         """Bring each file up to date; gives the written files, the unchanged ones, and an error for each of the others.

@@ -568,7 +568,7 @@ def test_figures_of_a_build_are_the_same_with_and_without_an_index(medium: Path,
     assert figures[0] == figures[1] == figures[2]
 
 
-@pytest.mark.parametrize("table", ["rows", "units", "columns"])
+@pytest.mark.parametrize("table", ["rows", "files", "columns"])
 @pytest.mark.parametrize("topic", ["", "banning dors"])
 def test_index_that_lacks_entries_is_made_again(medium: Path, table: str, topic: str) -> None:
     before = built(medium, topic)

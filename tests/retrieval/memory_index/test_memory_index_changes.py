@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from contextasm.model import Build, EntryPool, Layer, Memory, Request, SourceQuery
-from contextasm.retrieval.memory_index import index, numbers, stored_pool
+from contextasm.retrieval.memory_index import index, stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection
 from contextasm.retrieval.memory_index.reader import IndexedPool
 from contextasm.retrieval.pool import MEMORIES, index_entry, read_pool
@@ -32,10 +32,8 @@ from tests.workspaces import DAY, DEFAULT
 PATTERNS = ("memories/*.md",)
 SMALL = (
     (index, "MANY", 0),
-    (numbers, "BLOCK", 8),
     (stored_pool, "_BATCH", 20),
     (stored_pool, "_HOLES", 30),
-    (stored_pool, "_LEAST_UNIT", 2),
 )
 """Limits so small that a few memories reach them."""
 
@@ -183,7 +181,7 @@ class ChangingPool(RuleBasedStateMachine):
         """End a process that updates the index, after so many memories."""
 
         def die_at_a_memory() -> None:
-            self.patches.setattr(stored_pool, "entry_words", _dying(inverted_index.entry_words, after))
+            self.patches.setattr(stored_pool, "entry_facts", _dying(inverted_index.entry_facts, after))
 
         self.ask_in_another_process(die_at_a_memory)
 

@@ -13,7 +13,7 @@ from contextasm.model import Document, Problem
 from contextasm.retrieval.memory_index import stored_pool
 from contextasm.retrieval.memory_index.database import IndexConnection, remove_database
 from contextasm.retrieval.pool import MEMORIES
-from contextasm.retrieval.search.inverted_index import IndexEntry, entry_words
+from contextasm.retrieval.search.inverted_index import IndexEntry, entry_facts
 from contextasm.workspace.folder import Folder
 from tests.retrieval.memory_index.test_memory_index import built, database, indexes, medium, memory, pools, same
 
@@ -109,11 +109,11 @@ def test_steps_of_a_first_index_are_counted(medium: Path, monkeypatch: pytest.Mo
     used = indexes(Folder(medium))
     assert used.steps.share is None
 
-    def noted(entry: IndexEntry) -> tuple[int, int, list[str]]:
+    def noted(entry: IndexEntry, *others: Any) -> tuple[tuple[int, ...], list[str]]:
         shares.append(used.steps.share or 0.0)
-        return entry_words(entry)
+        return entry_facts(entry, *others)
 
-    monkeypatch.setattr(stored_pool, "entry_words", noted)
+    monkeypatch.setattr(stored_pool, "entry_facts", noted)
     patterns = ["agents/a/memories/*.md"]
     used.query(MEMORIES, patterns, Folder(medium).list(patterns[0]), lambda pool: pool.size, new=True)
     assert 0.5 <= shares[0] < shares[len(shares) // 2] < shares[-1] < 1
