@@ -219,8 +219,8 @@ def run_outline(data: bytes) -> None:
 def run_comments(data: bytes) -> None:
     """Comments: each lies in the text, and lines keep their numbers."""
     text = document(data).text
-    lines = text.split("\n")
-    require(all(0 <= each.line <= each.last < len(lines) for each in comments(text)), "comments: lines")
+    found = [text[start:end] for start, end in comments(text)]
+    require(all(each.startswith("<!--") and each.endswith("-->") for each in found), "comments: ends")
     require(without_comments(text)[0].count("\n") == text.count("\n"), "comments: lines keep their numbers")
 
 

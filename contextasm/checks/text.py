@@ -22,7 +22,7 @@ from contextasm.model import Document, Memory
 from contextasm.retrieval.reading.audience import SharedWorkspace
 from contextasm.rules.apply import PINS
 from contextasm.text.cleaning.clean import folded_hidden
-from contextasm.text.markdown.blocks import DIRECTIVES, blocks, code_lines, headings, without_comments
+from contextasm.text.markdown.blocks import blocks, code_lines, headings, without_comments
 from contextasm.text.markdown.front_matter import attributes
 from contextasm.text.markdown.hidden_markup import hidden_markup
 from contextasm.text.markdown.managed_block import ManagedBlock, find_block
@@ -140,6 +140,9 @@ def _anchors(text: str) -> Collection[str]:
 MAX_QUOTED_LENGTH = 60
 """Number of characters of a text that a finding quotes."""
 
+_DIRECTIVE = "<!-- ctxasm:"
+"""Beginning of comments that ctxasm itself reads or writes."""
+
 
 def check_comments(inspection: Inspection) -> Iterator[Finding]:
     """Report comments and hidden elements of files that a build shows: no page shows them, and a model reads them."""
@@ -149,13 +152,14 @@ def check_comments(inspection: Inspection) -> Iterator[Finding]:
     paths = {decision.path for decision in decisions if decision.kept and decision.layer in keeping}
     for path in sorted(paths & inspection.documents.keys()):
         document = inspection.documents[path]
-        lines = document.text.split("\n")
-        for comment in hidden_markup(document.text):
-            words = lines[comment.line][comment.start : comment.end if comment.last == comment.line else None]
-            if not words.startswith(DIRECTIVES):
+        line, at = document.line, 0
+        for start, end in hidden_markup(document.text):
+            line, at = line + document.text.count("\n", at, start), start
+            words = document.text[start:end].partition("\n")[0]
+            if not words.startswith(_DIRECTIVE):
                 what = "an HTML comment" if words.startswith("<!--") else "hidden markup"
                 message = f"holds {what}, which the model is shown: {quoted(words)}"
-                yield note_finding(path, document.line + comment.line, message, hint)
+                yield note_finding(path, line, message, hint)
 
 
 _ORDERS = __file__.replace("text.py", "orders.txt")

@@ -21,7 +21,7 @@ from contextasm.config.owners import (
 from contextasm.config.profiles.overrides import ProfileReader
 from contextasm.config.resolve import resolve_date
 from contextasm.config.workspace_folder import attach_store, open_workspace
-from contextasm.model import ContextasmError, FileIds, FolderFacts, NamedTuple, Problem, Profile, StoredFacts
+from contextasm.model import ContextasmError, FolderFacts, NamedTuple, Problem, Profile, StoredFacts
 from contextasm.text.memories.parser import RESERVED_NAMES
 from contextasm.text.names.glob import glob_matches
 from contextasm.text.names.places import MEMORY_FILES, OwnerKind, any_owner_pattern
@@ -146,7 +146,7 @@ def place_for_memories(owner: Owner, file: str | None, process: ProcessEnvironme
 def known_ids(owner: Owner, process: ProcessEnvironment) -> WorkspaceIds:
     """The ids of the memories of an owner; of all owners if none is named."""
 
-    def stored_ids(folder: str) -> StoredFacts[FileIds] | None:
+    def stored_ids(folder: str) -> StoredFacts[Sequence[str]] | None:
         facts = _folder_facts(owner, folder, process)
         return facts and facts.ids
 

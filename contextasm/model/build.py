@@ -178,19 +178,9 @@ class IndexedPools(Protocol):
         """
 
 
-class FileTexts(NamedTuple):
-    """Texts of the memories of one file, folded (`text.similarity.fold_text`)."""
-
-    texts: Sequence[str]
-    supersedes: bool
-    """Whether the file has the word, so that a memory of it may supersede another one."""
-
-
-class FileIds(NamedTuple):
-    """Ids of the memories of one file, in their order, as written or derived from the text: some may be equal."""
-
-    ids: Sequence[str]
-
+FileTexts = tuple[Sequence[str], bool]
+"""Texts of the memories of one file, folded (`text.similarity.fold_text`), and whether one may supersede another one:
+the file has the word."""
 
 FactsT = TypeVar("FactsT")
 
@@ -209,7 +199,8 @@ class FolderFacts(NamedTuple):
     """Facts that earlier runs found in the files of memories in one folder."""
 
     texts: StoredFacts[FileTexts]
-    ids: StoredFacts[FileIds]
+    ids: StoredFacts[Sequence[str]]
+    """Ids of the memories of each file, in their order, as written or derived from the text: some may be equal."""
 
 
 class TokenCounter(NamedTuple):
@@ -310,10 +301,6 @@ def in_order(tasks: Sequence[SourceTask]) -> Sequence[RetrievalResult | None]:
     return [task() for task in tasks]
 
 
-WatchSource = Callable[[str, SourceTask], SourceTask]
-"""Takes the id of a layer and the task that retrieves its fragments; gives a task with the same result."""
-
-
 class Build(NamedTuple):
     """Everything needed to assemble one context."""
 
@@ -336,8 +323,9 @@ class Build(NamedTuple):
     parse_yaml: Parse | None = None
     """Reader of YAML; None if no layer reads any."""
     run_sources: RunSources = in_order
-    watch_source: WatchSource = lambda _layer, task: task
-    """Sees each task before it runs, such as to measure it."""
+    watch_source: Callable[[str, SourceTask], SourceTask] = lambda _layer, task: task
+    """Sees the id of each layer with its task before that runs, such as to measure it; gives a task with the same
+    result."""
     watch_step: Callable[[str], None] = lambda _step: None
     """Is told the name of each step of the pipeline when it begins, such as to measure it; a step may begin again."""
     timed_out: frozenset[str] = frozenset()
@@ -482,8 +470,6 @@ class Omission(NamedTuple):
 Marker = Callable[[Omission], str]
 """Gives the line that is shown in place of an omission."""
 
-FrameSection = Callable[[str, str], tuple[str, str]]
-"""Takes a layer's id and a heading; gives the text before and after the section's text, a blank line included."""
-
-SectionForm = tuple[FrameSection, Callable[[str], str]]
-"""How an output format writes a section: what comes before and after the text, and the text with its escapes."""
+SectionForm = tuple[Callable[[str, str], tuple[str, str]], Callable[[str], str]]
+"""How an output format writes a section: what comes before and after the text, a blank line included, by the layer's
+id and the heading; and the text with its escapes."""

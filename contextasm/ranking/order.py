@@ -130,12 +130,11 @@ def low_quality_problems(profile: Profile, pools: Mapping[str, Sequence[Fragment
 
 FILTER_OPTIONS: Mapping[str, str] = {
     "since": "--since",
-    "task": "--task",
     "event_types": "--event-type",
     "entity_types": "--entity-type",
     "exclude": "--exclude",
 }
-"""The command line option of each filter."""
+"""The command line option of each filter that excludes fragments."""
 
 
 def apply_filters(

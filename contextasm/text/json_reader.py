@@ -5,6 +5,7 @@ Python's own reader takes more than JSON: NaN, halves of characters, and nesting
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import isinf
 from typing import NoReturn
 
@@ -78,21 +79,27 @@ def _nested_too_deeply(where: str) -> ContextasmError:
 def _is_too_deep(value: object) -> bool:
     layer = [value]
     for _ in range(DEEPEST):
-        layer = [inner for item in layer for inner in _children(item) if isinstance(inner, dict | list)]
+        layer = [inner for item in layer for inner in values_of(item) if isinstance(inner, dict | list)]
     return bool(layer)
 
 
-def _children(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return [*value.values()]
-    return value if isinstance(value, list) else []
-
-
 def _holds_half(value: object) -> bool:
-    rest = [value]
-    while rest:
-        item = rest.pop()
-        if isinstance(item, str) and not item.isascii() and any("\ud800" <= letter <= "\udfff" for letter in item):
-            return True
-        rest += [*item, *item.values()] if isinstance(item, dict) else _children(item)
-    return False
+    texts = (text for item in all_values(value) for text in (item if isinstance(item, dict) else [item]))
+    return any(
+        "\ud800" <= letter <= "\udfff"
+        for text in texts
+        if isinstance(text, str) and not text.isascii()
+        for letter in text
+    )
+
+
+def values_of(value: object) -> Iterable[object]:
+    """The values of a mapping or a list; none for anything else."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def all_values(value: object) -> Iterator[object]:
+    """A value, and all values inside it."""
+    yield value
+    for item in values_of(value):
+        yield from all_values(item)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any
 
-from contextasm.model import Document, FactsT, FileIds, FileTexts, FolderFacts, Problem, StampedWorkspace
+from contextasm.model import Document, FolderFacts, Problem, StampedWorkspace
 from contextasm.retrieval.memory_index.database import IndexConnection, from_json, to_json, use_database
 from contextasm.retrieval.memory_index.steps import IndexingSteps
 from contextasm.retrieval.pool import EntryKind
@@ -96,44 +96,38 @@ class CurrentFiles:
 def folder_facts(workspace: StampedWorkspace, folder: str, now: Callable[[], float], database: Path) -> FolderFacts:
     """Facts of the files in `folder`, stored in the file `database`. `now` gives seconds since 1970."""
     return FolderFacts(
-        FileFacts(workspace, folder, FileTexts, now, database), FileFacts(workspace, folder, FileIds, now, database)
+        FileFacts(workspace, folder, "texts", now, database), FileFacts(workspace, folder, "ids", now, database)
     )
 
 
-class FileFacts(Generic[FactsT]):
+class FileFacts:
     """Facts of one kind about the files in one folder (`model.StoredFacts`)."""
 
     def __init__(
-        self,
-        workspace: StampedWorkspace,
-        folder: str,
-        kind: type[FactsT],
-        now: Callable[[], float],
-        database: Path,
+        self, workspace: StampedWorkspace, folder: str, kind: str, now: Callable[[], float], database: Path
     ) -> None:
-        """Facts in the file `database`; `kind` makes the facts of a file of its values, which JSON can hold."""
+        """Facts in the file `database`, which JSON can hold; a tuple comes back as a list."""
         self._workspace = workspace
-        self._key = (kind.__name__, folder)
-        self._kind: Callable[..., FactsT] = kind
+        self._key = (kind, folder)
         self._now = now
         self._database = database
         self._stamps: Mapping[str, str] = {}
 
-    def load(self, paths: Sequence[str]) -> Mapping[str, FactsT]:
+    def load(self, paths: Sequence[str]) -> Mapping[str, Any]:
         """The facts of those files among `paths` that have not changed since they were stored."""
         self._stamps = settled_stamps(self._workspace, self._now(), paths)
 
-        def loaded(connection: IndexConnection) -> dict[str, FactsT]:
+        def loaded(connection: IndexConnection) -> dict[str, object]:
             query = "SELECT path, stamp, held FROM facts WHERE kind = ? AND folder = ?"
             return {
-                path: self._kind(*from_json(held))
+                path: from_json(held)
                 for path, stamp, held in connection.execute(query, self._key)
                 if stamp == self._stamps.get(path)
             }
 
         return use_database(self._database, self._now(), loaded, new=False) or {}
 
-    def store(self, facts: Mapping[str, FactsT]) -> None:
+    def store(self, facts: Mapping[str, object]) -> None:
         """Store the facts of these files, read since `load` was called, in place of all others, if that can be done.
 
         Those of files that have changed a moment ago are left out.
@@ -144,7 +138,7 @@ class FileFacts(Generic[FactsT]):
                 connection.begin_writing()
                 connection.execute("DELETE FROM facts WHERE kind = ? AND folder = ?", self._key)
                 rows = (
-                    (*self._key, path, stamp, to_json([*of_file]))  # type: ignore[misc]
+                    (*self._key, path, stamp, to_json(of_file))
                     for path, of_file in facts.items()
                     if (stamp := self._stamps.get(path))
                 )

@@ -14,7 +14,7 @@ from typing import Any
 
 from contextasm.model import ContextasmError, Document, Gap, Parse
 from contextasm.text.caching import MOST_CACHED
-from contextasm.text.json_reader import load_json
+from contextasm.text.json_reader import all_values, load_json, values_of
 from contextasm.text.markdown.blocks import begins_bullet, bullet_end, heading, is_underline, parts
 from contextasm.text.markdown.literals import fence_opening
 from contextasm.text.memories.parser import YES, id_root
@@ -157,7 +157,8 @@ def without_private(value: object, path: str, lines: list[int]) -> object:
 
 def marks_more_than_values(text: str, value: object) -> bool:
     """Whether a line of a file's text has a mark that is not the end of a text in its value: in a comment, say."""
-    marked = {line.strip() for part in _texts(value) for line in part.split("\n") if _says_private(line)}
+    texts = (part for part in all_values(value) if isinstance(part, str))
+    marked = {line.strip() for part in texts for line in part.split("\n") if _says_private(line)}
     return any(marked.isdisjoint(_written_values(line)) for line in text.split("\n") if _says_private(line))
 
 
@@ -177,7 +178,7 @@ def _leave_out(value: object, lines: list[int]) -> None:
     elif isinstance(value, dict):
         for key in [key for key, item in value.items() if _is_private(item)]:
             lines.append(_line_of(value.pop(key), getattr(value, "lines", {}).get(key, _line_of(value))))
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for item in values_of(value):
         _leave_out(item, lines)
 
 
@@ -217,12 +218,6 @@ def _is_of_npm(path: str) -> bool:
     return path.rpartition("/")[2] == _NPM_FILE
 
 
-def _holds_private(value: object) -> bool:
-    """Whether a mapping in a value is private, or the value itself."""
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return (isinstance(value, Mapping) and is_private_mapping(value)) or any(map(_holds_private, items))
-
-
 def _is_private_data(document: Document, parse: Parse | None) -> bool:
     """Whether the text is YAML or JSON with a private mapping; also if it should be, and can't be parsed."""
     text = document.whole
@@ -238,7 +233,7 @@ def _is_private_data(document: Document, parse: Parse | None) -> bool:
             return document.path.casefold().endswith(_DATA_NAMES)
     if _is_of_npm(document.path) and isinstance(value, dict):
         value.pop(KEY, None)
-    return _holds_private(value)
+    return any(isinstance(each, dict) and is_private_mapping(each) for each in all_values(value))
 
 
 @lru_cache(maxsize=256)
@@ -316,18 +311,8 @@ def is_private_json(line: str) -> bool:
     if not line.lstrip().startswith("{") or (KEY not in line.casefold() and "\\u" not in line):
         return False
     with suppress(ContextasmError):
-        value = load_json(line, "line")
-        return any(True for text in _texts(value) for _ in _private_lines(text.split("\n"))) or _holds_private(value)
+        return any(map(_is_private, all_values(load_json(line, "line"))))
     return False
-
-
-def _texts(value: object) -> Iterator[str]:
-    """The texts in a value, keys left out."""
-    if isinstance(value, str):
-        yield value
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for item in items:
-        yield from _texts(item)
 
 
 def _ends_paragraph(line: str) -> bool:

@@ -40,10 +40,8 @@ class Event(NamedTuple):
     """UTC, without a zone; a time written without a zone counts as UTC."""
     outcome: str
     content: Mapping[str, object]
-    content_text: str
-    """The content, where it is a plain text; else empty."""
-    content_value: object = None
-    """The content, where it is a list, a number or a boolean; else None."""
+    whole: object = None
+    """The content if it is not a mapping, such as a text; else None."""
     importance: float = IMPORTANCE
     confidence: float = CONFIDENCE
     task: str = ""
@@ -88,8 +86,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
 def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
     # Content may be under `content` or `data`, or next to the type.
     content = value.get("content", value.get("data"))
-    content_text = content if isinstance(content, str) else ""
-    content_value = None if isinstance(content, str | dict) else content
+    whole = None if isinstance(content, dict) else content
     if not isinstance(content, dict):
         content = {key: item for key, item in value.items() if key not in _FRAME_KEYS}
     written = next((value[key] for key in ("timestamp", "time", "ts") if value.get(key) is not None), None)
@@ -112,8 +109,7 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         time=time,
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
         content=content,
-        content_text=content_text,
-        content_value=content_value,
+        whole=whole,
         task=_id(next((value[key] for key in ("task", "taskId", "task_id") if key in value), None)),
         **shares,
     )
@@ -134,7 +130,26 @@ def time_stamp(time: datetime | None) -> str:
 def event_text(event: Event) -> str:
     """An event as text (digest 2.1): in the form of its type, else its type and its content as JSON."""
     outcome = f" [{event.outcome}]" if event.outcome else ""
-    line, below = FORMS.get(event.type, _type_and_json)(event, outcome)
+    below = ""
+    is_text = isinstance(event.whole, str) and event.whole != ""
+    match event.type:
+        case "file_read":
+            line = f"Read: {_first_filled(event, 'path')}"
+        case "file_write":
+            line = f"Wrote: {_first_filled(event, 'path')}{outcome}"
+        case "shell_exec":
+            line = f"Executed: `{_first_filled(event, 'command')}`{outcome}"
+            below = "" if is_text else _first_filled(event, "stdout", "stderr", "output")
+        case "error":
+            line = f"Error: {_first_filled(event, 'message')}"
+            below = "" if is_text else _first_filled(event, "stack")
+        case "turn":
+            line = f"{_first_text(event, 'role') or 'turn'}: {_first_filled(event, *_TURN_KEYS)}"
+        case "tool_result":
+            line = f"Result of {_first_text(event, 'tool', 'name') or 'a tool'}{outcome}:"
+            below = _first_filled(event, *_RESULT_KEYS)
+        case _:
+            line = f"{event.type}: {compact_json(dict(event.content) if event.whole in (None, '') else event.whole)}"
     text = "\n".join([f"{time_stamp(event.time)}{line}", *([below.strip("\n")] if below.strip() else [])])
     return "\n".join(part.rstrip() for part in text.split("\n"))
 
@@ -146,7 +161,9 @@ def _first_filled(event: Event, *keys: str) -> str:
             return value
         if isinstance(value, int | float | dict | list) and value not in ({}, []):
             return compact_json(value)
-    return event.content_text if event.content_value is None else compact_json(event.content_value)
+    if isinstance(event.whole, str):
+        return event.whole
+    return "" if event.whole is None else compact_json(event.whole)
 
 
 def compact_json(value: object) -> str:
@@ -156,33 +173,8 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _file_read(event: Event, _outcome: str) -> tuple[str, str]:
-    return f"Read: {_first_filled(event, 'path')}", ""
-
-
-def _file_write(event: Event, outcome: str) -> tuple[str, str]:
-    return f"Wrote: {_first_filled(event, 'path')}{outcome}", ""
-
-
-def _shell_exec(event: Event, outcome: str) -> tuple[str, str]:
-    below = "" if event.content_text else _first_filled(event, "stdout", "stderr", "output")
-    return f"Executed: `{_first_filled(event, 'command')}`{outcome}", below
-
-
-def _error(event: Event, _outcome: str) -> tuple[str, str]:
-    return f"Error: {_first_filled(event, 'message')}", "" if event.content_text else _first_filled(event, "stack")
-
-
-def _turn(event: Event, _outcome: str) -> tuple[str, str]:
-    return f"{_first_text(event, 'role') or 'turn'}: {_first_filled(event, *_TURN_KEYS)}", ""
-
-
 _TURN_KEYS = ("text", "content", "message")
 """The keys that may hold the text of a turn."""
-
-
-def _tool_result(event: Event, outcome: str) -> tuple[str, str]:
-    return f"Result of {_first_text(event, 'tool', 'name') or 'a tool'}{outcome}:", _first_filled(event, *_RESULT_KEYS)
 
 
 _RESULT_KEYS = ("output", "result", "text", "content")
@@ -191,22 +183,6 @@ _RESULT_KEYS = ("output", "result", "text", "content")
 
 def _first_text(event: Event, *keys: str) -> str:
     return next((value for key in keys if isinstance(value := event.content.get(key), str)), "")
-
-
-def _type_and_json(event: Event, _outcome: str) -> tuple[str, str]:
-    content = event.content_text or (dict(event.content) if event.content_value is None else event.content_value)
-    return f"{event.type}: {compact_json(content)}", ""
-
-
-FORMS = {
-    "file_read": _file_read,
-    "file_write": _file_write,
-    "shell_exec": _shell_exec,
-    "error": _error,
-    "turn": _turn,
-    "tool_result": _tool_result,
-}
-"""Types of events that have a form of their own: the first line of the text, and the text below it."""
 
 
 MESSAGE_TYPES = ("turn", "tool_result")

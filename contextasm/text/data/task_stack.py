@@ -131,7 +131,10 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
             row.report(f"status {task.status} is not one of {', '.join(STATUSES)}")
         else:
             tasks[task.id] = task
-    problems += _missing_parents(tasks, data.document.path)
+    for task in tasks.values():
+        if task.parent and task.parent not in tasks:
+            message = f"its parent, task {task.parent}, does not exist"
+            problems.append(Problem("bad-row", data.document.path, task.line, message))
     for circle in [*_circles(tasks)]:
         task, names = tasks[circle[0]], " -> ".join((*circle, circle[0]))
         message = f"the parents of task {task.id} form a circle: {names}"
@@ -141,12 +144,6 @@ def parse_task_stack(data: Data, problems: list[Problem]) -> TaskStack:
     if current and str(current) not in tasks:
         problems.append(Problem("bad-data", data.document.path, 1, f"current: task {current} does not exist"))
     return TaskStack(tuple(tasks.values()), str(current) if str(current) in tasks else "")
-
-
-def _missing_parents(tasks: Mapping[str, Task], path: str) -> Iterator[Problem]:
-    for task in tasks.values():
-        if task.parent and task.parent not in tasks:
-            yield Problem("bad-row", path, task.line, f"its parent, task {task.parent}, does not exist")
 
 
 def _circles(tasks: Mapping[str, Task]) -> Iterator[Sequence[str]]:

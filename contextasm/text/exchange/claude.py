@@ -33,7 +33,7 @@ from contextasm.text.exchange.entry import (
     stated_day,
     unread_keys,
 )
-from contextasm.text.exchange.notes import FRONT_FIELDS, no_kind, note_items, text_items, with_front_fields
+from contextasm.text.exchange.notes import FRONT_FIELDS, note_items, text_items, with_front_fields
 from contextasm.text.exchange.pages import page_fields, page_names, page_title, quoted
 from contextasm.text.json_reader import load_json
 from contextasm.text.markdown.front_matter import front_matter
@@ -151,7 +151,7 @@ def _notes(file: SourceFile) -> Iterator[SourceEntry | LeftOutPart]:
         name = derived_id(_PREFIX, file.stem, titles[-1], content)
         return SourceEntry(where, name, content, stated({"tags": fitting_words(titles[-1:])}))
 
-    return note_items(file, entry, _index_kind if is_index else no_kind)
+    return note_items(file, entry, _index_kind if is_index else None)
 
 
 def _index_kind(text: str, _titles: Sequence[str]) -> str:

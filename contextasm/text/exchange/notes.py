@@ -100,13 +100,8 @@ KindOf = Callable[[str, Sequence[str]], str]
 """Gives, for text and headings of a part that is not a memory, what it is; for any other part an empty text."""
 
 
-def no_kind(_text: str, _titles: Sequence[str]) -> str:
-    """The `KindOf` for which every part may be a memory."""
-    return ""
-
-
 def note_items(
-    file: SourceFile, entry: Callable[[str, str, Sequence[str]], SourceEntry], kind_of: KindOf = no_kind
+    file: SourceFile, entry: Callable[[str, str, Sequence[str]], SourceEntry], kind_of: KindOf | None = None
 ) -> Iterator[SourceEntry | LeftOutPart]:
     """The items of a file of notes; `entry` makes that of a part, of its place, its text and the headings above it."""
     lines = file.text.split("\n")
@@ -141,7 +136,7 @@ def text_items(
             yield SourceEntry(place, derived_id(*names, title, content), content, own)
 
 
-def text_parts(text: str, kind_of: KindOf = no_kind) -> Iterator[TextPart]:
+def text_parts(text: str, kind_of: KindOf | None = None) -> Iterator[TextPart]:
     """The parts of a text in their order: each line that is not blank is in a part, or in the heading of one.
 
     A fence of code, or a comment, belongs to the paragraph before it. A line in bold type with nothing below it is a
@@ -163,7 +158,7 @@ def text_parts(text: str, kind_of: KindOf = no_kind) -> Iterator[TextPart]:
             yield at + 1, line.strip(), (*titles.values(),), "rule"
         elif line.strip():
             stop, content = _content(lines, at, unclosed)
-            kind = kind_of(content, (*titles.values(),))
+            kind = kind_of(content, (*titles.values(),)) if kind_of else ""
             unused = unused if kind else None
             yield at + 1, content, (*titles.values(),), kind
         at = stop

@@ -355,64 +355,39 @@ def without_lines(location: Location, count: int, gone: frozenset[int]) -> Locat
     return location._replace(line=in_file[0], gaps=gaps)
 
 
-_START = r"(`+)(?!`).*?(?<!`)\1(?!`)|<!--"
-_END = "-->"
-DIRECTIVES = ("<!-- ctxasm:",)
-"""Beginnings of comments that ctxasm itself reads or writes."""
+_START = r"(?m)(`+)(?!`).*?(?<!`)\1(?!`)|(^ {0,3})?<!--"
+"""Code within a line, or the start of a comment, which is a block of its own at the beginning of a line."""
+_BLANK_LINE = r"\n\s*?(?:\n|\Z)"
 
 
-class Comment(NamedTuple):
-    """An HTML comment, by lines and characters counted from 0."""
-
-    line: int
-    start: int
-    last: int
-    """Its last line."""
-    end: int
-    """After its last character."""
-
-
-def comments(text: str) -> Iterator[Comment]:
-    """The comments of a text, in its order."""
+def comments(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end, in characters, of each HTML comment of a text, in its order."""
     if "<!--" not in text:
         return
+    searched = blank_code(text)
+    at = closing = paragraph_end = 0
+    while found := re.compile(_START).search(searched, at):
+        at = found.end()
+        if found[1]:
+            continue
+        # Both ends are looked for again only after the last ones: no text is searched for each of many comments.
+        if closing < at:
+            closing = text.find("-->", at)
+        if closing < 0:
+            return
+        if paragraph_end < at:
+            blank = re.compile(_BLANK_LINE).search(searched, at)
+            paragraph_end = blank.start() if blank else len(text)
+        if found[2] is not None or closing < paragraph_end:
+            yield at - len("<!--"), closing + len("-->")
+            at = closing + len("-->")
+
+
+def blank_code(text: str) -> str:
+    """The text with blanks in place of fenced and of indented code."""
     lines = text.split("\n")
     code = code_lines(lines)
-    at, start = 0, 0
-    # Where comments have been seen to have no end, so that no line is searched for each of many: the line at which the
-    # paragraph ends that has none from here on, and whether the rest of the text has none.
-    paragraph_end, is_never_closed = -1, False
-
-    def comment_end(at: int, start: int) -> tuple[int, int] | None:
-        """Line and character after the comment that begins there; None if it is never closed."""
-        nonlocal paragraph_end, is_never_closed
-        is_block = start < 4 and not lines[at][:start].strip(" ")
-        if is_never_closed or (not is_block and at < paragraph_end):
-            return None
-        begin = start + 4
-        for last in range(at, len(lines)):
-            if not is_block and last > at and (not lines[last].strip() or last in code):
-                paragraph_end = last
-                return None
-            end = lines[last].find(_END, begin)
-            if end >= 0:
-                return last, end + len(_END)
-            begin = 0
-        is_never_closed = True
-        return None
-
-    while at < len(lines):
-        found = (
-            None if at in code else next((m for m in re.compile(_START).finditer(lines[at], start) if not m[1]), None)
-        )
-        end = comment_end(at, found.start()) if found else None
-        if found and end:
-            yield Comment(at, found.start(), *end)
-            at, start = end
-        elif found:
-            start = found.end()
-        else:
-            at, start = at + 1, 0
+    return "\n".join(" " * len(line) if number in code else line for number, line in enumerate(lines))
 
 
 def code_lines(lines: Sequence[str]) -> set[int]:
@@ -442,28 +417,35 @@ def code_lines(lines: Sequence[str]) -> set[int]:
     return code
 
 
-def without_comments(text: str, found: Sequence[Comment] | None = None) -> tuple[str, frozenset[int]]:
+def without_comments(text: str, found: Iterable[tuple[int, int]] | None = None) -> tuple[str, frozenset[int]]:
     """The text without its comments, all lines in their places, and the lines of which nothing is left.
 
     With `found`, without these parts, which are in the order of the text and do not overlap.
     """
-    lines = text.split("\n")
+    pieces: list[str] = []
     touched: set[int] = set()
-    for comment in reversed([*comments(text)] if found is None else found):
-        touched |= {*range(comment.line, comment.last + 1)}
-        head, tail = lines[comment.line][: comment.start], lines[comment.last][comment.end :]
-        for line in range(comment.line, comment.last + 1):
-            lines[line] = ""
-        lines[comment.last] = tail
-        lines[comment.line] = head + (tail if comment.line == comment.last else "")
-    return "\n".join(lines), frozenset(line for line in touched if not lines[line].strip())
+    line = at = 0
+    for start, end in comments(text) if found is None else found:
+        line += text.count("\n", at, start)
+        line_ends = text.count("\n", start, end)
+        touched |= {*range(line, line + line_ends + 1)}
+        pieces += text[at:start], "\n" * line_ends
+        line, at = line + line_ends, end
+    shown = "".join([*pieces, text[at:]])
+    lines = shown.split("\n")
+    return shown, frozenset(line for line in touched if not lines[line].strip())
 
 
 def without_block_comments(text: str) -> str:
     """The text with blank lines in place of each comment of several lines that begins a line."""
-    lines = text.split("\n")
-    for comment in comments(text):
+    pieces: list[str] = []
+    at = 0
+    for start, end in comments(text):
         # Deeper it is part of a list item, which ends where a line without an indent begins another one.
-        if comment.start < 2 and comment.last > comment.line and not lines[comment.line][: comment.start].strip():
-            lines[comment.line : comment.last + 1] = [""] * (comment.last + 1 - comment.line)
-    return "\n".join(lines)
+        first = text.rfind("\n", max(0, start - 2), start) + 1
+        line_ends = text.count("\n", start, end)
+        if line_ends and start - first < 2 and not text[first:start].strip():
+            pieces += text[at:first], "\n" * line_ends
+            line_end = text.find("\n", end)
+            at = line_end if line_end >= 0 else len(text)
+    return "".join([*pieces, text[at:]])

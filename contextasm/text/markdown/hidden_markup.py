@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 
-from contextasm.text.markdown.blocks import Comment, code_lines, comments
+from contextasm.text.markdown.blocks import blank_code, comments
 
 _LINK_COMMENT = re.compile(
     r"^ {0,3}\[[^\]\n]{1,80}\]:[ \t]*(?:\#|<\#?>)[ \t]+(?:\([^\n]*\)|\"[^\n]*\"|'[^\n]*')[ \t]*$", re.MULTILINE
@@ -28,29 +26,23 @@ _EMPTY = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "m
 _CODE = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 
 
-def hidden_markup(text: str) -> list[Comment]:
-    """The comments, hidden elements and comments in the form of links of a text in its order, none within another.
+def hidden_markup(text: str) -> list[tuple[int, int]]:
+    """Start and end, in characters, of each comment, hidden element and comment in the form of a link.
 
-    An element that is never closed is text, as such a comment is.
+    They are in the order of the text, none within another. An element that is never closed is text, as such a comment
+    is.
     """
     found = [*comments(text)]
     if "]:" in text or "hidden" in text.lower() or "style" in text.lower():
-        lines = text.split("\n")
-        starts = [0, *accumulate(len(line) + 1 for line in lines)]
-        code = code_lines(lines)
         # Code and comments are blanked, so that nothing in them is taken for markup.
-        blank = "\n".join(
-            " " * len(line) if number in code else _CODE.sub(lambda span: " " * len(span[0]), line)
-            for number, line in enumerate(lines)
-        )
+        code_blanked = _CODE.sub(lambda span: " " * len(span[0]), blank_code(text))
         pieces, at = list[str](), 0
-        for comment in found:
-            start, end = starts[comment.line] + comment.start, starts[comment.last] + comment.end
-            pieces += blank[at:start], re.sub(r"[^\n]", " ", blank[start:end])
+        for start, end in found:
+            pieces += code_blanked[at:start], re.sub(r"[^\n]", " ", code_blanked[start:end])
             at = end
-        blank = "".join([*pieces, blank[at:]])
-        spans = [*(match.span() for match in _LINK_COMMENT.finditer(blank)), *_hidden_elements(blank)]
-        found = _outer([*found, *(_comment(span, starts) for span in spans)])
+        blanked = "".join([*pieces, code_blanked[at:]])
+        links = (match.span() for match in _LINK_COMMENT.finditer(blanked))
+        found = _outer([*found, *links, *_hidden_elements(blanked)])
     return found
 
 
@@ -73,15 +65,10 @@ def _is_hidden(attributes: str) -> bool:
     return bool(attributes and (_HIDDEN.search(_QUOTED.sub("''", attributes)) or _HIDDEN_STYLE.search(attributes)))
 
 
-def _comment(span: tuple[int, int], starts: Sequence[int]) -> Comment:
-    line, last = bisect_right(starts, span[0]) - 1, bisect_right(starts, span[1] - 1) - 1
-    return Comment(line, span[0] - starts[line], last, span[1] - starts[last])
-
-
-def _outer(found: Sequence[Comment]) -> list[Comment]:
+def _outer(found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The parts that are not within another one."""
-    outer: list[Comment] = []
-    for part in sorted(found, key=lambda part: (part.line, part.start, -part.last, -part.end)):
-        if not outer or (part.line, part.start) >= (outer[-1].last, outer[-1].end):
-            outer.append(part)
+    outer: list[tuple[int, int]] = []
+    for start, end in sorted(found, key=lambda part: (part[0], -part[1])):
+        if not outer or start >= outer[-1][1]:
+            outer.append((start, end))
     return outer

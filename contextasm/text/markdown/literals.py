@@ -155,20 +155,19 @@ def _html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
 
 def _raw_html(lines: Sequence[str], at: int, bare: str) -> Literal | None:
     """The comment, or the element of unformatted text such as `<pre>`, that begins at a line; None for neither."""
-    if tag := re.match(_CLOSED_TAG, bare):
-        return _raw(lines, at, "raw", re.compile(_CLOSING_TAG), f"</{tag[1]}>")
-    return _raw(lines, at, "comment", re.compile("-->"), "-->") if bare.startswith("<!--") else None
+    tag = re.match(_CLOSED_TAG, bare)
+    if not tag and not bare.startswith("<!--"):
+        return None
+    kind, closing = ("raw", f"</{tag[1]}>") if tag else ("comment", "-->")
+    end = re.compile(_CLOSING_TAG if tag else closing)
+    last = next((n for n in range(at, len(lines)) if end.search(lines[n])), None)
+    stop = len(lines) if last is None else last + 1
+    return _part(lines, Literal(at, stop, kind, closing=closing, is_closed=last is not None))
 
 
 def _opens_another(line: str) -> bool:
     bare = line.lstrip(_BLANKS)
     return bool(fence_opening(line) or re.match(_CLOSED_TAG, bare) or bare.startswith(("<!", "<?")))
-
-
-def _raw(lines: Sequence[str], at: int, kind: str, end: re.Pattern[str], closing: str) -> Literal:
-    last = next((n for n in range(at, len(lines)) if end.search(lines[n])), None)
-    stop = len(lines) if last is None else last + 1
-    return _part(lines, Literal(at, stop, kind, closing=closing, is_closed=last is not None))
 
 
 def _part(lines: Sequence[str], part: Literal) -> Literal:

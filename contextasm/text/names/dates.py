@@ -45,12 +45,6 @@ def dated_name(path: str, forms: Sequence[str] = ()) -> tuple[str, date | None, 
     """
     if forms:
         return next((dated for form in forms if (dated := _dated_path(path, read_form(form)))), _UNDATED)
-    return _dated_name(path)
-
-
-# Each log is listed by two layers of most profiles, and again for the next build of the process.
-@lru_cache(maxsize=1 << 13)
-def _dated_name(path: str) -> tuple[str, date | None, str]:
     match = _DATED_NAME.fullmatch(path, path.rfind("/") + 1)
     return (match[1], _calendar_date(match[1]), match[2]) if match else _UNDATED
 

@@ -56,11 +56,13 @@ def list_matching(tree: Tree, pattern: str) -> Sequence[str]:
     So is a folder that can't be listed, with a `/` at its ends path.
     """
     search = _Search(tree)
-    *folder_parts, last = pattern.split("/")
+    folders = {""}
+    *folder_parts, last = re.sub(r"(?<![^/])(?:\*\*/)+", "**/", pattern).split("/")
     for part in folder_parts:
-        search.enter(part)
-    search.finish(last)
-    return sorted(search.found)
+        folders = search.folders(folders, part)
+    takes_folders = "**" not in folder_parts and names_file(last)
+    files = search.files(folders, last, takes_folders=takes_folders)
+    return sorted(files | search.found)
 
 
 def names_file(pattern: str) -> bool:
@@ -120,67 +122,54 @@ def matching_paths(paths: Iterable[str], pattern: str) -> Sequence[str]:
 
 
 class _Search:
-    """The way of a pattern down a tree: the folders that its parts so far lead to, each once.
+    """The way of a pattern down a tree, part by part.
 
     Without recursion: a tree may be deeper than Python's stack.
     """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._folders = {""}
-        self._is_deep = False
-        """Whether `**` is one of the parts so far."""
-        self._is_complete = False
-        """Whether `**` is the last of them, so that the folders hold all folders below them."""
         self.found: set[str] = set()
-        """Files that match, and folders that can't be searched."""
+        """Folders that can't be searched."""
 
-    def enter(self, part: str) -> None:
-        """Take a part that another one follows."""
+    def folders(self, above: set[str], part: str) -> set[str]:
+        """The folders that a part of the pattern leads to from the ones above, if another part follows it."""
+        held = self._held(above)
         if part == "**":
-            self._enter_all()
-            return
-        self._is_complete = False
-        held = self._held()
+            return self._all_below(held)
         if is_pattern(part):
-            self._folders = {
-                path for path, entry in self._matching(held, part) if _is_folder(entry, follow_symlinks=True)
-            }
-        else:
-            self._folders = {_joined(folder, part) for folder in held}
+            return {path for path, entry in self._matching(held, part) if _is_folder(entry, follow_symlinks=True)}
+        return {_joined(folder, part) for folder in held}
 
-    def finish(self, part: str) -> None:
-        """Take the last part."""
-        if part == "**":
-            self._enter_all()
-        elif is_pattern(part):
-            takes_folders = not self._is_deep and names_file(part)
-            entries = self._matching(self._held(), part)
-            self.found.update(path for path, entry in entries if takes_folders or not _is_folder(entry))
-        else:
-            paths = (_joined(folder, part) for folder in self._held())
-            self.found.update(path for path in paths if self._tree.exists(path))
+    def files(self, folders: set[str], last: str, *, takes_folders: bool) -> set[str]:
+        """The files in folders that the last part of the pattern fits."""
+        held = self._held(folders)
+        if last == "**":
+            self._all_below(held)
+            return set()
+        if is_pattern(last):
+            entries = self._matching(held, last)
+            return {path for path, entry in entries if takes_folders or not _is_folder(entry)}
+        return {path for folder in held if self._tree.exists(path := _joined(folder, last))}
 
-    def _held(self) -> Sequence[str]:
+    def _held(self, folders: set[str]) -> set[str]:
         """The folders that do not lead out."""
-        outside = {folder for folder in self._folders if not self._tree.holds(folder)}
+        outside = {folder for folder in folders if not self._tree.holds(folder)}
         self.found |= outside
-        return [folder for folder in self._folders if folder not in outside]
+        return folders - outside
 
-    def _enter_all(self) -> None:
-        if self._is_complete:
-            return
-        self._is_deep = self._is_complete = True
-        left = list(self._held())
-        self._folders = {*left}
+    def _all_below(self, folders: set[str]) -> set[str]:
+        """The folders with all folders below them."""
+        entered, left = {*folders}, [*folders]
         while left:
             for path, entry in self._matching([left.pop()], "*"):
                 if _is_folder(entry):
-                    if path not in self._folders:
-                        self._folders.add(path)
+                    if path not in entered:
+                        entered.add(path)
                         left.append(path)
                 elif _is_folder(entry, follow_symlinks=True) and not self._tree.holds(path):
                     self.found.add(path)  # as a named folder that leads out: whoever reads it learns why
+        return entered
 
     def _matching(self, folders: Iterable[str], name_pattern: str) -> Sequence[tuple[str, TreeEntry]]:
         """The entries of folders whose names match, each with its path; a folder that can't be listed is found."""

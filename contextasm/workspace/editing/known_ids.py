@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from contextasm.model import ContextasmError, Document, FileIds, Memory, StoredFacts, grouped
+from contextasm.model import ContextasmError, Document, Memory, StoredFacts, grouped
 from contextasm.retrieval.pool import MANY
 from contextasm.text.memories.parser import distinct_memories, id_root, parse_memories, unique_ids
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
 
-FolderOfIds = Callable[[str], StoredFacts[FileIds] | None]
+FolderOfIds = Callable[[str], StoredFacts[Sequence[str]] | None]
 """Gives the stored ids of a folder; None if nothing may be stored."""
 
 
@@ -29,19 +29,19 @@ class FolderIds:
         self,
         paths: Collection[str],
         memories: Callable[[str], Sequence[Memory]],
-        stored: StoredFacts[FileIds] | None,
+        stored: StoredFacts[Sequence[str]] | None,
     ) -> None:
         """Take the files at `paths`; `memories` gives the ones of a file, with its ids, and `stored` spares that."""
         self._paths = sorted(paths)
         self._memories = memories
         self._stored = stored
-        self._files: Mapping[str, FileIds] | None = None
+        self._files: Mapping[str, Sequence[str]] | None = None
         self._places: dict[str, list[tuple[str, int, str]]] = {}
         """Path, place and id of the memories with each root, in the order of paths; filled with `_files`."""
 
     def names(self) -> list[str]:
         """The ids of all memories, in the order of paths."""
-        return unique_ids(name for file in self._known().values() for name in file.ids)
+        return unique_ids(name for ids in self._known().values() for name in ids)
 
     def all(self) -> Sequence[Memory]:
         """Every memory under its id, in path order."""
@@ -67,16 +67,17 @@ class FolderIds:
                 return memory._replace(id=name)
         return None
 
-    def _known(self) -> Mapping[str, FileIds]:
+    def _known(self) -> Mapping[str, Sequence[str]]:
         if self._files is None:
             stored = self._stored.load(self._paths) if self._stored else {}
             files = {
-                path: stored.get(path) or FileIds([each.id for each in self._memories(path)]) for path in self._paths
+                path: stored[path] if path in stored else [each.id for each in self._memories(path)]
+                for path in self._paths
             }
-            if self._stored and sum(len(file.ids) for path, file in files.items() if path not in stored) > MANY:
+            if self._stored and sum(len(ids) for path, ids in files.items() if path not in stored) > MANY:
                 self._stored.store(files)
             self._files = files
-            places = ((path, *numbered) for path, file in files.items() for numbered in enumerate(file.ids))
+            places = ((path, *numbered) for path, ids in files.items() for numbered in enumerate(ids))
             self._places = grouped((id_root(each[-1]), each) for each in places)
         return self._files
 

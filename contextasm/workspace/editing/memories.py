@@ -146,7 +146,7 @@ class MemoryEditor:
     @cached_property
     def _placed_texts(self) -> tuple[Sequence[str], Sequence[str]]:
         """The path of the file of each text, and the texts."""
-        pairs = [(path, text) for path, file in self._texts.items() for text in file.texts]
+        pairs = [(path, text) for path, (texts, _) in self._texts.items() for text in texts]
         return [path for path, _ in pairs], [text for _, text in pairs]
 
     @cached_property
@@ -164,9 +164,9 @@ class MemoryEditor:
                 document = decode_document(path, file.data, AS_WRITTEN)
                 assert isinstance(document, Document)
                 folded = [fold_text(memory.text) for memory in parse_memories(document)[0]]
-                texts[path] = FileTexts(folded, "supersedes" in file.text)
+                texts[path] = folded, "supersedes" in file.text
                 # The first file is the one that is written to, so what is stored of it would not be believed.
-                read += len(texts[path].texts) if path != self._paths[0] else 0
+                read += len(folded) if path != self._paths[0] else 0
             if not is_held:
                 del self._opened[path]
         if self._stored and read > MANY:
@@ -175,7 +175,7 @@ class MemoryEditor:
 
     @cached_property
     def _superseded(self) -> Mapping[str, str]:
-        paths = [path for path, file in self._texts.items() if file.supersedes]
+        paths = [path for path, (_, may_supersede) in self._texts.items() if may_supersede]
         return superseded_by(other for path in paths for other in self.memories(path))
 
     # --- Changing ---

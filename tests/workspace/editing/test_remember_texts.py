@@ -50,7 +50,7 @@ def stored(root: Path) -> int:
     if not database(root).exists():
         return 0
     with closing(sqlite3.connect(database(root))) as connection:
-        return int(connection.execute("SELECT count(*) FROM facts WHERE kind = 'FileTexts'").fetchone()[0])
+        return int(connection.execute("SELECT count(*) FROM facts WHERE kind = 'texts'").fetchone()[0])
 
 
 def remember(root: Path, text: str, *, with_texts: bool = True, **fields: object) -> RememberOutcome:

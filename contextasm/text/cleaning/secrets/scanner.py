@@ -7,12 +7,11 @@ and the length. A line that ends in the comment `ctxasm: allow-secret` keeps its
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 
 from contextasm.model import Hidden, NamedTuple, Secret, Span
 from contextasm.text.cleaning.secrets import shapes
-from contextasm.text.cleaning.secrets.shapes import PASSWORDS, SecretSpan, Shape, service_pattern
+from contextasm.text.cleaning.secrets.shapes import SecretSpan, Shape, token_pattern
 
 _MASK = r"\[masked:([a-z0-9-]+)\]"
 
@@ -139,19 +138,17 @@ def _unmasked_places(text: str, spans: Sequence[SecretSpan], found: Sequence[Sec
 
 def _spans(text: str) -> list[SecretSpan]:
     """The secrets, none of which overlap, without the ones that a comment allows."""
-    searched = _shapes_to_search(text)
     spans = list[SecretSpan]()
     if _may_hold_block(text):
         from contextasm.text.cleaning.secrets.blocks import block_spans  # here: few texts hold one
 
         spans += block_spans(text)
-    if searched:
-        # Of all letters, only this one becomes longer.
-        folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
-        spans += [span for shape in searched for span in _shape_spans(text, folded_text, shape)]
-    if not spans:
-        return []
-    return _without_allowed(text, _merge(spans))
+    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
+    # Of all letters, only this one becomes longer.
+    folded_text = text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
+    searched = [shape for may_hold, family in families if may_hold(text, folded_text) for shape in family]
+    spans += [span for shape in searched for span in _shape_spans(text, folded_text, shape)]
+    return _without_allowed(text, _merge(spans)) if spans else []
 
 
 def _may_hold_block(text: str) -> bool:
@@ -245,57 +242,7 @@ def _has(mark: str, pattern: str, text: str) -> bool:
     return mark in text and re.search(pattern, text) is not None
 
 
-_LONG = r"[A-Za-z0-9+/_.~=\\\"'-]{16}"
-_TOKEN = rf"(?i:bearer|token|basic|api-?key)\s{{1,3}}{_LONG}"
-_WORD = rf"(?:{_LONG}|{_TOKEN})"
-_VALUE = rf"[*`]{{0,2}}+\s{{0,3}}+(?=\S{{5}})[\\'\"`*]{{0,5}}{_WORD}"
-"""`_BEFORE_VALUE` and a long word. No word begins with what its first two parts take, so they give nothing back."""
-_COLON = rf":(?<![^\w.-]http:)(?<![^\w.-]https:){_VALUE}"
-_EQUALS_SIGN = f"=>?{_VALUE}"
-_COMMA = rf",(?:(?<=['\"],)\s{{0,3}}['\"]{_LONG}|\s{{0,3}}[\\'\"]{{0,4}}{_TOKEN})"
-_TAG = r">[^\s<>]{16,256}</"
 _ARGUMENT = r"-(?:(?<=--)(?:[a-z0-9-]{0,60}?(?:secret|token|pass[a-z]{0,6}|pwd|key)[ \t]|user[ =])|u(?<=\s-u))"
-
-
-def _has_assignment(text: str) -> bool:
-    """Whether a text may hold an assigned secret."""
-    # Names first: few texts have one, and to compile the patterns below takes longer than to build of such texts.
-    return _has_name(text, _SECRET_ROOTS) and (
-        _has(":", _COLON, text)
-        or _has("=", _EQUALS_SIGN, text)
-        or _has("\uff1a", rf"\uff1a{_VALUE}", text)
-        or _has("|", rf"\|{_VALUE}", text)
-        or _has(";", rf"&#(?:58|61|x3a);{_VALUE}", text)
-        or _has(">", _TAG, text)
-        or _has(",", _COMMA, text)
-    )
-
-
-_MARKS_OF_VALUES = ":=|>;,\uff1a"
-"""One of them is between each name of a secret and its value."""
-
-_PASSWORD_ROOTS = (b"passw", b"passp", b"de passe", b"pw", b"kennwort", b"senha", b"wachtwoord", b"contrase")
-_SECRET_ROOTS = (
-    *(b"secret", b"token", b"credential", b"key", b"pass", b"authorization", b"cookie", b":aa"),
-    *_PASSWORD_ROOTS[3:],
-)
-"""Parts of every name of `ASSIGNED_SHAPES`, in small letters; a Telegram token has a number and `:AA` for a name."""
-_FOREIGN_NAMES = {
-    *(form for name in PASSWORDS if not name[0].isascii() for form in (name, name.title(), name.upper())),
-    *("\u0130", "\u212a"),  # letters that are an i and a k in small letters, and no byte of which changes
-}
-
-
-def _has_name(text: str, roots: Iterable[bytes]) -> bool:
-    """Whether a text may name a secret and give its value; `roots` are parts of the names."""
-    # Most texts that are cleaned are paths and short values, and have no such mark.
-    if not any(map(text.__contains__, _MARKS_OF_VALUES)):
-        return False
-    # To fold bytes takes a tenth of folding a text.
-    folded = text.encode("utf-8", "surrogatepass").lower()
-    if any(root in folded for root in roots):
-        return True
-    return not text.isascii() and any(form in text for form in _FOREIGN_NAMES)
 
 
 def _has_argument(text: str) -> bool:
@@ -303,43 +250,19 @@ def _has_argument(text: str) -> bool:
     return _has("-", _ARGUMENT, text) or ("password" in text and "login " in text)
 
 
-# The characters right before the mark come first: few words end in them, and whole prefixes take longer to try.
-_BEHIND_UNDERSCORE = (
-    r"_(?<=[acfgikmnoprstu]_)(?=[\w+/-]{15})"
-    r"(?:(?<=gh[pousr]_)|(?<=[sr]k_|hf_)|(?<=npm_|ntn_|gsk_)|(?<=do[opr]_)|(?<=dckr_|glsa_)|(?<=whsec_)"
-    r"|(?<=shp[acps][ats]_)|(?<=github_pat_)|(?<=lin_api_|api_org_))"
-)
-_BEHIND_HYPHEN = (
-    r"-(?:us[0-9]|(?<=(?:x[abcdeoprs]|pp|sk|ey|[abdfmnrt]t|as|GE|pi|PX)-)(?=[\w.-]{10})"
-    r"(?:(?<=gl[pcio][tbma][ts]-)|(?<=gl[drf]t-)|(?<=glsoat-)|(?<=glagent-)|(?<=xox[abcdeoprs]-|xapp-)"
-    r"|(?<=sk-)|(?<=key-|AGE-)|(?<=pypi-)|(?<=GOCSPX-)))"
-)
-_BEHIND_DOT = r"\.(?:(?<=SG\.)|(?<=ya29\.)|(?<=hv[sbr]\.)|(?<=xoxe\.)|[\w-]{6}\.[\w-]{27})"
-
-_SMALL_AWS = r"w(?<=[aA]w)[sS].{0,20}(?i:secret|key)"
-_CAPITAL_AWS = r"W(?<=[aA]W)[sS].{0,20}(?i:secret|key)"
-
-
-def _has_prefix_of_letters(text: str) -> bool:
+def _may_hold_token(text: str) -> bool:
     return (
-        _has("A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)", text)
+        any(_has(sign, token_pattern(sign), text) for sign in "_-.")
+        or any(shape.clue and re.search(shape.clue, text) for shape in shapes.TOKEN_SHAPES)
+        or _has("A", r"A(?:[KSB]IA|CCA|Iza|TATT3x)", text)
         or _has("K", r"SK[0-9a-f]{32}", text)
         or _has("d", r"dapi[0-9a-f]{32}", text)
-        or "Q~" in text
+        or "eyJ" in text
     )
 
 
-def _has_secret_address(text: str) -> bool:
-    has_address = "/" in text and ("slack.com/" in text or "/api/webhooks/" in text)
-    return has_address or ("%" in text and "sig=" in text)
-
-
-def _has_dot_token(text: str) -> bool:
-    return _has(".", r"\.[A-Za-z0-9_.-]{10}", text) and ("eyJ" in text or _has(".", _BEHIND_DOT, text))
-
-
 _LONG_WORD = b"x" * 15
-"""The word of the shortest secret of these families, translated: `xoxb-` and ten characters."""
+"""The word of the shortest secret of `LONG_FAMILIES`, translated: `xoxb-` and ten characters."""
 
 _WORD_CHARACTERS = (
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~=-"
@@ -355,34 +278,22 @@ def _may_hold_long_word(text: str) -> bool:
     return _LONG_WORD in text.encode("utf-8", "surrogatepass").translate(_WORDS)
 
 
-Family = tuple[Callable[[str], bool], tuple[Shape, ...]]
-"""A test that every text with one of the shapes passes, and the shapes."""
+Family = tuple[Callable[[str, str], bool], tuple[Shape, ...]]
+"""A test that every text with one of the shapes passes, given as it is and in small letters, and the shapes."""
+
+
+def _by_anchors(family: tuple[Shape, ...]) -> Family:
+    """The family of shapes of which a text may hold one if it holds one of their anchors."""
+    anchors = [*dict.fromkeys(anchor.lower() for shape in family for anchor in shape.anchors)]
+    return lambda _, folded_text: any(map(folded_text.__contains__, anchors)), family
+
 
 LONG_FAMILIES: tuple[Family, ...] = (
-    (partial(_has, "_", _BEHIND_UNDERSCORE), shapes.UNDERSCORE_SHAPES),
-    (partial(_has, "-", _BEHIND_HYPHEN), shapes.HYPHEN_SHAPES),
-    (_has_dot_token, shapes.DOT_SHAPES),
-    (_has_prefix_of_letters, shapes.CAPITALS_SHAPES),
-    (lambda text: any(_has(last, service_pattern(last), text) for last in "-_."), shapes.SERVICE_SHAPES),
-    (_has_secret_address, shapes.WEBHOOK_SHAPES),
-    (lambda text: _has("w", _SMALL_AWS, text) or _has("W", _CAPITAL_AWS, text), shapes.AWS_SECRET_SHAPES),
-    (_has_assignment, shapes.ASSIGNED_SHAPES),
-    (_has_argument, shapes.ARGUMENT_SHAPES),
+    (lambda text, _: _may_hold_token(text), shapes.TOKEN_SHAPES),
+    *map(_by_anchors, (shapes.WEBHOOK_SHAPES, shapes.AWS_SECRET_SHAPES, shapes.ASSIGNED_SHAPES)),
+    (lambda text, _: _has_argument(text), shapes.ARGUMENT_SHAPES),
 )
-"""Families whose secrets are long words, in order of preference.
+"""Families whose secrets are long words, in order of preference."""
 
-Most files have no secret. A search for one literal character, with a long word after it, costs a tenth of a search
-for each anchor.
-"""
-
-SHORT_FAMILIES: tuple[Family, ...] = (
-    (lambda text: "@" in text and "://" in text, shapes.URL_SHAPES),
-    (partial(_has_name, roots=_PASSWORD_ROOTS), shapes.PASSWORD_SHAPES),
-)
+SHORT_FAMILIES: tuple[Family, ...] = (*map(_by_anchors, (shapes.URL_SHAPES, shapes.PASSWORD_SHAPES)),)
 """Families whose secrets may be short words: they come after the others in order of preference."""
-
-
-def _shapes_to_search(text: str) -> list[Shape]:
-    """The shapes of which a text may hold one, in order of preference."""
-    families = (*LONG_FAMILIES, *SHORT_FAMILIES) if _may_hold_long_word(text) else SHORT_FAMILIES
-    return [shape for may_hold, family in families if may_hold(text) for shape in family]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from contextasm.model import NamedTuple
+from contextasm.model import NamedTuple, grouped
 from contextasm.text.cleaning.secrets import values
 
 # Patterns are texts here: `re` compiles each on first need, and keeps it.
@@ -139,7 +139,6 @@ _COOKIE = (
 
 ASSIGNED_SHAPES = (
     with_body("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>(?P<body>[A-Za-z0-9+/]{86}==))"),
-    common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
     with_body("authorization-header", "authorization", _AUTHORIZATION, folded=True),
     Shape(
         "assigned-secret",
@@ -183,7 +182,18 @@ ARGUMENT_SHAPES = (
 """Values after an option or word of a command, set apart by a blank."""
 
 
-UNDERSCORE_SHAPES = (
+SERVICES = (
+    *("pplx-", "xai-", "tskey-", "PMAK-", "NRAK-", "NRII-", "tvly-", "nvapi-", "csk-", "CFPAT-", "pul-", "sq0csp-"),
+    *("sq0atp-", "sbp_", "sb_secret_", "lsv2_", "r8_", "jina_", "figd_", "nfp_", "rnd_", "phx_", "phc_", "sntrys_"),
+    *("sntryu_", "e2b_", "fw_", "glc_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "rubygems_", "lin_oauth_"),
+    *("shippo_live_", "rzp_live_", "sk_", "tfp_", "ory_pat_", "dt0c01.", "dp.pt.", "dp.st.", "atlasv1."),
+)
+"""The beginnings of keys of services that have no shape of their own."""
+
+_SERVICE_KEY = rf"(?a){EDGE}(?:{'|'.join(map(re.escape, SERVICES))})(?P<body>\w+(?:[.+/-]+\w+)*+)"
+
+TOKEN_SHAPES = (
+    # Prefixes that end in an underscore.
     common("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}+"),
     wider("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}+"),
     common("github-token", "github_pat_", r"github_pat_\w{60,}+"),
@@ -200,12 +210,7 @@ UNDERSCORE_SHAPES = (
     common("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
     common("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
     common("grafana-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}" + TAIL),
-)
-"""Tokens whose prefix ends in an underscore."""
-
-
-# In order of preference: an Anthropic key also begins as an OpenAI key does.
-HYPHEN_SHAPES = (
+    # Prefixes that end in a hyphen, in order of preference: an Anthropic key also begins as an OpenAI key does.
     common(
         "gitlab-token",
         "glpat- glptt- gldt- glrt- glcbt- glagent- gloas- glft- glimt- glsoat-",
@@ -223,33 +228,7 @@ HYPHEN_SHAPES = (
     common("mailgun-key", "key-", r"key-[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
     common("mailchimp-key", "", r"[0-9a-f]{32}-us\d{1,2}" + TAIL, r"-us\d", WORD_EDGE),
     common("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}" + TAIL),
-)
-"""Tokens whose prefix ends in a hyphen."""
-
-
-SERVICES = (
-    *("pplx-", "xai-", "tskey-", "PMAK-", "NRAK-", "NRII-", "tvly-", "nvapi-", "csk-", "CFPAT-", "pul-", "sq0csp-"),
-    *("sq0atp-", "sbp_", "sb_secret_", "lsv2_", "r8_", "jina_", "figd_", "nfp_", "rnd_", "phx_", "phc_", "sntrys_"),
-    *("sntryu_", "e2b_", "fw_", "glc_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "rubygems_", "lin_oauth_"),
-    *("shippo_live_", "rzp_live_", "sk_", "tfp_", "ory_pat_", "dt0c01.", "dp.pt.", "dp.st.", "atlasv1."),
-)
-"""The beginnings of keys of services that have no shape of their own."""
-
-
-@cache
-def service_pattern(last: str) -> str:
-    """A pattern that fits where a key may begin of `SERVICES` with this last character."""
-    heads = [re.escape(head) for head in SERVICES if head.endswith(last)]
-    return rf"{re.escape(last)}(?=[\w.+/-]{{16}})(?:{'|'.join(f'(?<={head})' for head in heads)})"
-
-
-_SERVICE_KEY = rf"(?a){EDGE}(?:{'|'.join(map(re.escape, SERVICES))})(?P<body>\w+(?:[.+/-]+\w+)*+)"
-
-SERVICE_SHAPES = (Shape("service-key", SERVICES, _SERVICE_KEY, is_real=values.is_random_body, wider=True),)
-"""Keys with a known beginning, and random signs with digits after it."""
-
-
-DOT_SHAPES = (
+    # Tokens with a dot in them, among these JSON Web Tokens.
     common("sendgrid-key", "SG.", r"SG\.[\w-]{20,24}+\.[\w-]{39,}+"),
     common(
         "discord-token",
@@ -276,20 +255,29 @@ DOT_SHAPES = (
         is_real=values.is_real_jwt,
         wider=True,
     ),
-)
-"""Tokens with a dot in them, among these JSON Web Tokens."""
-
-
-CAPITALS_SHAPES = (
+    # Prefixes with no sign at their ends.
+    common("telegram-token", "", r"[0-9]{8,10}:AA[\w-]{33}" + TAIL, r":AA[\w-]{33}", rf"(?:(?<![0-9])|{ESCAPE})"),
     common("twilio-key", "SK", r"SK[0-9a-f]{32}" + TAIL, edge=WORD_EDGE),
     common("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?" + TAIL, edge=WORD_EDGE),
     common("aws-access-key-id", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + TAIL),
     wider("aws-access-key-id", "AKIA ASIA", r"[A-Z0-9]{16}" + TAIL),
-    common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"\dQ~", WORD_EDGE),
+    common("azure-client-secret", "", r"[\w.~]{3}\dQ~[\w.~-]{31,34}" + TAIL, r"Q~(?<=\dQ~)", WORD_EDGE),
     common("atlassian-token", "ATATT3x", r"ATATT3x[\w-]{60,}+(?:=[0-9A-F]{8})?"),
     common("google-api-key", "AIza", r"AIza[\w-]{35}" + TAIL),
+    # Known beginnings, and random signs with digits after them.
+    Shape("service-key", SERVICES, _SERVICE_KEY, is_real=values.is_random_body, wider=True),
 )
-"""Keys whose prefix has no sign at its end."""
+"""Tokens and keys that say by themselves what they are, most by a prefix."""
+
+
+@cache
+def token_pattern(sign: str) -> str:
+    """A pattern that fits where a prefix of `TOKEN_SHAPES` may end whose last sign is this one of `-_.`."""
+    anchors = {anchor for shape in TOKEN_SHAPES for anchor in shape.anchors}
+    heads = {anchor[: match.end()] for anchor in anchors if (match := re.match(r".*[-_.]", anchor))}
+    by_length = grouped((len(head), re.escape(head)) for head in sorted(heads) if head.endswith(sign))
+    before = "|".join(f"(?<={'|'.join(own)})" for own in by_length.values())
+    return rf"{re.escape(sign)}(?=[\w.+/-]{{10}})(?:{before})"
 
 
 WEBHOOK_SHAPES = (
