@@ -144,8 +144,6 @@ def _receipt_target(path: str, others: Iterable[str], workspace: Folder, options
     Raises `ContextasmError` for standard output, for a file that the import reads or writes, for one that a build could
     read, and for one that can't be written.
     """
-    if path == "-":
-        raise ContextasmError("--receipt", "- is not a file", "name one, or print it with --json")
     target = OutputFile.named("receipt", path)
     if target.identity in {file_identity(os.path.abspath(other)) for other in others}:
         raise ContextasmError(f"--receipt {path}", "the import reads or writes this file", "name another file")
