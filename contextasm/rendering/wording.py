@@ -88,8 +88,7 @@ EXCLUDED_BY_DAY = {
 
 def reason_words(reason: Reason) -> str:
     """The reason of a decision in words."""
-    unknown = dict.fromkeys(("strategy", "severity", "confidence"), "unknown")  # in records of earlier commits
-    facts = {"what": "memories"} | unknown | dict(reason.facts)
+    facts = {"what": "memories"} | dict(reason.facts)
     return (NUMBERS if reason.is_count else REASONS)[reason.code].format(**facts)
 
 
