@@ -24,7 +24,7 @@ from contextasm.rendering.context_page import context_page
 from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data
 from contextasm.rendering.page import FragmentTexts
 from contextasm.rendering.tables import decision_table, rule_trace_table
-from contextasm.rendering.wording import line_trace_words, receipt
+from contextasm.rendering.wording import receipt
 from contextasm.text.graphemes import beginning
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.folder import Folder
@@ -266,8 +266,7 @@ def _write_line(
         what = f"{path}{colon}{number} names no line"
         raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
     trace = trace_line(workspace, context, path, int(digits), lambda: _all_layers(job) if job else ())
-    reason = line_trace_words(trace.decision, trace.code)
     if flags.json:
-        output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
+        output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": trace.reason})
     else:
-        output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))
+        output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {trace.reason}\n"))
