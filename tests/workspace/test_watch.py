@@ -494,7 +494,7 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
     ("words", "parts"),
     [
         pytest.param((), ("no file to keep", "-o FILE"), id="no file"),
-        pytest.param(("-o", "-"), ("not a file to keep", "-o FILE"), id="standard output"),
+        pytest.param(("-o", "-"), ("standard output, not a file", "-o FILE"), id="standard output"),
         pytest.param(("-o", "o", "--poll", "0"), ("--poll", "above 0"), id="poll 0"),
         pytest.param(("-o", "o", "--poll", "nan"), ("--poll", "above 0"), id="poll nan"),
         pytest.param(("-o", "o", "-a", "nobody"), ("--agent", "nobody"), id="agent"),
