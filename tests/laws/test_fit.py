@@ -86,8 +86,8 @@ def is_one_fence(text: str) -> bool:
 
 
 def fences(text: str) -> list[list[str]]:
-    """The lines of each fence, as a parser that is not ours reads them."""
-    return [token.content.rstrip("\n").split("\n") for token in MarkdownIt().parse(text) if token.type == "fence"]
+    """The lines of each fence up to the last that is not blank, as a parser that is not ours reads them."""
+    return [token.content.rstrip().split("\n") for token in MarkdownIt().parse(text) if token.type == "fence"]
 
 
 @given(text=texts, small=st.integers(0, 150), more=st.integers(0, 60), keep=keeps, counter=counters)

@@ -162,6 +162,24 @@ def test_patterns_fit_by_the_type_of_an_entity_that_is_named() -> None:
     assert shown(of(files, KNOWN, own, topic="tell nobody"), "patterns") == []
 
 
+def test_a_value_of_another_kind_is_a_problem_and_its_row_is_read_without_it() -> None:
+    entities = "- {name: Ledger, type: [a], salience: high, properties: none, aliases: {a: b}}\n- Mara\n"
+    patterns = "- {name: Ask, applied: often, keywords: [[x]]}\n- {name: Try, applied: 1, succeeded: 5}\n"
+    files: dict[str, Content] = {"graph/entities.yaml": entities, "patterns.yaml": patterns}
+    context = of(files, KNOWN, layer("patterns", "patterns.yaml", item="{name}"), topic="the Ledger")
+    assert {(each.path, each.line, each.message) for each in context.problems} == {
+        ("graph/entities.yaml", 0, "entities: number 2 holds no `key: value`"),
+        ("graph/entities.yaml", 1, "type is not a word"),
+        ("graph/entities.yaml", 1, "aliases is not a list of words"),
+        ("graph/entities.yaml", 1, "properties holds no `key: value`"),
+        ("graph/entities.yaml", 1, "salience is high, not a number from 0 to 1"),
+        ("patterns.yaml", 1, "applied is often, not a whole number"),
+        ("patterns.yaml", 1, "keywords is not a list of words"),
+        ("patterns.yaml", 2, "succeeded 5 times of 1; counted as 1"),
+    }
+    assert "Ledger" in section(context, "entities")
+
+
 def test_row_56_additional_text_comes_last_and_is_counted() -> None:
     workspace = PROFILES / "query" / "workspace"
     plain = json.loads(inside("build", "-q", "-f", "json", "-w", workspace).out)

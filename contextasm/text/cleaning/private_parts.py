@@ -23,6 +23,7 @@ KEY = "private"
 """Name of the flag in front matter, attributes and rows."""
 
 _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
 _FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
 _AFTER_BRACES = (
@@ -205,13 +206,14 @@ def is_private_mapping(value: Mapping[Any, object]) -> bool:
 def says_private_in_front(lines: Sequence[str], front: int) -> bool:
     """Whether the front matter of a text, its first `front` lines, holds the flag, or a line that ends in the mark.
 
-    For 0, one that never ends is read up to a blank line.
+    A mark inside of double quotes is a part of a value. For 0, front matter that never ends is read up to a blank line.
     """
     if lines[0].rstrip() != "---":
         return False
     end = front or next((n for n, line in enumerate(lines) if not line.strip()), len(lines))
     flags = (_FRONT_FLAG.match(line) for line in lines[1:end])
-    return any(flag and is_set(flag[1]) for flag in flags) or any(map(_says_private, lines[1:end]))
+    unquoted = (_QUOTED.sub('""', line) for line in lines[1:end])
+    return any(flag and is_set(flag[1]) for flag in flags) or any(map(_says_private, unquoted))
 
 
 def _is_of_npm(path: str) -> bool:
