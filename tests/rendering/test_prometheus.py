@@ -204,7 +204,7 @@ def test_tidy_writes_metrics_of_its_plan_and_of_what_it_did(tmp_path: Path) -> N
     assert (counts("planned"), counts("applied")) == (0, 0)
     for words, told in (
         (("--metrics", folder / "agents/a/IDENTITY.md"), "is a source of the context"),
-        (("--metrics", folder / ".ctxasm/journal"), "stores data of its own"),
+        (("--metrics", folder / ".ctxasm/lock"), "stores data of its own"),
         (("--metrics", "-"), "standard output"),
         (("--undo", "--metrics", path), "--undo makes no plan"),
     ):
