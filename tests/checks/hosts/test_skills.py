@@ -37,7 +37,7 @@ def skill(number: int, length: int) -> tuple[str, str]:
             ".claude/",
             "name only",
             0,
-            "36,210 of 30,000 characters in a window of 200,000 tokens, 6,210 of them for the host's own skills and text",
+            "36,210 of 30,000 characters in a window of 1,000,000 tokens, 6,210 of them for the host's own",
         ),
         ("openclaw", "", "cut", 138, "500 of them for the host's own skills and text: 60 cut after 138 characters"),
         ("gemini", ".gemini/", "whole", 579, "no file of this folder"),
