@@ -35,8 +35,11 @@ WHOLE_CODE = 60
 
 Only where nothing else would be shown may it be cut (`_some_lines`)."""
 
-KEEP = {"start": "start", "end": "end", "both": "ends"}
-"""The end of a text that is spared, by its name; `both` keeps three quarters of the beginning and one of the end."""
+KEEP = {"start": "start", "end": "tail", "both": "ends"}
+"""The order of `keep_order` by the name of the end of a text that is spared.
+
+`both` keeps three quarters of the beginning and one of the end.
+"""
 
 Size = Callable[[str], int]
 """Gives the units of a text."""
@@ -101,7 +104,7 @@ def truncate(
     else:
         part = _part(block, own, left, counter, fits, may_tear=is_alone and not chosen)
     if part is None and by_lines and not chosen:
-        part = _some_lines(block, own, left, counter, fits, is_end=display.keep == "end")
+        part = _some_lines(block, own, left, counter, fits, is_end=display.keep in {"end", "tail"})
     return with_part(part) if part else _excerpts(fragments, chosen)
 
 
@@ -190,7 +193,7 @@ def _sections(number: int, lines: Sequence[str], keep: str) -> Iterator[Sequence
             above = [*(each for each in above if each[0] < level), (level, line)]
         titles[block.first] = tuple(line for _, line in above)
     for section in keep_order(own_blocks, lines, keep):
-        is_last = keep == "end" and len(section) == 1 and _may_show_last(section[0], lines)
+        is_last = keep == "tail" and _may_show_last(section[0], lines)
         yield [
             _Piece(number, each, LineRange(each.first, each.stop), titles.get(each.first, ()), is_last)
             for each in section
