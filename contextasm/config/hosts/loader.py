@@ -304,6 +304,13 @@ def instruction_files() -> list[str]:
     return [*dict.fromkeys(path for paths in (*known, *read) for path in paths)]
 
 
+def nested_files() -> list[str]:
+    """Paths of the files that some host loads from more folders than the session's, relative to each of them."""
+    rules = [rule for host in map(_load_shipped, shipped_hosts()) for rule in host.loads]
+    names = (name for rule in rules if rule.folders in {"repository", "below"} for name in rule.files)
+    return [*dict.fromkeys(name for name in names if "*" not in name)]
+
+
 def client_host(name: str) -> Host | None:
     """The host that gives this name to an MCP server; None for an unknown one."""
     hosts = map(_load_shipped, shipped_hosts())
