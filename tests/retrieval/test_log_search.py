@@ -223,6 +223,17 @@ def test_lines_of_the_file_of_memories_answer_under_its_name_except_for_ones_tha
     assert not codes(build({"SOUL.md": "Be kind."}, OPENCLAW, topic="harbour"))
 
 
+def test_a_note_without_a_date_answers_under_its_name() -> None:
+    files = {"SOUL.md": "Be kind.", "memory/ports.md": "- The harbour listens on 3002\n", "memory/a.json": '"harbour"'}
+    notes = {f"memory/{OLD}.md": "- The harbour was dredged\n", "memory/2025-13-40.md": "- No harbour\n"}
+    context = build({**files, **notes}, OPENCLAW, topic="harbour")
+    assert section(context, "Related Notes").split("\n") == [
+        *(f"### {OLD}", "- The harbour was dredged", "", "### memory/ports.md", "- The harbour listens on 3002"),
+    ]
+    assert codes(context) == ["bad-log-name"]
+    assert "3002" not in build(files, OPENCLAW).text
+
+
 def test_the_index_has_rows_and_the_file_of_memories(tmp_path: Path) -> None:
     row = "| {} |\n|---|\n| harbour {} |\n\n```\nharbour row {}\n```\n\n"
     text = "".join(row.format(n, n, n) for n in range(600))

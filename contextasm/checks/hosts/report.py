@@ -118,7 +118,7 @@ def _cut_message(reading: HostReading, file: LoadedFile, sections: Sequence[Lost
     headings = [*dict.fromkeys(section.heading for section in sections if section.heading)]
     under = f" under {list_names([f'`{name}`' for name in headings], _SHOWN_HEADINGS)}" if headings else ""
     part = f"{lines:,} line{'s' * (lines != 1)} (about {tokens:,} token{'s' * (tokens != 1)}){under}"
-    rest = ", except single lines in a digest" if digest else ""
+    rest = ", except single lines that the host keeps in a digest" if digest else ""
     return f"{reading.host.summary} cuts this file at {file.limit}: the model never sees {part}{rest}"
 
 
@@ -153,11 +153,11 @@ def list_words(reading: HostReading, rule: SkillRule) -> str:
     count = f"{len(listed):,} skill{'s' * (len(listed) != 1)}"
     if not room:
         return f"{count}, {'of a list with an unknown limit' if rule.over == 'unknown' else 'without a limit'}"
-    window = f", for a window of {reading.window or rule.window:,} tokens" if rule.share else ""
+    window = f" in a window of {reading.window or rule.window:,} tokens" if rule.share else ""
     unit = "characters" if rule.unit == "chars" else rule.unit
     units = f"{list_units(rule, listed):,} of {room:,} {unit}"
-    own = f", of which {rule.around:,} are for its own skills and words" if rule.around else ""
-    return f"{count}, whose list takes {units}{own}{window}"
+    own = f", {rule.around:,} of them for the host's own skills and text" if rule.around else ""
+    return f"{count}; the list takes {units}{window}{own}"
 
 
 def _skill_findings(reading: HostReading, rule: SkillRule) -> Iterator[Finding]:

@@ -181,7 +181,7 @@ def logs_in_display_order(
 ) -> tuple[Sequence[DatedLog], list[Problem]]:
     """The logs of a layer's paths, the newest day first, and the problems of files whose names are not dates.
 
-    With `with_undated`, a file that a path without a wildcard names may be of no day.
+    With `with_undated`, a file without a date in its name is of no day, unless the layer has forms of dates.
     """
     logs: list[DatedLog] = []
     problems: dict[Problem, None] = dict.fromkeys(_form_problems(query))
@@ -189,7 +189,7 @@ def logs_in_display_order(
     for number, paths in enumerate(paths_by_template(query)):
         for path in paths:
             written, day, rest = dated_name(path, own.dates)
-            if day or (with_undated and not is_pattern(own.paths[number])):
+            if day or (with_undated and not (written or own.dates)):
                 ordinal = day.toordinal() if day else 0
                 logs.append(DatedLog(path, str(day or ""), today - ordinal, (-ordinal, number, rest)))
             elif isinstance(read := query.build.workspace.read(path), Problem):

@@ -95,8 +95,8 @@ def log_search(query: SourceQuery) -> RetrievalResult:
 
     Of lines that say the same, the newest is a candidate, and one of each day if the topic names a date. Of more than
     `MANY` lines, or if a build counts what is not shown, the others are counted by reason. A log of a later day is an
-    excluded fragment without text, and a file whose name is not a date is a problem, unless a path without a wildcard
-    names it: it is of no day. If the topic names an author, all lines of this author are matches, below the others;
+    excluded fragment without text. A file without a date in its name is of no day, and a date that does not exist is a
+    problem. If the topic names an author, all lines of this author are matches, below the others;
     not in a layer with a least cover, which shows nothing that is hardly about the topic.
     """
     if not query.build.request.topic.strip():

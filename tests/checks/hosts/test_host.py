@@ -265,7 +265,7 @@ def test_openclaw_keeps_a_digest_of_agents(tmp_path: Path) -> None:
     line = text.count("\n", 0, 9_000) + 1
     assert codes(done) == [(f"AGENTS.md:{line}: error", "[host-cut]")]
     assert "the model never sees" in done.out
-    assert ", except single lines in a digest: shorten the file" in done.out
+    assert ", except single lines that the host keeps in a digest: shorten the file" in done.out
 
 
 def test_digest_of_openclaw_takes_no_more_than_its_part(tmp_path: Path) -> None:

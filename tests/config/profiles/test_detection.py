@@ -93,7 +93,7 @@ def test_show_finds_no_memory_and_says_so(tmp_path: Path, name: str) -> None:
     make(tmp_path, LAYOUTS[name].files)
     result = inside("show", "m-1", cwd=tmp_path, env=DAY)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("ctxasm: error: id: no memory has the id m-1")
+    assert result.err.startswith("ctxasm: error: id: no memory has the id `m-1`")
 
 
 @pytest.mark.parametrize("folder", ["/home/ana/notes", "../notes", "a/../../b", "~/notes", "C:\\\\notes"])

@@ -177,7 +177,7 @@ def test_an_unreadable_file_that_is_imported_twice_has_one_reason(tmp_path: Path
     make(tmp_path, {"AGENTS.md": "@latin.md\n@latin.md\n"})
     (tmp_path / "latin.md").write_bytes(b"caf\xe9")
     result = inside("build", "-w", tmp_path)
-    assert "is not UTF-8" in result.err
+    assert "is not valid UTF-8" in result.err
     assert "names no file" not in result.err
 
 
