@@ -166,7 +166,8 @@ def _with_skills(reading: HostReading, reader: _FolderReader, own: _FolderReader
     listed = list_skills(skills, found, window)
     others = LoadRule(tuple({*skill_files()}.difference(skills.files)), folders=skills.folders)
     texts = {text for _, text in found}
-    absent = [skill_of_others(*file) for file in sorted(reader.found(others)[0]) if file[1] not in texts]
+    theirs = sorted(reader.found(others, is_own=False)[0])
+    absent = [skill_of_others(*file) for file in theirs if file[1] not in texts]
     return reading._replace(skills=[*listed, *absent], skill_faults=faults, window=window)
 
 
@@ -175,7 +176,7 @@ def _misplaced_skills(reader: _FolderReader, rule: LoadRule) -> Iterator[Finding
     folder, one, name = rule.files[0].rpartition("/*/")
     if one and name == SKILL_FILE:
         misfits = LoadRule((f"{folder}/*.md", f"{folder}/*/[Ss][Kk][Ii][Ll][Ll].md"), folders=rule.folders)
-        for path, text in reader.found(misfits)[0]:
+        for path, text in reader.found(misfits, is_own=False)[0]:
             above, file = os.path.split(path)
             if file != SKILL_FILE and "description" in front_matter(text.removeprefix("\ufeff").split("\n")).values:
                 place = above if file.lower() == SKILL_FILE.lower() else f"{above}/{os.path.splitext(file)[0]}"
@@ -254,13 +255,18 @@ class _FolderReader:
         matches = filter(None, map(pattern.fullmatch, listed))
         return grouped(sorted((match[1], match[0]) for match in matches))
 
-    def found(self, rule: LoadRule) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
-        """The files of a rule that are not blank, and the files that give way to one of them, with its path."""
+    def found(self, rule: LoadRule, *, is_own: bool = True) -> tuple[list[FoundFile], list[tuple[FoundFile, str]]]:
+        """The files of a rule that are not blank, and the files that give way to one of them, with its path.
+
+        Files that are not the host's `own` are no problem, even if they can't be read.
+        """
         found: list[FoundFile] = []
         passed: list[tuple[FoundFile, str]] = []
         folders = {"repository": self._folders(), "below": self._folders_below()}.get(rule.folders, [self.session])
         for folder in reversed(folders) if rule.nearest else folders:
-            files = [(self._mark + path, self.text(path)) for path in self.paths(rule.files, folder)]
+            paths = self.paths(rule.files, folder)
+            paths = self._without_links(paths) if is_own else paths
+            files = [(self._mark + path, self.text(path, is_own=is_own)) for path in paths]
             files = [(path, text) for path, text in files if rule.blank_wins or text.strip()]
             if rule.first_only and files:
                 passed += [(file, files[0][0]) for file in files[1:] if file[1].strip()]
@@ -287,11 +293,14 @@ class _FolderReader:
 
         prefix = f"{escape(folder)}/" if folder else ""
         listed = dict.fromkeys(path for pattern in patterns for path in self.folder.list(prefix + pattern))
-        files = [path for path in listed if not path.endswith("/")]
-        linked = [] if self.host.links else [path for path in files if os.path.islink(f"{self.folder.root}/{path}")]
+        return [path for path in listed if not path.endswith("/")]
+
+    def _without_links(self, paths: Sequence[str]) -> Sequence[str]:
+        """The files of the host's own that it loads: a link is a problem for some hosts."""
+        linked = [] if self.host.links else [path for path in paths if os.path.islink(f"{self.folder.root}/{path}")]
         message, hint = f"{self.host.summary} does not load a file that is a link", "replace it with its text"
         self.problems += [Problem("link", path, 0, message, hint) for path in linked]
-        return [path for path in files if path not in linked]
+        return [path for path in paths if path not in linked]
 
     def with_imports(self, files: Sequence[LoadedFile]) -> Iterator[LoadedFile]:
         """The files, each with the files behind it that it imports and that no other one is; limits cut none of these.
@@ -329,7 +338,9 @@ class _FolderReader:
         unread = [*passed]
         retired = ((path, rule.why) for rule in self.host.unread for path in self.paths(rule.files, self.session))
         unread += [
-            UnreadFile(path, text, why, retired=True) for path, why in retired if (text := self.text(path)).strip()
+            UnreadFile(path, text, why, retired=True)
+            for path, why in retired
+            if (text := self.text(path, is_own=False)).strip()
         ]
         unread += self.others({file.path for file in files} | {file.path for file in unread})
         shown = "".join(_plain(file.text) for file in files)
@@ -340,19 +351,19 @@ class _FolderReader:
         own = {name for rule in self.host.loads if not rule.place for name in rule.files}
         names = [name for name in instruction_files() if name not in own]
         for path in dict.fromkeys(path for folder in self._folders() for path in self.paths(names, folder)):
-            if path not in known and (text := self.text(path)).strip():
+            if path not in known and (text := self.text(path, is_own=False)).strip():
                 globs = scope_globs(front_matter(text.removeprefix("\ufeff").split("\n")).values) or ()
                 yield UnreadFile(path, text, "it is for other programs", is_scoped=not {"**", "**/*"}.issuperset(globs))
 
     def _real(self, path: str) -> str:
         return real_path(os.path.join(self.folder.root, path))
 
-    def text(self, path: str) -> str:
-        """The text of a file; empty, with a problem, for one that can't be read."""
+    def text(self, path: str, *, is_own: bool = True) -> str:
+        """The text of a file; empty, with a problem if the host loads it, for one that can't be read."""
         if path not in self._texts:
             answer = self.folder.read(path)
             self._texts[path] = decode_as_host(answer.data, self.host) if isinstance(answer, Document) else ""
-            if isinstance(answer, Problem):
+            if isinstance(answer, Problem) and is_own:
                 self.problems.append(answer._replace(path=self._mark + answer.path))
         return self._texts[path]
 

@@ -149,6 +149,18 @@ def test_openclaw_loads_no_link(tmp_path: Path) -> None:
     assert message in check(folder, "--host", "openclaw").out
 
 
+def test_a_file_of_other_programs_may_be_a_link_or_unreadable(tmp_path: Path) -> None:
+    folder = files(tmp_path / "in", {"AGENTS.md": "Do.\n", "docs/gemini.md": "G\n", ".claude/skills/a/a.md": "A\n"})
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    (folder / "GEMINI.md").symlink_to("docs/gemini.md")
+    (folder / ".claude/skills/a/SKILL.md").symlink_to("a.md")
+    (folder / ".cursorrules").symlink_to(files(tmp_path / "out", {"rules": "R\n"}) / "rules")
+    done = check(folder, "--host", "openclaw")
+    # The text of CLAUDE.md is loaded, as AGENTS.md.
+    lost = [(".claude/skills/a/SKILL.md:1: note", "[host-skill]"), ("GEMINI.md: note", "[host-unread]")]
+    assert (codes(done), done.code) == (lost, 0)
+
+
 IMPORTS: Mapping[str, tuple[str, set[str]]] = {
     # A line that imports docs/NAME, by the hosts that follow it: as they did when they were run.
     "plain.md": ("@docs/plain.md", {"claude-code", "gemini", "copilot"}),
