@@ -22,6 +22,7 @@ from contextasm.checks.hosts.skills import (
 from contextasm.config.hosts.loader import SkillRule
 from contextasm.model import grouped
 from contextasm.selection.tokens import ESTIMATE
+from contextasm.text.markdown.managed_block import without_block
 from contextasm.text.names.matching import list_names
 
 CUT, EMPTY, TAKEN_OUT, OLD = "host-cut", "host-empty", "host-taken-out", "host-old"
@@ -90,11 +91,12 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
 
 def _cut_findings(reading: HostReading) -> Iterator[Finding]:
     for file in reading.files:
-        if file.taken:
-            lines = len(file.taken_lines)
+        _, (first, last) = without_block(file.text)  # its markers are ours
+        if taken := [line for line in file.taken_lines if not first <= line <= last]:
+            lines = len(taken)
             words = " and ".join(file.rule.taken_out).replace("_", " ")
             message = f"{reading.host.summary} takes {words} out of this file: {lines:,} line{'s' * (lines != 1)}"
-            yield Finding(TAKEN_OUT, "note", file.path, file.taken_lines[0], message, "")
+            yield Finding(TAKEN_OUT, "note", file.path, taken[0], message, "")
     later = [file.later for file in reading.below if file.later]
     for when, file in [*(("", file) for file in reading.files), *later]:
         for sections in file.lost_parts:
