@@ -255,7 +255,10 @@ class Host(NamedTuple):
     verified: tuple[tuple[str, str], ...] = ()
     """`version` and `date` of the last run of the host itself that these rules agreed with; empty if there was none."""
     own: tuple[str, ...] = ()
-    """Files and folders that say that the host is in use; for AGENTS.md, it is one of the hosts that read it."""
+    """Files and folders that say that the host is in use: that it loads, or its settings.
+
+    For AGENTS.md, it is one of the hosts that read it.
+    """
     total: int = 0
     """Most characters of all files together; 0 for no limit."""
     least: int = 0
