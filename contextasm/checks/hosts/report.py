@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -86,6 +87,8 @@ def _empty_findings(reading: HostReading) -> Iterator[Finding]:
         lines = [f"the line @{path}" for path in free if (1, path, True) in find_host_imports(f"@{path}", host.imports)]
         parts = " and ".join(lines) or (f"the text of {', '.join(free)}" if free else "")
         hint = f"write {name}, with {parts}" if parts else f"write {name}"
+        if folders := [*dict.fromkeys(os.path.dirname(file.path) for file in reading.below if file.later)]:
+            hint += f", or start in a folder below that has files for it: {list_names(folders, 3)}"
         yield Finding(EMPTY, "warning", "", 0, f"{host.summary} loads no file of this folder", hint)
 
 
@@ -139,7 +142,8 @@ def _unread_findings(reading: HostReading) -> Iterator[Finding]:
         yield Finding(UNREAD, loss, file.path, 0, f"{name} does not load this file: {file.why}", hint)
     later = ((file.later[0], file.path) for file in reading.below if file.later)
     for when, paths in grouped(later).items():
-        message = f"{name} does not load {list_names(paths)} when a session starts here; each is loaded {when}"
+        then = f"{'each' if paths[1:] else 'it'} is loaded {when}"
+        message = f"{name} does not load {list_names(paths)} when a session starts here; {then}"
         yield Finding(UNREAD, "note", "", 0, message, "")
     for problem in reading.problems:
         place, hint = (problem.path, problem.line), problem.hint or "look at this path"
