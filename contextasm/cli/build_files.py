@@ -48,7 +48,8 @@ class RequestedFiles(NamedTuple):
                 raise ContextasmError(f"--{kind}", f"- is standard output, and {taken} goes there", hint)
             taken = f"the file of --{kind}"
 
-        return cls(outputs.output_files(output, into, **typed), uses_stdout)
+        files = {kind: path for kind, path in typed.items() if path != "-"}
+        return cls(outputs.output_files(None if output == "-" else output, into, **files), uses_stdout)
 
     def refuse_inputs(self, job: PreparedBuild) -> None:
         """Raise `ContextasmError` for a file that a build could read."""

@@ -106,8 +106,13 @@ def _emit_stderr(text: str) -> None:
     emit(2, as_bytes(f"{text}\n"))
 
 
-def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
-    """Write the problems as lines to standard error; of each kind the first `MAX_ALIKE`."""
+def show_problems(
+    problems: Sequence[Problem], kind: str = "warning", rest: str = "`ctxasm check` lists the defects of files"
+) -> None:
+    """Write the problems as lines to standard error; of each kind the first `MAX_ALIKE`.
+
+    `rest` says how a person gets to see the others.
+    """
     from contextasm.rendering.wording import problem_line
 
     counts: Counter[str] = Counter()
@@ -116,7 +121,7 @@ def show_problems(problems: Sequence[Problem], kind: str = "warning") -> None:
         if counts[problem.code] <= MAX_ALIKE:
             write_stderr(f"ctxasm: {kind}: {problem_line(problem)}")
     if more := sum(max(count - MAX_ALIKE, 0) for count in counts.values()):
-        write_stderr(f"ctxasm: {kind}: {more:,} more like these; `ctxasm check` lists the defects of files")
+        write_stderr(f"ctxasm: {kind}: {more:,} more like these; {rest}")
 
 
 MAX_ALIKE = 5

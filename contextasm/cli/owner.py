@@ -16,7 +16,7 @@ from contextasm.text.memories.writer import storable_text
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import Journal, Recovery, is_unfinished, recovery_text
 from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import OutputFile, refuse_inputs
+from contextasm.workspace.outputs import InputPattern, OutputFile, refuse_inputs
 
 OWNER = ("agent", "team", "workspace")
 """Fields of `Options` that name an owner."""
@@ -51,12 +51,19 @@ def typed_text(text: str, where: str, *, masked: bool = False) -> str:
     return stored
 
 
-def refuse_outputs(targets: Sequence[OutputFile], workspace: Folder, options: Options) -> None:
-    """Raise `ContextasmError` for a file that a build of the workspace could read, whoever it is for."""
+def refuse_outputs(
+    targets: Sequence[OutputFile], workspace: Folder, options: Options, others: Sequence[str] = ()
+) -> None:
+    """Raise `ContextasmError` for a file that a build of the workspace could read, whoever it is for.
+
+    `others` are patterns of further files that may not be replaced.
+    """
     process = process_environment()
     unnamed = options._replace(agent=None, team=None, audience=None)
     prepared = prepare_build(unnamed, process, workspace, restrict_profile=lambda whole: whole._replace(layers=()))
-    refuse_inputs(targets, build_inputs(prepared, process.folder))
+    files = build_inputs(prepared, process.folder)
+    read = (InputPattern(pattern, "ctxasm reads this file") for pattern in others)
+    refuse_inputs(targets, files._replace(patterns=(*files.patterns, *read)))
 
 
 def recover_first(workspace: Folder, patience: float | None = None, *, edits: bool = True) -> None:

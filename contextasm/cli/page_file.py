@@ -19,13 +19,6 @@ from contextasm.workspace.outputs import OutputFile, file_identity, refuse_input
 from contextasm.workspace.reading import required_bytes
 
 
-def page_file(path: str) -> OutputFile:
-    """The file that `--html` names. Raises `ContextasmError` for `-` and for an empty name."""
-    if path == "-":
-        raise ContextasmError("--html", "- is not a file", "name a file, such as context.html")
-    return OutputFile.named("page", path)
-
-
 def refuse_page(page: OutputFile, jobs: Sequence[PreparedBuild], records: Sequence[OpenedRecord] = ()) -> None:
     """Raise `ContextasmError` if a page can't be written, or would replace a record or what a build could read.
 
@@ -68,7 +61,7 @@ def write_host_page(readings: Sequence[HostReading], options: Options, name: str
     from contextasm.retrieval.reading.audience import SharedWorkspace, for_audience
     from contextasm.text.cleaning.clean import decode_document
 
-    process, page = process_environment(), page_file(name)
+    process, page = process_environment(), OutputFile.named("page", name)
     # Its layers are not needed: the paths of private ones are with the profile.
     job = prepare_build(options, process, restrict_profile=lambda whole: whole._replace(layers=()), targets=[page])
     refuse_page(page, [job])

@@ -217,20 +217,20 @@ def make_summarizer(
         return None
     from contextasm.config.keys.embedder import parse_summarizer
     from contextasm.config.keys.trust import is_trusted, trust_advice
-    from contextasm.selection.summarizer import CommandSummarizer
-    from contextasm.workspace.processes import run_program
 
     note_other_input()
     words, timeout = parse_summarizer(settings_file)
     if seconds is not None:
         timeout = min(timeout, seconds * (1 - SOURCE_SHARE))
-    line = settings_file.lines["summarizer"]
-    summarizer = CommandSummarizer(
-        words, timeout, line, workspace.root, process.environment, cache_folder(process.environment), run_program
-    )
-    if not is_trusted(workspace.root, process.environment):
-        summarizer.forbid(trust_advice(workspace.root))
-    return summarizer
+    line, root, environment = settings_file.lines["summarizer"], workspace.root, process.environment
+    if not is_trusted(root, environment):
+        message = f"{words[0]} is not run; nothing is summarized; {trust_advice(root)}"
+        refusal = Problem("summarizer", FILE, line, message)
+        return lambda _text: refusal
+    from contextasm.selection.summarizer import CommandSummarizer
+    from contextasm.workspace.processes import run_program
+
+    return CommandSummarizer(words, timeout, line, root, environment, cache_folder(environment), run_program)
 
 
 _TOKEN_TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "selection", "token_tables")

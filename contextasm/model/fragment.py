@@ -183,8 +183,8 @@ class Labels(NamedTuple):
     dedup: str = ""
     """Name shared by fragments that say the same; empty for none."""
     tags: tuple[str, ...] = ()
-    heading: str = ""
-    """Title of the section that it is, where a rule includes that one; empty for anything else."""
+    headings: tuple[str, ...] = ()
+    """Titles of the sections that it is in, where rules include these; none for anything else."""
     entities: tuple[str, ...] = ()
     """Ids, names and aliases of the entities of a graph that it is about."""
     confidence: float = 0.5

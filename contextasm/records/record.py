@@ -6,7 +6,8 @@ The id of a record is a digest of all of its content, so the same build gives th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -21,20 +22,21 @@ from contextasm.selection.tokens import ROOMS, TOKENIZERS
 from contextasm.text.json_reader import load_json
 from contextasm.workspace.recording import RecordingWorkspace, answer_digest
 
+Answer = str | tuple[float, ...] | model.Problem
+"""A summary, or the similarities of texts; a problem is the reason why they are missing."""
+
 
 class RecordedAnswers(NamedTuple):
-    """Answers by the SHA-256 of the question; in a problem, the reason why it is missing."""
+    """Answers of the services of a build."""
 
     summarizer: bool = False
     """Whether the build had a summarizer."""
-    embedder: bool = False
-    """Whether the build had an embedder and a topic."""
-    summaries: tuple[tuple[str, str | model.Problem], ...] = ()
-    similarities: tuple[tuple[str, tuple[float, ...] | model.Problem], ...] = ()
+    embedded: tuple[str, ...] = ()
+    """What an embedder was asked about; empty for a build without an embedder, or without a topic."""
+    given: tuple[tuple[str, Answer], ...] = ()
+    """Summaries and similarities by the SHA-256 of the question; in a problem, the reason why they are missing."""
     repository: tuple[str, ...] = ()
     """Names of the repository that the agent works in; empty if no memory says where it holds."""
-    embedded: tuple[str, ...] = model.EMBEDDABLE[:1]
-    """What an embedder was asked about."""
 
 
 NO_ANSWERS = RecordedAnswers()
@@ -46,85 +48,62 @@ class RecordingServices:
 
     def __init__(self, build: model.Build) -> None:
         self.workspace = RecordingWorkspace(build.workspace)
-        self._summarizer, self._semantics, self._ask_repository = build.summarizer, build.semantics, build.repository
+        self._build = build
+        self._given: dict[str, Answer] = {}
         self._repository: tuple[str, ...] = ()
-        self._summaries: dict[str, str | model.Problem] = {}
-        self._similarities: dict[str, tuple[float, ...] | model.Problem] = {}
 
     def listen(self, build: model.Build) -> model.Build:
         """The build with the services that are recorded here."""
         return build._replace(
             workspace=self.workspace,
-            summarizer=self._summary if self._summarizer else None,
-            semantics=dict.fromkeys(self._semantics, self._similarity),
+            summarizer=self._remembered(self._build.summarizer) if self._build.summarizer else None,
+            semantics={name: self._remembered(service) for name, service in self._build.semantics.items()},
             repository=self._repository_names,
         )
 
     @property
     def answers(self) -> RecordedAnswers:
         """The answers so far."""
-        return RecordedAnswers(
-            self._summarizer is not None,
-            bool(self._semantics),
-            tuple(sorted(self._summaries.copy().items(), key=lambda pair: pair[0])),
-            tuple(sorted(self._similarities.copy().items(), key=lambda pair: pair[0])),
-            self._repository,
-            tuple(self._semantics) or model.EMBEDDABLE[:1],
-        )
+        given = sorted(self._given.copy().items(), key=lambda pair: pair[0])
+        has_summarizer = self._build.summarizer is not None
+        return RecordedAnswers(has_summarizer, tuple(self._build.semantics), tuple(given), self._repository)
 
     def _repository_names(self) -> Sequence[str]:
-        self._repository = tuple(self._ask_repository())
+        self._repository = tuple(self._build.repository())
         return self._repository
 
-    def _summary(self, text: str) -> str | model.Problem:
-        assert self._summarizer
-        answer = self._summaries[_digest(text)] = self._summarizer(text)
-        return answer
+    def _remembered(self, service: Callable[..., Any]) -> Callable[..., Any]:
+        def answer(*question: object) -> Answer:
+            said = service(*question)
+            recorded = said if isinstance(said, str | tuple) else tuple(said)
+            self._given[_digest(question)] = recorded
+            return recorded
 
-    def _similarity(self, topic: str, texts: Sequence[str]) -> Sequence[float] | model.Problem:
-        answer = next(iter(self._semantics.values()))(topic, texts)
-        answer = self._similarities[_digest(topic, *texts)] = (
-            answer if isinstance(answer, model.Problem) else tuple(answer)
-        )
         return answer
 
 
 def with_recorded_answers(build: model.Build, answers: RecordedAnswers) -> model.Build:
     """The build with services that give the recorded answers; they raise `ContextasmError` for another question."""
-    summaries, similarities = dict(answers.summaries), dict(answers.similarities)
+    given = dict(answers.given)
 
-    def summary(text: str) -> str | model.Problem:
-        return _recorded(summaries, _digest(text), "summarizer")
-
-    def similarity(topic: str, texts: Sequence[str]) -> Sequence[float] | model.Problem:
-        return _recorded(similarities, _digest(topic, *texts), "embedder")
+    def answer(service: str, *question: object) -> Any:
+        if (digest := _digest(question)) not in given:
+            what = "the recorded build did not ask it for this text"
+            raise model.ContextasmError(service, what, "record the build again with `ctxasm build --record`", code=1)
+        return given[digest]
 
     return build._replace(
-        summarizer=summary if answers.summarizer else None,
-        semantics=dict.fromkeys(answers.embedded, similarity) if answers.embedder else {},
+        summarizer=partial(answer, "summarizer") if answers.summarizer else None,
+        semantics=dict.fromkeys(answers.embedded, partial(answer, "embedder")),
         repository=lambda: answers.repository,
     )
 
 
-def _digest(*texts: str) -> str:
-    return sha256(json.dumps(texts).encode()).hexdigest()
-
-
-def _recorded(answers: dict[str, model.T], question: str, service: str) -> model.T:
-    if question not in answers:
-        what = "the recorded build did not ask it for this text"
-        raise model.ContextasmError(service, what, "record the build again with `ctxasm build --record`", code=1)
-    return answers[question]
+def _digest(question: Sequence[object]) -> str:
+    return sha256(json.dumps(question).encode()).hexdigest()
 
 
 SCHEMA = "ctxasm.record/1"
-
-
-class Listing(NamedTuple):
-    """Paths that matched a pattern."""
-
-    pattern: str
-    paths: tuple[str, ...]
 
 
 class Chosen(NamedTuple):
@@ -136,15 +115,6 @@ class Chosen(NamedTuple):
     """Its value in words."""
     origin: str
     """The place that the value comes from."""
-
-
-class ConfigFile(NamedTuple):
-    """Path and hash of a file of the settings, the rules or the profile."""
-
-    path: str
-    """Relative to the workspace; absolute if the file is outside of it."""
-    sha256: str
-    """Of the file's bytes, in hexadecimal; empty for a file that did not exist."""
 
 
 class BuildFacts(NamedTuple):
@@ -161,8 +131,11 @@ class BuildFacts(NamedTuple):
     """Result of evaluating the rules; None without rules."""
     options: Options = Options()
     """The options of the request as typed, without workspace and history; their paths are relative to the workspace."""
-    config_files: tuple[ConfigFile, ...] = ()
-    """Files of the settings, the rules and the profile."""
+    config_files: tuple[tuple[str, str], ...] = ()
+    """SHA-256 of the files of the settings, the rules and the profile, by path; empty for one that did not exist.
+
+    A path is relative to the workspace, or absolute if the file is outside of it.
+    """
     session: str = ""
     """The host's session that was sent the context by `ctxasm hook`; empty for another command."""
     event: str = ""
@@ -180,7 +153,8 @@ class Record(NamedTuple):
     """Paths that were read and did not exist."""
     unreadable: tuple[model.Problem, ...]
     """Files that were there and could not be read."""
-    listings: tuple[Listing, ...]
+    listings: tuple[tuple[str, tuple[str, ...]], ...]
+    """Paths by the pattern that was listed."""
     answers: RecordedAnswers = NO_ANSWERS
     """Answers of the summarizer and the embedder."""
 
@@ -195,11 +169,6 @@ class Record(NamedTuple):
         """The SHA-256 of every file that was opened, by path."""
         return {file.path: file.sha256 for file in self.inputs}
 
-    @property
-    def lists(self) -> dict[str, Sequence[str]]:
-        """Paths by the pattern that was listed."""
-        return {listing.pattern: listing.paths for listing in self.listings}
-
 
 def make_record(
     context: model.Context, making: BuildFacts, recording: RecordingWorkspace, answers: RecordedAnswers = NO_ANSWERS
@@ -213,7 +182,7 @@ def make_record(
         inputs=tuple(Input(document.path, len(document.data), document.digest) for document in documents),
         absent=tuple(path for path, read in reads if read is None),
         unreadable=tuple(read for _, read in reads if isinstance(read, model.Problem)),
-        listings=tuple(Listing(pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.copy().items())),
+        listings=tuple((pattern, tuple(paths)) for pattern, paths in sorted(recording.lists.copy().items())),
         answers=answers,
     )
 
@@ -234,7 +203,7 @@ class RecordDocument(TypedDict):
     """Paths that were looked for and did not exist."""
     unreadable: list[model.Problem]
     """Files that were there and could not be read."""
-    listings: list[Listing]
+    listings: Mapping[str, list[str]]
     """What each pattern found, opened or not."""
     etag: Digest
     """SHA-256 of the content."""
@@ -255,7 +224,7 @@ class RecordDocument(TypedDict):
     newest: tuple[tuple[str, str], ...]
     """The day of the newest `memory` and of the newest `log` that the document shows."""
     answers: RecordedAnswers
-    """Answers of the summarizer and the embedder, by the SHA-256 of the texts that they were given, and of git."""
+    """Answers of the summarizer and the embedder, by the SHA-256 of the question, and of git."""
 
 
 def encode_record(record: Record) -> tuple[str, bytes]:

@@ -40,7 +40,7 @@ def build_facts(prepared: PreparedBuild) -> records.BuildFacts:
         profile=build.profile,
         rule_evaluation=build.rules,
         options=prepared.options._replace(history=None),  # the request has it, as the audience may see it
-        config_files=tuple(records.ConfigFile(*item) for item in sorted(prepared.config_digests.items())),
+        config_files=tuple(sorted(prepared.config_digests.items())),
     )
 
 
@@ -144,7 +144,7 @@ def replay(record: records.Record, workspace: model.Workspace, counter: model.To
 
     Raises `ContextasmError` if the build fails although no file changed.
     """
-    changes, recording = changed_inputs(record.lists, record.digests, workspace)
+    changes, recording = changed_inputs(dict(record.listings), record.digests, workspace)
     try:
         build = model.Build(
             recording,
@@ -178,7 +178,7 @@ def changed_config(record: records.Record, root: Path) -> tuple[ChangedInput, ..
     `root` is the workspace now. A replay does not read them.
     """
     workspace = Folder(root)
-    digests = {file.path: file.sha256 for file in record.making.config_files}
+    digests = dict(record.making.config_files)
     if not digests:
         return ()
     recorded_rules = tuple(path for path in digests if path.startswith("rules/"))

@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from contextasm.model import Context, ContextasmError, Decision, Document, Layer, NamedTuple, Problem, Workspace
+from contextasm.rendering.wording import LINE_TRACES, reason_words
 from contextasm.retrieval.reading.files import layer_paths
 from contextasm.rules.apply import section
 from contextasm.text.markdown.blocks import headings
 
-GAP_CODES = {"block": "managed-block", "secret": "masked"}
-"""Cause of a line that is in no text, by the reason of its gap."""
-
 
 class LineTrace(NamedTuple):
-    """Where a line went, and the decision that is the cause."""
+    """Where a line went, and why."""
 
     shown: bool
     """Whether the line is shown, at least in part."""
     layer: str
     """Empty if no layer read the file."""
-    decision: Decision | None
-    """The cause; None if the line belongs to no fragment."""
-    code: str = ""
-    """The cause if it is not a decision.
-
-    One of `managed-block`, `masked`, `front-matter`, `blank-line`, `between`, `taken-out`, `not-read` and `left-out`,
-    or the code of the problem that kept the file from being read.
-    """
+    reason: str
+    """In words: the outcome of the line's fragment with its reason, or why the line belongs to no fragment."""
 
 
 TAKEN_OUT = {"private", "same-text", "imports", "status", "superseded", "future", "not-yet", "expired"}
@@ -48,23 +40,29 @@ def trace_line(
     decisions = [decision for decision in context.decisions if decision.path == path]
     gaps = document.gaps if isinstance(document, Document) else ()
     if gap := next((gap for gap in gaps if gap.first <= line <= gap.last), None):
-        return LineTrace(False, decisions[0].layer if decisions else "", None, GAP_CODES[gap.reason])
+        return LineTrace(False, decisions[0].layer if decisions else "", LINE_TRACES[gap.reason])
     for decision in decisions:
         if any(first <= line <= last for first, last in decision.kept):
-            return LineTrace(True, decision.layer, decision)
+            return _trace_of(decision, shown=True)
     if isinstance(document, Document) and (below := _shown_below(context, document, line, decisions)):
-        return LineTrace(True, below.layer, below)
+        return _trace_of(below, shown=True)
     # What a fragment is shown without, such as private lines or copies, may be inside its lines.
     decisions.sort(key=lambda decision: decision.reason.code not in TAKEN_OUT)
     for decision in decisions:
         if decision.lines == (0, 0) or decision.lines[0] <= line <= decision.lines[1]:
-            code = "taken-out" if decision.outcome == "included" and decision.kept else ""
-            return LineTrace(False, decision.layer, None if code else decision, code)
+            is_taken_out = decision.outcome == "included" and decision.kept
+            trace = _trace_of(decision, shown=False)
+            return trace._replace(reason=LINE_TRACES["taken-out"]) if is_taken_out else trace
     layer = decisions[0].layer if decisions else ""
-    code = _code_without_decision(context, document, line)
-    if code == "not-read" and not layer and (left_out := _reading_layer(workspace, context, path, layers())):
-        return LineTrace(False, left_out, None, "left-out")
-    return LineTrace(False, layer, None, code)
+    reason = _reason_without_decision(context, document, line)
+    if reason == LINE_TRACES["not-read"] and not layer:
+        layer = _reading_layer(workspace, context, path, layers())
+        reason = LINE_TRACES["left-out"] if layer else reason
+    return LineTrace(False, layer, reason)
+
+
+def _trace_of(decision: Decision, *, shown: bool) -> LineTrace:
+    return LineTrace(shown, decision.layer, f"{decision.outcome}: {reason_words(decision.reason)}")
 
 
 def _shown_below(context: Context, document: Document, line: int, decisions: Sequence[Decision]) -> Decision | None:
@@ -87,15 +85,16 @@ def _heads(context: Context, layer: str, title: str) -> bool:
     return any(title in words.split(" / ") for lines in texts for _, _, words in headings(lines))
 
 
-def _code_without_decision(context: Context, document: Document | Problem | None, line: int) -> str:
+def _reason_without_decision(context: Context, document: Document | Problem | None, line: int) -> str:
     if isinstance(document, Problem):
-        return document.code
+        return f"the file {document.message}"
     if document is None or all(document.path != opened.path for opened in context.documents):
-        return "not-read"
-    if line < document.line:
-        return "front-matter"
-    blank = not document.text.split("\n")[line - document.line].strip()
-    return "blank-line" if blank else "between"
+        code = "not-read"
+    elif line < document.line:
+        code = "front-matter"
+    else:
+        code = "between" if document.text.split("\n")[line - document.line].strip() else "blank-line"
+    return LINE_TRACES[code]
 
 
 def _require_line(path: str, line: int, document: Document | Problem | None) -> None:

@@ -88,8 +88,7 @@ EXCLUDED_BY_DAY = {
 
 def reason_words(reason: Reason) -> str:
     """The reason of a decision in words."""
-    unknown = dict.fromkeys(("strategy", "severity", "confidence"), "unknown")  # in records of earlier commits
-    facts = {"what": "memories"} | unknown | dict(reason.facts)
+    facts = {"what": "memories"} | dict(reason.facts)
     return (NUMBERS if reason.is_count else REASONS)[reason.code].format(**facts)
 
 
@@ -126,25 +125,16 @@ def rule_trace_words(trace: RuleTrace) -> str:
 
 
 LINE_TRACES: Mapping[str, str] = {
-    "masked": "is part of a secret, which is masked",
-    "managed-block": "ctxasm wrote this managed block, and never reads its own blocks",
+    "secret": "is part of a secret, which is masked",
+    "block": "ctxasm wrote this managed block, and never reads its own blocks",
     "front-matter": "front matter is never shown",
     "blank-line": "a blank line between fragments",
     "taken-out": "a comment, or the line under a heading: not shown",
     "between": "belongs to no fragment of this layer",
     "not-read": "no layer reads this file",
-    "not-text": "this file could not be decoded: it is not text in UTF-8 or UTF-16",
-    "unreadable": "this file could not be opened",
-    "not-a-file": "this is not a file",
-    "outside-workspace": "this is a link that leads out of the workspace",
     "left-out": "its layer is left out of this build, by `enabled: false` or by --scope",
 }
-"""Wording of each reason why a line that belongs to no fragment is not shown."""
-
-
-def line_trace_words(decision: Decision | None, code: str) -> str:
-    """Outcome and reason of one line of a file: from its decision, else the words for a code of `LINE_TRACES`."""
-    return f"{decision.outcome}: {reason_words(decision.reason)}" if decision else LINE_TRACES[code]
+"""Wording of each reason why a line that belongs to no fragment is not shown, by the reason of a gap or a code."""
 
 
 def score_words(score: Sequence[tuple[str, float]], boosted_by: Sequence[str] = ()) -> str:

@@ -25,7 +25,6 @@ from contextasm.model import (
     RuleEvaluation,
     RuleTrace,
     Target,
-    Verdict,
     Workspace,
 )
 from contextasm.rules import evaluate
@@ -50,14 +49,17 @@ PINNABLE_CODES = {"no-match", "not-in-top"}
 
 
 def split_at_headings(fragment: Fragment, layer: Layer, evaluation: RuleEvaluation) -> Iterator[Fragment]:
-    """The fragment in parts, where rules include a section of its document; one of a required layer stays whole."""
+    """The fragment in parts, where rules include a section of its document; one of a required layer stays whole.
+
+    Each part has the headings of the included sections that it is in.
+    """
     titles = [
         effect.target.heading
         for effect in evaluation.of("always_include")
         if effect.target.kind == "heading-path" and effect.target.value in known_paths(fragment.location.path)
     ]
     lines = fragment.text.split("\n")
-    sections = sorted(filter(None, (section(lines, title) for title in titles)))
+    sections = sorted({*filter(None, (section(lines, title) for title in titles))})
     if layer.limits.required or fragment.verdict.excluded or not sections:
         yield fragment
         return
@@ -65,14 +67,15 @@ def split_at_headings(fragment: Fragment, layer: Layer, evaluation: RuleEvaluati
     for number, (first, end) in enumerate(pairwise(edges)):
         blank_lines, text = trimmed("\n".join(lines[first:end]))
         if text:
-            title = heading(lines[first]) if (first, end) in sections else None
-            line = fragment.location.file_line(first + blank_lines)
+            around = [start for start, stop in sections if start <= first < stop]
+            headings_around = tuple(title[1] for title in map(heading, (lines[start] for start in around)) if title)
+            name = headings_around[-1] if first in around else number or ""
             yield fragment._replace(
-                id=f"{fragment.id}#{title[1]}" if title else f"{fragment.id}#{number}" if number else fragment.id,
+                id=f"{fragment.id}#{name}" if name else fragment.id,
                 text=text,
-                location=fragment.location._replace(line=line),
+                location=fragment.location._replace(line=fragment.location.file_line(first + blank_lines)),
                 display=fragment.display._replace(place=(*fragment.display.place, number)),
-                labels=fragment.labels._replace(tags=(), kind="", heading=title[1] if title else ""),
+                labels=fragment.labels._replace(tags=(), kind="", headings=headings_around),
             )
 
 
@@ -106,28 +109,31 @@ def pins_outside_layers(
     evaluation: RuleEvaluation, layers: Sequence[Layer], results: Results, workspace: Workspace
 ) -> tuple[RetrievalResult, tuple[Problem, ...]]:
     """The files that rules include and no layer shows, as fragments, and a problem for each target that is missing."""
-    required = {layer.id for layer in layers if layer.limits.required}
-    all_fragments = [(layer_id, fragment) for layer_id, result in results.items() for fragment in result.fragments]
-    shown = [fragment for layer_id, fragment in all_fragments if fragment.verdict.pinned_by or layer_id in required]
-    includes = [effect for effect in evaluation.of("always_include") if effect.rules]
-    whole_files = {effect.target.value for effect in includes if effect.target.kind == "path"}
-    fragments: list[Fragment] = []
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    for effect in includes:
-        if any(_is_included(effect.target, fragment) for fragment in shown):
-            continue
-        is_file = effect.target.kind in {"path", "heading-path"}
-        document = included_file(workspace, effect.target.value) if is_file else None
-        pins = _pins_of(document, effect, evaluation, len(fragments)) if isinstance(document, Document) else []
-        if not isinstance(document, Document) or not pins:
-            missing = _missing_words(effect.target, all_fragments)
-            message = document.message if isinstance(document, Problem) else missing
+    whole = [each for layer in layers if layer.limits.required for each in results[layer.id].fragments]
+    whole_files = {path for fragment in whole for path in known_paths(fragment.location.path)}
+    fragments = [fragment for result in results.values() for fragment in result.fragments]
+    shown = [*whole, *(fragment for fragment in fragments if fragment.verdict.pinned_by)]
+    missing = [
+        effect
+        for effect in evaluation.of("always_include")
+        if effect.rules
+        and not (effect.target.heading and effect.target.value in whole_files)
+        and not _any_is_target(effect.target, shown)
+    ]
+    paths = dict.fromkeys(each.target.value for each in missing if each.target.kind in {"path", "heading-path"})
+    reads = {path: included_file(workspace, path) for path in paths}
+    documents = [read for read in reads.values() if isinstance(read, Document)]
+    own = evaluation._replace(effects=tuple(missing))
+    pins = tuple(pin for place, document in enumerate(documents) for pin in _pins_of(document, own, place))
+    pinned_paths = {pin.location.path for pin in pins}
+    problems = []
+    for effect in missing:
+        if not _any_is_target(effect.target, pins):
+            read = reads.get(effect.target.value)
+            message = read.message if isinstance(read, Problem) else _missing_words(effect.target, fragments)
             problems.append(Problem("pin-missing", str(effect.target), 0, f"rule {effect.rules[0]}: {message}"))
-        elif effect.target.kind == "path" or effect.target.value not in whole_files:
-            documents.append(document)
-            fragments += pins
-    return RetrievalResult(tuple(fragments), tuple(documents)), tuple(problems)
+    used = (document for document in documents if document.path in pinned_paths)
+    return RetrievalResult(pins, tuple(used)), tuple(problems)
 
 
 def included_file(workspace: Workspace, path: str) -> Document | Problem | None:
@@ -137,12 +143,8 @@ def included_file(workspace: Workspace, path: str) -> Document | Problem | None:
     return workspace.read(archived[0]) if archived else read
 
 
-def _is_included(target: Target, fragment: Fragment) -> bool:
-    if target.kind in {"path", "heading-path"}:
-        title = fragment.labels.heading.casefold()
-        holds_section = not title or target.heading.casefold() == title
-        return target.value in known_paths(fragment.location.path) and holds_section
-    return target.value in item_facts(fragment).get(target.kind, ())
+def _any_is_target(target: Target, fragments: Iterable[Fragment]) -> bool:
+    return any(evaluate.is_target(target, item_facts(fragment)) for fragment in fragments)
 
 
 LEFT_OUT: Mapping[str, str] = {
@@ -156,49 +158,25 @@ LEFT_OUT: Mapping[str, str] = {
 """Words for a target that was found and can't be included, by the code of its exclusion."""
 
 
-def _missing_words(target: Target, fragments: Sequence[tuple[str, Fragment]]) -> str:
-    for _, fragment in fragments:
+def _missing_words(target: Target, fragments: Iterable[Fragment]) -> str:
+    for fragment in fragments if target.kind in {"id", "tag"} else ():
         excluded = fragment.verdict.excluded
-        if excluded and target.kind in {"id", "tag"} and _is_included(target, fragment):
+        if excluded and _any_is_target(target, [fragment]):
             return LEFT_OUT.get(excluded.code, "it is left out").format(**dict(excluded.facts))
     return "nothing that may be shown matches it"
 
 
-def _pins_of(document: Document, effect: Effect, evaluation: RuleEvaluation, place: int) -> list[Fragment]:
-    """The file, or the section that the effect includes, as pinned fragments; empty without text of that heading.
+def _pins_of(document: Document, evaluation: RuleEvaluation, place: int) -> list[Fragment]:
+    """The parts of a file that the rules include, as pinned fragments.
 
     Sections of the file that rules include by themselves are fragments of their own: they may outlast the rest.
     """
-    title = effect.target.heading
-    lines = document.text.split("\n")
-    span = section(lines, title) if title else (0, len(lines))
-    if span is None:
-        return []
-    first, end = span
-    blank_lines, text = trimmed("\n".join(lines[first:end]))
-    if not text:
-        return []
-    location, text = passage(document, document.line + first + blank_lines, text)
-    fragment = Fragment(
-        f"{document.path}#{title}" if title else document.path,
-        location,
-        text,
-        FragmentDisplay(PINS.heading[0], place=(place,)),
-    )
-    parts = [fragment] if title else split_at_headings(fragment, PINS, evaluation)
-    return [_pinned(part, effect, evaluation) for part in parts]
-
-
-def _pinned(part: Fragment, effect: Effect, evaluation: RuleEvaluation) -> Fragment:
-    names = [effect.rules[0]]
-    if part.labels.heading:
-        names += [
-            other.rules[0]
-            for other in evaluation.of("always_include")
-            if other.rules and other.target.kind == "heading-path" and _is_included(other.target, part)
-        ]
-    rank, name = min((pin_rank(evaluation, name), name) for name in names)
-    return part._replace(verdict=Verdict(pinned_by=name, pin_rank=rank))
+    blank_lines, text = trimmed(document.text)
+    location, text = passage(document, document.line + blank_lines, text)
+    whole = Fragment(document.path, location, text, FragmentDisplay(PINS.heading[0], place=(place,)))
+    parts = split_at_headings(whole, PINS, evaluation) if text else ()
+    applied = [_apply_to_fragment(part, PINS, evaluation, []) for part in parts]
+    return [part for part in applied if part.verdict.pinned_by]
 
 
 # --- Effects on layers and fragments ---------------------------------------------------------------------------------
@@ -332,8 +310,8 @@ def item_facts(fragment: Fragment) -> dict[str, str | tuple[str, ...]]:
     path = fragment.location.path
     facts: dict[str, str | tuple[str, ...]] = {"path": known_paths(path), "id": known_ids(fragment.id, path)}
     labels = fragment.labels
-    if labels.heading:
-        return facts | {"heading": labels.heading}
+    if labels.headings:
+        return facts | {"heading": labels.headings}
     return facts | {"type": labels.kind, "tag": labels.tags, "entity": labels.entities}
 
 

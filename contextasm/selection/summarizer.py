@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -29,10 +30,6 @@ _VERSION = "2"
 
 def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class _OverdueError(Exception):
-    """All summaries of one build have taken longer than they may."""
 
 
 class CommandSummarizer:
@@ -56,9 +53,8 @@ class CommandSummarizer:
         self._timeout = timeout
         self._line = line
         self._root = root
-        self._environment = environment
+        self._run_words = partial(run_program, words, root, environment)
         self._cache = Path(cache, "summaries") if cache else None
-        self._run_program = run_program
         self._summaries: dict[str, str] = {}
         self._seconds_left = timeout
         self._problem: Problem | None = None
@@ -70,54 +66,39 @@ class CommandSummarizer:
         key = _digest(_VERSION, self._root, *self._words, text)
         summary = self._summaries.get(key) or self._load(key)
         if not summary:
-            answer = self._summarize(text)
-            if isinstance(answer, Problem):
-                return answer
-            summary = answer
+            try:
+                summary = self._summarize(text)
+            except ProgramFailed as error:
+                message = f"{self._words[0]} {error}; nothing is summarized"
+                self._problem = Problem("summarizer", FILE, self._line, message)
+                return self._problem
             self._save(key, summary)
         self._summaries[key] = summary
         return summary
 
-    def forbid(self, advice: str) -> None:
-        """Have nothing run and no summary remembered, since the workspace is not trusted; `advice` ends the problem."""
-        self._fail("is not run", f"; {advice}")
-
-    def _fail(self, what: str, advice: str = "") -> Problem:
-        """Have nothing run any more; the problem that says why."""
-        message = f"{self._words[0]} {what}; nothing is summarized{advice}"
-        self._problem = Problem("summarizer", FILE, self._line, message)
-        return self._problem
-
-    def _summarize(self, text: str) -> str | Problem:
-        try:
-            summary = self._run(text).decode().replace("\r\n", "\n").strip()
-        except _OverdueError:
-            return self._fail(f"took longer than {self._timeout:g} s")
-        except ProgramFailed as error:
-            return self._fail(str(error))
-        except UnicodeDecodeError as error:
-            return self._fail(f"printed text that is not UTF-8: byte {error.start}")
-        return summary or self._fail("printed nothing")
-
-    def _run(self, text: str) -> bytearray:
-        """All that the command prints."""
-        started = monotonic()
-        deadline = started + self._seconds_left
+    def _summarize(self, text: str) -> str:
+        """The command's words for a text. Raises `ProgramFailed` if it gives none, no text, or takes too long."""
+        deadline = monotonic() + self._seconds_left
 
         def seconds_left() -> float:
             if (left := deadline - monotonic()) <= 0:
-                raise _OverdueError
+                raise ProgramFailed(f"took longer than {self._timeout:g} s")
             return left
 
-        given = (text.encode("utf-8", "replace"),)
-        command, output = self._words, bytearray()
-        with closing(self._run_program(command, self._root, self._environment, given, seconds_left)) as lines:
+        output = bytearray()
+        with closing(self._run_words((text.encode("utf-8", "replace"),), seconds_left)) as lines:
             for line in lines:
                 output += line + b"\n"
                 if len(output) > _LARGEST_OUTPUT:
                     raise ProgramFailed("gave an output that does not end")
-        self._seconds_left -= monotonic() - started
-        return output
+        self._seconds_left = deadline - monotonic()
+        try:
+            summary = output.decode().replace("\r\n", "\n").strip()
+        except UnicodeDecodeError as error:
+            raise ProgramFailed(f"printed text that is not UTF-8: byte {error.start}") from error
+        if not summary:
+            raise ProgramFailed("printed nothing")
+        return summary
 
     def _load(self, key: str) -> str:
         """A summary of an earlier build; empty for none."""

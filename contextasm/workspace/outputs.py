@@ -53,9 +53,12 @@ class OutputFile(NamedTuple):
 
     @classmethod
     def named(cls, kind: OutputKind, path: str) -> Self:
-        """The file that an option names."""
+        """The file that an option names. Raises `ContextasmError` for `-`."""
         from pathlib import Path
 
+        if path == "-":
+            option = OPTIONS[kind]
+            raise ContextasmError(option, "- is standard output, not a file", f"name a file with {option} FILE")
         return cls(kind, Path(path), os.path.abspath(path))
 
     @property
@@ -116,8 +119,8 @@ def output_files(
 ) -> tuple[OutputFile, ...]:
     """The files that `-o`, `--into`, `--manifest` and `--metrics` name, in this order.
 
-    `-` is standard output, and not a file, for all but `--into`. A file that `--into` names twice is written once.
-    Raises `ContextasmError` for an empty name, and for a file that two options name.
+    A file that `--into` names twice is written once. Raises `ContextasmError` for `-`, and for a file that two options
+    name.
     """
     named: list[tuple[OutputKind, str | None]] = [
         ("text", output),
@@ -127,11 +130,8 @@ def output_files(
     ]
     targets: list[OutputFile] = []
     for kind, path in named:
-        if path is None or (path == "-" and kind != "block"):
+        if path is None:
             continue
-        if path == "-":
-            hint = "name a file, such as AGENTS.md"
-            raise ContextasmError(OPTIONS[kind], "- is not a file that can hold a block", hint)
         target = OutputFile.named(kind, path)
         first = next((other for other in targets if other.identity == target.identity), target)
         if first.managed and target.managed and first is not target and first.real == target.real:

@@ -160,9 +160,9 @@ def test_unreadable_identity_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        (b"caf\xe9 au lait", ("not UTF-8", "byte 3")),
-        (b"\xef\xbb\xbfcaf\xe9", ("not UTF-8", "byte")),
-        (b"\xff\xfea\0\0\xd8", ("not UTF-16", "byte")),
+        (b"caf\xe9 au lait", ("not valid UTF-8", "byte 3")),
+        (b"\xef\xbb\xbfcaf\xe9", ("not valid UTF-8", "byte")),
+        (b"\xff\xfea\0\0\xd8", ("not valid UTF-16", "byte")),
     ],
 )
 def test_file_that_is_no_text_is_refused_with_the_byte(tmp_path: Path, content: bytes, parts: tuple[str, ...]) -> None:

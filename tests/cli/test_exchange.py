@@ -446,7 +446,7 @@ def test_a_bundle_in_the_folder_of_memories_is_read_as_the_same_memories(workspa
 def test_an_export_overwrites_nothing_that_is_read(workspace: Path, tmp_path: Path) -> None:
     fill(workspace, PRIVATE)
     before = files(workspace)
-    refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "a context is made of this file")
+    refused(export(workspace, "-o", workspace / "agents/a/memories/m.md"), "-o", "is a source of the context")
     refused(export(workspace, "-o", workspace / "ctxasm.yaml"), "-o", "reads its settings")
     refused(export(workspace, "-f", "okf", "-o", workspace / "agents"), "is a folder with files in it")
     refused(export(workspace, "-f", "okf"), "--format okf", "name a new folder with -o DIR")

@@ -107,7 +107,7 @@ def test_fate_of_every_line_is_told() -> None:
         for number, _ in enumerate(lines_of(file)[:-1], 1):
             fate = trace_line(job.workspace, context, path, number)
             assert fate.layer or not fate.shown
-            assert bool(fate.decision) != bool(fate.code)
+            assert fate.reason
 
 
 def test_kept_lines_of_every_decision_are_lines_of_the_file() -> None:

@@ -147,7 +147,7 @@ def test_a_file_that_can_not_be_read_is_told_and_the_rest_counted(tmp_path: Path
     folder = fill(tmp_path, {"agents/a/KNOWLEDGE.md": b"\xff"})
     result = inside("stats", "-w", folder)
     assert result.code == 0
-    assert "agents/a/KNOWLEDGE.md: is not UTF-8" in result.err
+    assert "agents/a/KNOWLEDGE.md: is not valid UTF-8" in result.err
     assert [each["path"] for each in figures("-w", folder)["problems"]] == ["agents/a/KNOWLEDGE.md"]
 
 

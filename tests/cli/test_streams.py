@@ -251,3 +251,13 @@ def test_of_warnings_of_one_kind_five_are_shown(tmp_path: Path) -> None:
     result = inside("build", "-w", fill(tmp_path, {"agents/a/memories/m.md": memories}))
     assert result.err.count("importance is often") == 5
     assert "ctxasm: warning: 25 more like these; `ctxasm check` lists the defects of files\n" in result.err
+
+
+def test_an_import_says_where_all_of_its_warnings_are(tmp_path: Path) -> None:
+    entries = "".join(json.dumps({"text": f"Memory {number}\u202e"}) + "\n" for number in range(30))
+    workspace = fill(tmp_path / "w", {})
+    (tmp_path / "m.jsonl").write_text(entries)
+    result = inside("import", "jsonl", tmp_path / "m.jsonl", "-a", "a", "-w", workspace)
+    warnings = [line for line in result.err.splitlines() if line.startswith("ctxasm: warning: ")]
+    assert len(warnings) == 6
+    assert warnings[-1] == "ctxasm: warning: 25 more like these; --json lists all"

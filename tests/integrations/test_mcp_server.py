@@ -396,7 +396,7 @@ def test_what_is_offered_is_a_contract(name: str, served: ServedWorkspace, mode:
         ("log", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument team;"),
         ("log", {"text": "x", "agent": "luna", "team": "q1"}, "team: an agent is given, too: name only one of the two"),
         ("remember", {"text": "x"}, "agent: none named: name one in the argument agent, or a team in the argument"),
-        ("remember", {"text": "x", "agent": "luna", "supersedes": ["zzz"]}, "supersedes: no memory has the id zzz"),
+        ("remember", {"text": "x", "agent": "luna", "supersedes": ["zzz"]}, "supersedes: no memory has the id `zzz`"),
     ],
 )
 def test_argument_that_does_not_fit_is_refused_in_one_line_without_options(

@@ -1,6 +1,7 @@
 """The law of audiences: no private sentence is in a shared context, nor in anything that is written about it."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -174,8 +175,7 @@ def test_every_private_line_of_a_read_file_is_told(drawn: Drawn) -> None:
             if gap.reason == "private":
                 trace = trace_line(files, context, document.path, gap.first)
                 assert not trace.shown
-                assert trace.decision
-                assert trace.decision.reason.code in {"private", "outside-window", "future"}
+                assert re.search("it is private|days old|dated after", trace.reason)
 
 
 @given(systems(), budgets, st.sampled_from(("", "harbour")))

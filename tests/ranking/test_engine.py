@@ -23,7 +23,6 @@ from contextasm.model import (
     Layer,
     Problem,
     Profile,
-    Reason,
     RetrievalResult,
     in_order,
 )
@@ -170,8 +169,6 @@ def test_source_003_a_conflict_has_its_strategy_a_confidence_and_a_reason(
     assert decision_data(decision)["reason"] == {"code": "overruled", **facts}
     words = f"h differs on length, and wins by {strategy} (severity {severity}, confidence {confidence})"
     assert decision_words(decision) == words
-    older = decision_words(decision._replace(reason=Reason.of("overruled", by="h", key="length")))
-    assert older == "h differs on length, and wins by unknown (severity unknown, confidence unknown)"
 
 
 def test_source_003_a_conflict_that_is_flagged_has_its_confidence_in_its_problem() -> None:

@@ -96,12 +96,12 @@ def test_law_8_record_replays_to_the_same_context(
     back = parse_record(encode_record(own)[1], "record")
     assert back == own
     again = assemble(
-        Build(SnapshotWorkspace(back.lists, noted.reads), back.making.profile, back.context.request, counter)
+        Build(SnapshotWorkspace(dict(back.listings), noted.reads), back.making.profile, back.context.request, counter)
     )
     assert again == context
     assert back.context == context._replace(documents=())
     assert format_context(back.context) == format_context(context)
-    assert changed_inputs(back.lists, back.digests, Files(files))[0] == ()
+    assert changed_inputs(dict(back.listings), back.digests, Files(files))[0] == ()
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "workspace"])
@@ -251,7 +251,7 @@ def test_record_says_what_was_asked_and_what_was_answered(root: Path) -> None:
     documents = [each for each in map(Files(FILES).read, inputs) if isinstance(each, Document)]
     assert {each.path: each.digest for each in documents}.items() <= inputs.items()
     assert OLD not in inputs
-    assert OLD in [path for each in fields["listings"] for path in each["paths"]]
+    assert OLD in [path for paths in fields["listings"].values() for path in paths]
     assert [each["path"] for each in fields["unreadable"]] == ["agents/a/memories/bad.md"]
     assert {"key": "budget", "value": "9000", "origin": "--budget"} in fields["settings"]
     assert {"key": "date", "value": "2025-03-14", "origin": "ctxasm.yaml:1"} in fields["settings"]

@@ -153,7 +153,7 @@ def test_any_label_comes_back_from_the_parser_as_one_sample(labels: dict[str, st
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--metrics", "agents/a/IDENTITY.md"), "a context is made of this file"),
+        (("--metrics", "agents/a/IDENTITY.md"), "is a source of the context"),
         (("--metrics", "ctxasm.yaml"), "reads its settings"),
         (("-o", "OUT.md", "--metrics", "./OUT.md"), "is the same file as -o OUT.md"),
         (("-o", "OUT.md", "--manifest", "m", "--metrics", "m"), "is the same file as --manifest m"),
@@ -203,8 +203,8 @@ def test_tidy_writes_metrics_of_its_plan_and_of_what_it_did(tmp_path: Path) -> N
     assert inside(*at).code == 0
     assert (counts("planned"), counts("applied")) == (0, 0)
     for words, told in (
-        (("--metrics", folder / "agents/a/IDENTITY.md"), "a context is made of this file"),
-        (("--metrics", folder / ".ctxasm/journal"), "stores data of its own"),
+        (("--metrics", folder / "agents/a/IDENTITY.md"), "is a source of the context"),
+        (("--metrics", folder / ".ctxasm/lock"), "stores data of its own"),
         (("--metrics", "-"), "standard output"),
         (("--undo", "--metrics", path), "--undo makes no plan"),
     ):

@@ -94,6 +94,30 @@ def test_section_included_beside_its_file_shows_once(tmp_path: Path) -> None:
         assert out.endswith("## Pinned\n### A\n\nIntro.\n\n### B\n\nThe part.\n\n### C\n\nMore.\n")
 
 
+SECTIONS = "# A\n\nIntro.\n\n## B\n\nThe part.\n\n### C\n\nWithin.\n\n## D\n\nMore.\n"
+
+
+@pytest.mark.parametrize("path", ["docs/a.md", "agents/a/KNOWLEDGE.md"], ids=["outside", "in a layer"])
+@pytest.mark.parametrize("sections", [("B", "C"), ("C", "B")], ids=" in ".join)
+def test_section_included_with_a_section_within_it_shows_once(
+    tmp_path: Path, path: str, sections: tuple[str, str]
+) -> None:
+    targets = ", ".join(f"'{path}#{title}'" for title in sections)
+    folder = workspace(tmp_path, f"then: {{always_include: [{targets}]}}\n", **{path: SECTIONS})
+    out = inside("build", "-w", folder, "-a", "a").out
+    assert "### B\n\nThe part.\n\n### C\n\nWithin.\n" in out
+    assert out.count("Within.") == 1
+
+
+@pytest.mark.parametrize("path", ["docs/a.md", "agents/a/KNOWLEDGE.md"], ids=["outside", "in a layer"])
+def test_section_that_an_included_file_lacks_is_a_problem(tmp_path: Path, path: str) -> None:
+    folder = workspace(tmp_path, f"then: {{always_include: [{path}, '{path}#Z']}}\n", **{path: SECTIONS})
+    result = inside("build", "-w", folder, "-a", "a")
+    assert f"path {path}#Z: rule" in result.err
+    assert "[pin-missing]" in result.err
+    assert result.out.count("Within.") == 1
+
+
 # --- Order and stability ---------------------------------------------------------------------------------------------
 
 

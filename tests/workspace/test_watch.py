@@ -233,7 +233,7 @@ def test_profile_that_begins_to_read_the_output_is_told_of(tmp_path: Path) -> No
         watch.out = watch.workspace / "agents/a/NOTES.md"
         settings = "layers:\n  - {id: L7, path: 'agents/{agent}/NOTES.md'}\n"
         fill(watch.workspace, {"ctxasm.yaml": settings, "agents/a/IDENTITY.md": "I am b.\n"}, base={})
-        watch.tells("made of this file")
+        watch.tells("a source of the context")
         assert watch.out.read_text() == SMALL_TEXT
         (watch.workspace / "ctxasm.yaml").unlink()
         watch.shows("I am b.")
@@ -494,13 +494,13 @@ def test_polling_where_native_watching_is_refused(tmp_path: Path, limit: str) ->
     ("words", "parts"),
     [
         pytest.param((), ("no file to keep", "-o FILE"), id="no file"),
-        pytest.param(("-o", "-"), ("not a file to keep", "-o FILE"), id="standard output"),
+        pytest.param(("-o", "-"), ("standard output, not a file", "-o FILE"), id="standard output"),
         pytest.param(("-o", "o", "--poll", "0"), ("--poll", "above 0"), id="poll 0"),
         pytest.param(("-o", "o", "--poll", "nan"), ("--poll", "above 0"), id="poll nan"),
         pytest.param(("-o", "o", "-a", "nobody"), ("--agent", "nobody"), id="agent"),
         pytest.param(("-o", "o", "-b", "x"), ("--budget",), id="budget"),
         pytest.param(("-o", "o", "-w", "nowhere"), ("nowhere", "does not exist"), id="workspace"),
-        pytest.param(("-o", "agents/a/IDENTITY.md"), ("IDENTITY.md", "made of this file"), id="an input"),
+        pytest.param(("-o", "agents/a/IDENTITY.md"), ("IDENTITY.md", "a source of the context"), id="an input"),
         pytest.param(("-o", "o", "--metrics", "-"), ("--metrics", "standard output"), id="metrics on standard output"),
         pytest.param(("-o", "o", "--metrics", "o"), ("--metrics", "same file as -o o"), id="metrics in the output"),
         pytest.param(("--metrics", "o"), ("no file to keep",), id="metrics alone"),

@@ -76,12 +76,13 @@ def check(
             write_scope(reading, is_one_of_many=hosts.host == ALL)
         return code
     _refuse_update(flags.baseline, paths, update=flags.update_baseline)
+    baseline = OutputFile.named("baseline", flags.baseline).path if flags.baseline else None
     found, root, selected = _inspect(options, process, paths, flags)
-    if flags.baseline and flags.update_baseline:
-        _write_baseline(Path(flags.baseline), found)
+    if baseline and flags.update_baseline:
+        _write_baseline(baseline, found)
         return 0
-    if flags.baseline:
-        found = _without_accepted(Path(flags.baseline), found)
+    if baseline:
+        found = _without_accepted(baseline, found)
     if selected:
         found = [finding for finding in found if _is_selected(finding, selected)]
     return _write_findings(found, flags, root, process)
@@ -104,9 +105,6 @@ def _check_hosts(
 
 def _refuse_update(baseline: str | None, paths: Sequence[str], *, update: bool) -> None:
     """Raise `ContextasmError` for an update without a baseline, or of a part of the workspace."""
-    if baseline == "-":
-        what = "- is not a file that could hold a baseline"
-        raise ContextasmError("--baseline", what, "name a file, such as .ctxasm-baseline.json")
     if update and not baseline:
         raise ContextasmError("--update-baseline", "no baseline to update is named", "name it with --baseline FILE")
     if update and paths:

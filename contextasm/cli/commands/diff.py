@@ -12,7 +12,7 @@ from typing import Annotated
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, find_opened_record, with_options_of
 from contextasm.cli.output import format_json, format_table, show_taken, shown, write_stderr, write_stdout
-from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_page
+from contextasm.cli.page_file import load_style, refuse_page, refuse_personal, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
 from contextasm.config.input.values import parse_day, parse_tokens
@@ -22,6 +22,7 @@ from contextasm.model import SHARED, ContextasmError
 from contextasm.records import diff as records
 from contextasm.text.names.dates import is_date_form
 from contextasm.workspace.git.folder import GitFolder, open_revision
+from contextasm.workspace.outputs import OutputFile
 
 _SIDE = "A record, a day (YYYY-MM-DD), a budget (@8k) or a git revision (HEAD~3)"
 
@@ -52,7 +53,7 @@ def diff(
     both, profile = with_options_of(options, opened)
     if html is not None or options.audience == SHARED:
         refuse_personal(opened, options)
-    file = None if html is None else page_file(html)
+    file = None if html is None else OutputFile.named("page", html)
     prepare = partial(prepare_build, process=process, stored_profile=profile, targets=[file] if file else [])
     sides = [_side(name, named.get(name or ""), both, process, prepare) for name in (a, b)]
     for words in dict.fromkeys(job.taken for _, job in sides if job):

@@ -11,7 +11,7 @@ from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.commands.replay import OpenedRecord, open_record, replay_record, require_same
 from contextasm.cli.host_view import ALL, HostFlags, explain_host, read_hosts
 from contextasm.cli.options import LockedOption, prepare_context, refuse_given, run_build, typed_flags
-from contextasm.cli.page_file import load_style, page_file, refuse_page, refuse_personal, write_host_page, write_page
+from contextasm.cli.page_file import load_style, refuse_page, refuse_personal, write_host_page, write_page
 from contextasm.config.build import PreparedBuild
 from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.settings import load_settings_file
@@ -24,10 +24,11 @@ from contextasm.rendering.context_page import context_page
 from contextasm.rendering.documents import ContextDocument, DecisionsDocument, context_data
 from contextasm.rendering.page import FragmentTexts
 from contextasm.rendering.tables import decision_table, rule_trace_table
-from contextasm.rendering.wording import line_trace_words, receipt
+from contextasm.rendering.wording import receipt
 from contextasm.text.graphemes import beginning
 from contextasm.text.names.matching import nearest
 from contextasm.workspace.folder import Folder
+from contextasm.workspace.outputs import OutputFile
 
 
 class LineDocument(TypedDict):
@@ -144,8 +145,8 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> No
     Raises `ContextasmError` for a record that gives other bytes, for a personal one, and for a file that a build could
     read.
     """
+    page = OutputFile.named("page", flags.html or "")
     if record is None:
-        page = page_file(flags.html or "")
         sizes = _page_budgets(flags.budgets)
         job = prepare_context(options, [page], locked=flags.locked)
         refuse_page(page, [job])
@@ -154,7 +155,6 @@ def _write_page(options: Options, record: str | None, flags: ExplainFlags) -> No
         contexts = [run_build(job, job.in_full._replace(request=request)) for request in requests]
     else:
         opened = _open_record(record, options._replace(audience=None), flags.budgets, locked=flags.locked)
-        page = page_file(flags.html or "")
         refuse_personal([opened], options)
         refuse_page(page, [], [opened])
         contexts = [require_same(opened, replay_record(opened))]
@@ -266,8 +266,7 @@ def _write_line(
         what = f"{path}{colon}{number} names no line"
         raise ContextasmError("--line", what, "write FILE:LINE, such as IDENTITY.md:3")
     trace = trace_line(workspace, context, path, int(digits), lambda: _all_layers(job) if job else ())
-    reason = line_trace_words(trace.decision, trace.code)
     if flags.json:
-        output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": reason})
+        output.write_json(LineDocument, {"in_": trace.shown, "layer": trace.layer, "reason": trace.reason})
     else:
-        output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {reason}\n"))
+        output.write_stdout(output.shown(f"{'in' if trace.shown else 'out'} {trace.layer or '-'} {trace.reason}\n"))

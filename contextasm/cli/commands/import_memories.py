@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt, refuse_given
-from contextasm.cli.output import format_json, read_stdin, show_problems, write_stderr
+from contextasm.cli.output import format_json, read_stdin, show_problems
 from contextasm.cli.owner import OWNER, recover_first, refuse_outputs
 from contextasm.config.input.options import Flag, Options, Text
 from contextasm.config.input.values import require_known
@@ -31,7 +31,7 @@ from contextasm.workspace.outputs import OutputFile, current_bytes, file_identit
 from contextasm.workspace.storage import ImportOutcome, MemoryPlace, Outcome
 
 MAX_LISTED = 20
-"""Number of problems, and of entries of one kind, that are listed one by one."""
+"""Number of entries of one kind that are listed one by one."""
 
 WORDS: Mapping[Outcome, str] = {
     "added": "added",
@@ -106,7 +106,7 @@ def import_memories(
     if target:
         _write_receipt(target, format_json(ImportedDocument, data))
     receipt.write(ImportedDocument, data, _receipt_lines(outcomes, checked.left_out, update=update, dry_run=dry_run))
-    _show_first(checked.problems)
+    show_problems(checked.problems, rest="--json lists all")
 
 
 run = Command(import_memories, OWNER)
@@ -144,8 +144,6 @@ def _receipt_target(path: str, others: Iterable[str], workspace: Folder, options
     Raises `ContextasmError` for standard output, for a file that the import reads or writes, for one that a build could
     read, and for one that can't be written.
     """
-    if path == "-":
-        raise ContextasmError("--receipt", "- is not a file", "name one, or print it with --json")
     target = OutputFile.named("receipt", path)
     if target.identity in {file_identity(os.path.abspath(other)) for other in others}:
         raise ContextasmError(f"--receipt {path}", "the import reads or writes this file", "name another file")
@@ -161,12 +159,6 @@ def _write_receipt(target: OutputFile, text: str) -> None:
         write(target.path, as_bytes(text))
     except ContextasmError as error:
         raise ContextasmError(error.where, f"{error.what}; the memories are stored", error.hint) from error
-
-
-def _show_first(problems: Sequence[Problem]) -> None:
-    show_problems(problems[:MAX_LISTED])
-    if (further := len(problems) - MAX_LISTED) > 0:
-        write_stderr(f"ctxasm: warning: {further:,} further problems of this kind (--json)")
 
 
 def _receipt_lines(

@@ -127,7 +127,7 @@ def replay_record(opened: OpenedRecord) -> records.Replay:
     counter, counts = load_counter(record.context.request.tokenizer, process.environment)
     inputs = records.stored_inputs(record, opened.path)
     if inputs is not None:
-        result = records.replay(record, SnapshotWorkspace(record.lists, inputs), counter)._replace(stored=True)
+        result = records.replay(record, SnapshotWorkspace(dict(record.listings), inputs), counter)._replace(stored=True)
     elif opened.root is not None:
         result = records.replay(record, open_with_replica(str(opened.root), process, offline=True), counter)
     else:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from contextasm.cli import output
 from contextasm.cli.command_line import Argument, Command
 from contextasm.cli.options import Receipt
-from contextasm.cli.owner import recover_first, require_recovered
-from contextasm.config.input.options import Flag, Options, ProcessEnvironment, Text
-from contextasm.config.inputs import build_inputs
-from contextasm.config.owners import owner_names
-from contextasm.config.resolve import prepare_build, process_environment
+from contextasm.cli.owner import recover_first, refuse_outputs, require_recovered
+from contextasm.config.input.options import Flag, Options, Text
+from contextasm.config.resolve import process_environment
 from contextasm.model import ContextasmError, NamedTuple
 from contextasm.rendering.json_codec import INLINE, Day
 from contextasm.rendering.prometheus import exposition
@@ -26,8 +23,7 @@ from contextasm.upkeep.plan import make_plan, plan_problems, prepare_upkeep, upk
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
 from contextasm.workspace.editing.files import locked
 from contextasm.workspace.editing.journal import take_back
-from contextasm.workspace.folder import Folder
-from contextasm.workspace.outputs import InputFiles, InputPattern, OutputFile, refuse_inputs
+from contextasm.workspace.outputs import OutputFile
 
 PATIENCE = 5.0
 """Seconds to wait while another ctxasm writes in the workspace."""
@@ -59,13 +55,14 @@ def tidy(
     archive/ next to it. Exits 1 if an action that was named could not be done.
     """
     _refuse_contradictions(ids, flags)
-    process = process_environment()
-    upkeep = prepare_upkeep(options, process)
+    upkeep = prepare_upkeep(options, process_environment())
     if flags.undo:
         return _take_back(upkeep, receipt)
     target = None
     if flags.metrics is not None:
-        target = settle_metrics(flags.metrics, upkeep.workspace, options, process)
+        target = OutputFile.named("metrics", flags.metrics)
+        refuse_outputs([target], upkeep.workspace, options, WORKSPACE_PATTERNS)
+        refuse_unwritable(target.path)
     if flags.apply:
         return _apply(upkeep, ids, flags, target, receipt)
     return _show_plan(upkeep, ids, flags, target, receipt)
@@ -254,28 +251,3 @@ class TidyUndo(TypedDict):
     """The day that counts as today."""
     taken_back: list[RestoredFile]
     """Files that are as they were before the last application."""
-
-
-def settle_metrics(path: str, workspace: Folder, options: Options, process: ProcessEnvironment) -> OutputFile:
-    """The file that `--metrics` names.
-
-    Raises `ContextasmError` for standard output, for a file that a build or a check could read, whichever agent it is
-    for, and for one that can't be written.
-    """
-    if path == "-":
-        raise ContextasmError("--metrics", "- is standard output, and the actions go there", "name a file")
-    target = OutputFile.named("metrics", path)
-    refuse_inputs([target], _inputs(workspace, options, process))
-    refuse_unwritable(target.path)
-    return target
-
-
-def _inputs(workspace: Folder, options: Options, process: ProcessEnvironment) -> InputFiles:
-    """The files that builds and checks could read; only what checks read if nothing can be built."""
-    own = tuple((f"{workspace.root}/.{tool}", f"{tool} stores data of its own here") for tool in ("ctxasm", "git"))
-    files = InputFiles(workspace, (), own, ())
-    with suppress(ContextasmError):  # wrong settings, or no agent: the patterns below hold all the same
-        agent = next(iter(owner_names(workspace, "agent")), None)
-        files = build_inputs(prepare_build(options._replace(agent=agent), process, workspace), process.folder)
-    read = tuple(InputPattern(pattern, "ctxasm reads this file") for pattern in WORKSPACE_PATTERNS)
-    return files._replace(patterns=(*files.patterns, *read), others=(*files.others, *own))

@@ -70,10 +70,6 @@ def _output_files(
     """
     if poll is not None and not 0 < poll < 1e6:  # NaN is not, either
         raise ContextasmError("--poll", f"{poll:g} is not a number of seconds above 0", "write one such as 2 or 0.5")
-    for flag, path in (("-o", output), ("--metrics", metrics)):
-        if path == "-":
-            what = "- is standard output, not a file to keep up to date"
-            raise ContextasmError(flag, what, f"name a file with {flag} FILE")
     if output is not None or into:
         return output_files(output, into, metrics=metrics)
     raise ContextasmError("ctxasm watch", "no file to keep up to date is named", "name it with -o FILE or --into FILE")

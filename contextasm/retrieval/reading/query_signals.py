@@ -16,14 +16,6 @@ INTENTS: Sequence[tuple[str, str]] = (
 )
 """Intents and their patterns, in the order in which they are tried: whole words, so `prefix` is no `fix`."""
 
-_NO_KEYWORDS = frozenset(
-    "a about after all also am an and any are as at be because been before being between both but by can could did do"
-    " does doing done down during each few for from had has have having he her here hers him his how i if in into is it"
-    " its just me more most my no nor not of off on once only or other our ours out over own please same she should so"
-    " some such than that the their theirs them then there these they this those through to too under until up very"
-    " was we were what when where which while who whom why will with would you your yours".split()
-)
-
 _WORD = re.compile(r"\w+(?:['’\-]\w+)*")
 
 MATCH = 0.1
@@ -43,8 +35,10 @@ def intent(text: str) -> str:
 
 def keywords(text: str) -> tuple[str, ...]:
     """Words of a text that carry its topic, each once and case-folded, in the order of the text."""
+    from contextasm.retrieval.search.inverted_index import STOP  # here: a build without a topic needs no keywords
+
     words = (word.casefold().replace("’", "'") for word in _WORD.findall(text))
-    return tuple(dict.fromkeys(word for word in words if word not in _NO_KEYWORDS))
+    return tuple(dict.fromkeys(word for word in words if word not in STOP))
 
 
 def half_life(hours: float, half: float = 24.0) -> float:

@@ -26,11 +26,12 @@ _ROW_FLAG = re.compile(r"[\"']?private[\"']?[ \t]*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FRONT_FLAG = re.compile(r"[ \t]*[\"']?private[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#]*)", re.IGNORECASE)
 _FLAG = re.compile(r"(?:^|\s)private(?:[ \t]*[=:][ \t]*[\"']?([^\s\"',]*)|(?=\s*$)|(?=[\s,]+\w+=))", re.IGNORECASE)
-_AFTER_BRACES = (
-    ".,;:!?*_)]#\\'\"\u3002\uff01\uff1f \t\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004"
-    "\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-)
-"""Characters that may be after a mark: punctuation, the end of a closed heading, and each blank."""
+_TAIL = re.compile(r"(?:</?\w[^<>]*>|\[\^[^\[\]\s]+\])\Z")
+"""An element of HTML or a footnote, which may be after a mark."""
+
+_LONGEST_TAIL = 200
+"""Characters in which one of these is looked for."""
+
 _DATA_NAMES = (".yaml", ".yml", ".json")
 _NPM_FILE = "package.json"
 """Name of a file in which the key `private` of the whole says that the package is not published (npm)."""
@@ -294,18 +295,42 @@ def _says_private(line: str) -> bool:
 
 
 def _ends_private(text: str) -> bool:
-    bare = text.rstrip(_AFTER_BRACES)
-    if bare.endswith("-->"):
-        bare = bare[: bare.rfind("<!--")].rstrip(_AFTER_BRACES)
-    while bare.endswith("}"):
-        start = bare.rfind("{")
-        inner, _, behind = bare[max(start, 0) :].partition("}")
-        if start < 0 or behind.strip(_AFTER_BRACES + "}"):
-            return False
-        if any(is_set(flag[1] or "") for flag in _FLAG.finditer(inner[1:])):
-            return True
-        bare = bare[:start].rstrip(_AFTER_BRACES)
+    bare = _without_tail(text)
+    while bare.endswith(("}", "-->")):
+        if bare.endswith("-->"):
+            bare, _, inner = bare.removesuffix("-->").rpartition("<!--")
+            if _ends_private(inner):
+                return True
+        else:
+            start = bare.rfind("{")
+            inner, _, after = bare[max(start, 0) :].partition("}")
+            if start < 0 or _without_tail(after.rstrip("}")):
+                return False
+            if any(is_set(flag[1] or "") for flag in _FLAG.finditer(inner[1:])):
+                return True
+            bare = bare[:start]
+        bare = _without_tail(bare)
     return False
+
+
+def _without_tail(text: str) -> str:
+    """The text without what may be after a mark: elements, footnotes, all but letters, digits, braces and backticks.
+
+    A comment is left: it may hold the mark.
+    """
+    end, may_be_comment = len(text), True
+    while end and text[end - 1] not in "{}`":
+        if may_be_comment and text.endswith("-->", 0, end):
+            may_be_comment = "<!--" in text
+            if may_be_comment:
+                break
+        if text[end - 1] in ">]" and (match := _TAIL.search(text, max(0, end - _LONGEST_TAIL), end)):
+            end = match.start()
+        elif text[end - 1].isalnum():
+            break
+        else:
+            end -= 1
+    return text[:end]
 
 
 def is_private_json(line: str) -> bool:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from contextasm.model import Cleaning, ContextasmError, Document, Hidden, Message, NamedTuple, Problem
 from contextasm.text.cleaning.clean import clean_value, removal_problems
-from contextasm.text.data.rows import is_count, is_share
+from contextasm.text.data.rows import Row, is_count, is_share
 from contextasm.text.json_reader import load_json
 from contextasm.text.names.dates import moment
 
@@ -84,6 +84,7 @@ def _parse_lines(path: str, first: int, text: str, cleaning: Cleaning) -> tuple[
 
 
 def _event_of_object(path: str, line: int, value: Mapping[str, object], problems: list[Problem]) -> Event:
+    row = Row(path, line, value, problems, "bad-event")
     # Content may be under `content` or `data`, or next to the type.
     content = value.get("content", value.get("data"))
     whole = None if isinstance(content, dict) else content
@@ -92,14 +93,7 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
     written = next((value[key] for key in ("timestamp", "time", "ts") if value.get(key) is not None), None)
     time = moment(written)
     if written is not None and time is None:
-        problems.append(Problem("bad-event", path, line, f"timestamp is {written}, no time in ISO form"))
-    shares = {"importance": IMPORTANCE, "confidence": CONFIDENCE}
-    for name in shares:
-        share = value.get(name)
-        if is_share(share):
-            shares[name] = share
-        elif share is not None:
-            problems.append(Problem("bad-event", path, line, f"{name} is {share}, not a number from 0 to 1"))
+        row.report(f"timestamp is {written}, no time in ISO form")
     outcome = value.get("outcome")
     return Event(
         path=path,
@@ -110,8 +104,9 @@ def _event_of_object(path: str, line: int, value: Mapping[str, object], problems
         outcome=str(outcome).strip() if isinstance(outcome, str | int | float) else "",
         content=content,
         whole=whole,
+        importance=row.share("importance", IMPORTANCE),
+        confidence=row.share("confidence", CONFIDENCE),
         task=_id(next((value[key] for key in ("task", "taskId", "task_id") if key in value), None)),
-        **shares,
     )
 
 

@@ -20,7 +20,7 @@ HISTORY = "--history"
 
 _HINT = "give a list of messages with `role`, or events with `type`, as JSON"
 
-_UNREAD_KEYS = ("refusal", "function_call", "audio")
+_UNREAD_KEYS = ("refusal", "audio")
 """The keys of a message that may hold something that no event shows."""
 
 _THINKING = ("thinking", "redacted_thinking")
@@ -89,11 +89,13 @@ def _listed(text: str) -> list[object]:
 def _events_of_message(message: Mapping[str, object], read: _Read, *, is_private: bool) -> Iterator[dict[str, object]]:
     """The results of tools and the texts of a message, each as an event. Calls are noted."""
     role, content = str(message["role"]), message.get("content")
-    for call in _mappings(message.get("tool_calls")):
-        for function in _mappings([call.get("function")]):
-            read.calls[str(call.get("id"))] = function.get("name"), _arguments(function.get("arguments")), is_private
-    if role == "tool":
-        yield _result(message.get("tool_call_id"), content, read)
+    calls = [(call.get("id"), call.get("function")) for call in _mappings(message.get("tool_calls"))]
+    calls += [(call.get("name"), call) for call in _mappings([message.get("function_call")])]  # an older form: no id
+    for name, function in calls:
+        for each in _mappings([function]):
+            read.calls[str(name)] = each.get("name"), _arguments(each.get("arguments")), is_private
+    if role in {"tool", "function"}:
+        yield _result(message.get("tool_call_id" if role == "tool" else "name"), content, read)
         return
     read.unread.update(key for key in _UNREAD_KEYS if message.get(key))
     for block in _blocks(content):

@@ -14,7 +14,7 @@ Scalar = str | int | float
 
 
 class Row(NamedTuple):
-    """One mapping of a list."""
+    """One mapping of a list, or of a file with one a line."""
 
     path: str
     line: int
@@ -22,10 +22,12 @@ class Row(NamedTuple):
     values: Mapping[str, object]
     problems: list[Problem]
     """Problems found so far; shared by all rows of the file."""
+    code: str = "bad-row"
+    """Of its problems."""
 
     def report(self, message: str) -> None:
         """Add a problem of this row."""
-        self.problems.append(Problem("bad-row", self.path, self.line, message))
+        self.problems.append(Problem(self.code, self.path, self.line, message))
 
     def word(self, key: str, default: str = "") -> str:
         """A word, or a number as a word; the default if the key is missing."""

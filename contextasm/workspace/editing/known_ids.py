@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from contextasm.model import ContextasmError, Document, Memory, StoredFacts, grouped
 from contextasm.retrieval.pool import MANY
-from contextasm.text.memories.parser import distinct_memories, id_root, parse_memories, unique_ids
+from contextasm.text.memories.parser import distinct_memories, parse_memories, unique_ids
 from contextasm.text.names.matching import list_names, nearest
 from contextasm.text.names.places import MEMORY_FOLDERS
 from contextasm.workspace.folder import Folder
@@ -35,13 +35,12 @@ class FolderIds:
         self._paths = sorted(paths)
         self._memories = memories
         self._stored = stored
-        self._files: Mapping[str, Sequence[str]] | None = None
-        self._places: dict[str, list[tuple[str, int, str]]] = {}
-        """Path, place and id of the memories with each root, in the order of paths; filled with `_files`."""
+        self._places: Mapping[str, tuple[str, int, str]] | None = None
+        """Path, number in its file and own id of each memory, by the id under which it is known, in path order."""
 
     def names(self) -> list[str]:
         """The ids of all memories, in the order of paths."""
-        return unique_ids(name for ids in self._known().values() for name in ids)
+        return [*self._known()]
 
     def all(self) -> Sequence[Memory]:
         """Every memory under its id, in path order."""
@@ -49,26 +48,17 @@ class FolderIds:
 
     def find(self, name: str) -> Memory | None:
         """The memory with an id, under that id; None if no memory has it."""
-        try:
-            return self._find(name)
-        except LookupError:  # a file has changed since its ids were looked at
-            self._stored = self._files = None
-            return self._find(name)
-
-    def _find(self, name: str) -> Memory | None:
-        """As `find`. Raises `LookupError` if a file is not as it was when its ids were stored."""
-        self._known()
-        namesakes = self._places.get(id_root(name), [])
-        for unique, (path, place, own) in zip(unique_ids([each[2] for each in namesakes]), namesakes, strict=True):
-            if unique == name:
-                memory = self._memories(path)[place]
-                if memory.id != own:
-                    raise LookupError(own)
+        if name not in (known := self._known()):
+            return None
+        path, number, own = known[name]
+        for memory in self._memories(path)[number : number + 1]:
+            if memory.id == own:
                 return memory._replace(id=name)
-        return None
+        self._stored = self._places = None  # the file has changed since its ids were looked at
+        return self.find(name)
 
-    def _known(self) -> Mapping[str, Sequence[str]]:
-        if self._files is None:
+    def _known(self) -> Mapping[str, tuple[str, int, str]]:
+        if self._places is None:
             stored = self._stored.load(self._paths) if self._stored else {}
             files = {
                 path: stored[path] if path in stored else [each.id for each in self._memories(path)]
@@ -76,10 +66,9 @@ class FolderIds:
             }
             if self._stored and sum(len(ids) for path, ids in files.items() if path not in stored) > MANY:
                 self._stored.store(files)
-            self._files = files
-            places = ((path, *numbered) for path, ids in files.items() for numbered in enumerate(ids))
-            self._places = grouped((id_root(each[-1]), each) for each in places)
-        return self._files
+            places = [(path, *numbered) for path, ids in files.items() for numbered in enumerate(ids)]
+            self._places = dict(zip(unique_ids(own for *_, own in places), places, strict=True))
+        return self._places
 
 
 class WorkspaceIds:

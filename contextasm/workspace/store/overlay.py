@@ -193,40 +193,34 @@ def poll_store(overlay: StoreOverlay, nudge: Callable[[], None], warn: Callable[
     reason why the store can't be asked, and once it can again; both from another thread.
     """
     ended = threading.Event()
-    seen = _pages(overlay)
-    thread = threading.Thread(target=_poll, args=(overlay, seen, nudge, warn, ended), name="ctxasm-store", daemon=True)
+    seen = _pages(overlay)  # the replica as it was before the first build
+
+    def poll() -> None:
+        nonlocal seen
+        failure = ""
+        while not ended.wait(INTERVAL):
+            try:
+                changed, problems = overlay.renew()
+                pages = _pages(overlay)
+            except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
+                changed, pages, words = (), seen, " ".join(str(error).split()) or type(error).__name__
+                now = str(error) if isinstance(error, ContextasmError) else f"the store can't be asked: {words}"
+            else:
+                now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
+            if now != failure:
+                warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
+                failure = now
+            if changed or pages != seen:  # `remember` and others pull, too, and then nothing is left to this pull
+                seen = pages
+                nudge()
+
+    thread = threading.Thread(target=poll, name="ctxasm-store", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join(INTERVAL)
-
-
-def _poll(
-    overlay: StoreOverlay,
-    seen: _Pages,
-    nudge: Callable[[], None],
-    warn: Callable[[str], None],
-    ended: threading.Event,
-) -> None:
-    """`seen` is the replica as it was before the first build."""
-    failure = ""
-    while not ended.wait(INTERVAL):
-        try:
-            changed, problems = overlay.renew()
-            pages = _pages(overlay)
-        except Exception as error:  # noqa: BLE001  (a thread that died in silence would be worse)
-            changed, pages, words = (), seen, " ".join(str(error).split()) or type(error).__name__
-            now = str(error) if isinstance(error, ContextasmError) else f"the store can't be asked: {words}"
-        else:
-            now = "".join(f"{problem.message}; " for problem in problems if problem.code not in OF_FRESH_REPLICA)
-        if now != failure:
-            warn(now.rstrip("; ") or f"{overlay.config.address}: the store answers again")
-            failure = now
-        if changed or pages != seen:  # `remember` and others pull, too, and then nothing is left to this pull
-            seen = pages
-            nudge()
 
 
 def _pages(overlay: StoreOverlay) -> _Pages:

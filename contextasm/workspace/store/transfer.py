@@ -263,9 +263,9 @@ def export_pages(overlay: StoreOverlay, owners: Sequence[str], target: Path) -> 
             for name, stamp in state.owners[owner].pages.items():
                 files[target / owner / "memories" / name] = _exported_page(pages / name, stamp, number)
         for owner in owners:
-            _refuse_links(target, owner)
             _refuse_others(target / owner / "memories", files)
         for path, data in files.items():
+            _refuse_link(target, path)
             _refuse_edited(path, data)
         for path, data in files.items():
             with system_errors(str(path.parent), "can't be made", "name another folder"):
@@ -303,23 +303,13 @@ def _page_bytes(page: Path, stamp: tuple[int, ...]) -> bytes:
     return data
 
 
-def _refuse_links(target: Path, owner: str) -> None:
-    """Raise `ContextasmError` if a folder of an owner below the target is a link; the target itself may be one."""
-    folder = target
-    for name in (*owner.split("/"), "memories"):
-        folder /= name
-        _refuse_link(folder)
-
-
-def _refuse_link(path: Path) -> None:
-    with system_errors(str(path), "can't be looked at", "name another folder"):
-        is_link = path.is_symlink()
-    if is_link:
+def _refuse_link(target: Path, path: Path) -> None:
+    """Raise `ContextasmError` if a link is on the way from the target, which may be one itself, to a file below it."""
+    if os.path.realpath(path) != os.path.join(os.path.realpath(target), path.relative_to(target)):
         raise ContextasmError(str(path), "leads elsewhere through a link", "name another folder, or take the link away")
 
 
 def _refuse_edited(path: Path, data: bytes) -> None:
-    _refuse_link(path)
     there = file_bytes(str(path))
     if there != data and not (isinstance(there, ReadFailure) and there.code == MISSING):
         raise ContextasmError(str(path), "is in the way: it differs from the page of the store", _EMPTY_FOLDER)

@@ -84,7 +84,7 @@ class StoredMemories(StoreOverlay):
             rows = locked_rows(session, owner, f"NOT deleted AND (id = ANY(%s) OR {alike})", [*ids], sums)
             writer = _Writer(session, owner, day, rows, force=force)
             outcomes = [writer.write(*each, said_so) for each, said_so in zip(new, said, strict=True)]
-            writer.save(replaced)
+            writer.supersede(replaced)
             return outcomes
 
         return in_transaction(self.config, work)
@@ -213,12 +213,14 @@ class _Writer:
         self._day = day
         self._rows = dict(rows)
         self._force = force
-        self._changed: set[str] = set()
         self._written: dict[int, str] = {}
         """Ids of the rows that the new entries of the call became, by their numbers among these."""
 
     def write(self, entry: NewMemory, memory: Memory, said: RememberOutcome | AmongNew) -> RememberOutcome:
-        """Reinforce the memory that says the same, if it still may be, else store `memory`, that of the entry."""
+        """Reinforce the memory that says the same, if it still may be, else store `memory`, that of the entry.
+
+        Raises `ContextasmError` if the role may not change one.
+        """
         row = self._same(entry, memory.text, said)
         row = row if row and entry.may_reinforce(row.memory) else None
         # An open memory names no private one, whose status says enough: others would read its id.
@@ -227,7 +229,7 @@ class _Writer:
         if row:
             known, unmerged = reinforced(row.memory, entry._replace(supersedes=named), self._day)
             outcome = RememberOutcome("reinforced", known, said.alike, unmerged)
-            self._changed.add(known.id)
+            self._update(row, known)
         else:
             row = insert_row(self._session, self._owner, memory._replace(supersedes=named))
             outcome = RememberOutcome("stored", row.memory, 1.0)
@@ -245,17 +247,13 @@ class _Writer:
         equal = (row for row in self._rows.values() if row.memory.text == text and not row.memory.private)
         return next((row for row in equal if row.memory.id not in entry.supersedes), None)
 
-    def save(self, replaced: AbstractSet[str]) -> None:
-        """Give replaced memories the status `superseded`, and write what changed.
-
-        Raises `ContextasmError` if the role may not change one.
-        """
-        for id_ in replaced & self._rows.keys():
-            row = self._rows[id_]
+    def supersede(self, replaced: AbstractSet[str]) -> None:
+        """Give replaced memories the status `superseded`. Raises `ContextasmError` as `write`."""
+        for row in (self._rows[id_] for id_ in sorted(replaced & self._rows.keys())):
             if row.memory.status in ACTIVE_STATUSES:
-                self._rows[id_] = row._replace(memory=row.memory._replace(status="superseded"))
-                self._changed.add(id_)
-        for row in (self._rows[id_] for id_ in sorted(self._changed)):
-            if not update_row(self._session, row.seq, row.memory):
-                what = f"the memory {row.memory.id} can't be changed"
-                raise ContextasmError(f"store: {self._owner}", what, "ask for the right to write for this owner")
+                self._update(row, row.memory._replace(status="superseded"))
+
+    def _update(self, row: Row, memory: Memory) -> None:
+        if not update_row(self._session, row.seq, memory):
+            what = f"the memory {memory.id} can't be changed"
+            raise ContextasmError(f"store: {self._owner}", what, "ask for the right to write for this owner")

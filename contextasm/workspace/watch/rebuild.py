@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from datetime import date
 from pathlib import Path
 
-from contextasm.model import Context, ContextasmError, Document, NamedTuple
+from contextasm.model import Context, ContextasmError, Document, FileStamp, NamedTuple
 from contextasm.text.cleaning.clean import shown_name
 from contextasm.text.markdown.blocks import passage
 from contextasm.workspace.atomic import as_bytes, refuse_unwritable, write
@@ -35,10 +35,10 @@ LOCK_SECONDS = 0.2
 _SETTLED = 100_000_000
 """Nanoseconds after a change within which a second one may leave the same time stamp, however coarse the clock is."""
 
-Reading = tuple[tuple[int, ...], Read]
-"""Status of a file before it was read, and the result of reading.
+Reading = tuple[FileStamp | None, Read]
+"""Stamp of a file before it was read, and the result of reading.
 
-The status is empty if an equal one later would not prove that the content is the same.
+No stamp if an equal one later would not prove that the content is the same.
 """
 
 
@@ -71,24 +71,14 @@ class Rescan(Folder):
         return os.path.realpath(self._full(path))
 
     def _reading(self, path: str) -> Reading:
-        status = _proving_status(self._full(path))
-        before = self._before.get(path)
-        if before and status and before[0] == status and self.holds(os.path.dirname(path)):
+        stamp, before = self.stamp(path), self._before.get(path)
+        if before and stamp and before[0] == stamp:
             return before
+        if stamp and time.time_ns() - max(stamp.modified, stamp.changed) < _SETTLED:
+            stamp = None
         answer = super().read(path)
         # Equal content is the same value: a file that was only touched has not changed.
-        return status, before[1] if before and _is_same_answer(before[1], answer) else answer
-
-
-def _proving_status(path: str) -> tuple[int, ...]:
-    """Status of a file that changes whenever its content does; empty for a file that is missing or changed just now."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _SETTLED:
-        return ()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return stamp, before[1] if before and _is_same_answer(before[1], answer) else answer
 
 
 def _is_same_answer(one: Read, other: Read) -> bool:

@@ -38,6 +38,7 @@ def test_row_46_keywords_come_without_stop_words_in_stable_order() -> None:
     assert keywords("Where is the Foghorn, and WHY is the foghorn in the Lamp-Room?") == ("foghorn", "lamp-room")
     assert keywords("Straße STRASSE 霧笛 Maren’s") == ("strasse", "霧笛", "maren's")
     assert keywords("what is it about?") == ()
+    assert keywords("Okay, please get me everything about the foghorn, thanks") == ("foghorn",)
 
 
 @given(st.text())

@@ -175,6 +175,19 @@ e: |
     assert getattr(parse_data(seen(packed, "r.json"), load_yaml), "value", None) == {"a": "open"}
 
 
+AFTER_A_MARK = [*"”’»…、」—~>/،؟;・🔒", " <b>x</b>"[-4:], "[^1]", " <!-- c -->.", "--> -"]
+
+
+@pytest.mark.parametrize("text", [f"Salary {{private=true}}{end}" for end in AFTER_A_MARK])
+def test_no_sign_after_a_mark_makes_it_a_part_of_the_text(text: str) -> None:
+    assert spans(seen(f"Open\n\n{text}\n")) == [(3, 3)]
+
+
+@pytest.mark.parametrize("text", ["Salary <!-- {private=true} -->", "- [fact] Salary <!-- {private} --> {id=x}"])
+def test_a_mark_in_a_comment_is_a_mark(text: str) -> None:
+    assert spans(seen(f"Open\n\n{text}\n")) == [(3, 3)]
+
+
 @pytest.mark.parametrize("line", ["title: x # {private=true}", "tags: [x] {private}", "title: x {private=true}"])
 def test_front_matter_with_the_mark_makes_its_file_private(line: str) -> None:
     text = f"---\n{line}\n---\nText\n"

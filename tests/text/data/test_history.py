@@ -6,7 +6,7 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextasm.model import ContextasmError
+from contextasm.model import ContextasmError, Problem
 from contextasm.text.data.events import parse_events
 from contextasm.text.data.history import session_of_history
 from tests.workspaces import document
@@ -55,3 +55,14 @@ def test_a_result_has_the_tool_and_the_arguments_of_its_call() -> None:
         "arguments": {"word": "tide"},
         "output": "One.",
     }
+
+
+def test_the_result_of_a_private_call_is_private_in_the_older_form_too() -> None:
+    call = {"role": "assistant", "content": None, "private": True, "function_call": {"name": "pay", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "hi"}, call, {"role": "function", "name": "pay", "content": "90k"}]
+    problems: list[Problem] = []
+    session, _ = session_of_history(json.dumps(messages), problems)
+    turn, result = map(json.loads, session.splitlines())
+    assert "private" not in turn
+    assert (result["tool"], result["output"], result["private"]) == ("pay", "90k", True)
+    assert problems == []

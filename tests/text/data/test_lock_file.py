@@ -62,10 +62,10 @@ def test_a_lock_means_the_same_however_an_editor_left_it(change: object) -> None
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "ctxasm.lock:1: is not a lock"),
-        ("# only a remark\n", "ctxasm.lock:1: is not a lock"),
-        ("ctxasm-lock 2\n", "ctxasm.lock:1: is not a lock"),
-        (f"# remark\n{DIGEST}  a\n", "ctxasm.lock:2: is not a lock"),
+        ("", "ctxasm.lock:1: the first line is not `ctxasm-lock 1`"),
+        ("# only a remark\n", "ctxasm.lock:1: the first line is not `ctxasm-lock 1`"),
+        ("ctxasm-lock 2\n", "ctxasm.lock:1: the first line is not `ctxasm-lock 1`"),
+        (f"# remark\n{DIGEST}  a\n", "ctxasm.lock:2: the first line is not `ctxasm-lock 1`"),
         (f"{VERSION_LINE}\n{DIGEST} a\n", "ctxasm.lock:2: is not a SHA-256"),
         (f"{VERSION_LINE}\n{DIGEST.upper()}  a\n", "ctxasm.lock:2: is not a SHA-256"),
         (f"{VERSION_LINE}\n{DIGEST}  \n", "ctxasm.lock:2: is not a SHA-256"),

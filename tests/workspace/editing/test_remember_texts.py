@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from contextasm.model import ContextasmError, Document, FileStamp, FolderFacts, Memory, Problem
 from contextasm.retrieval.memory_index.files import folder_facts
-from contextasm.text.memories.parser import id_root
+from contextasm.text.memories.parser import unique_ids
 from contextasm.workspace.editing import known_ids, memories
 from contextasm.workspace.editing.known_ids import WorkspaceIds
 from contextasm.workspace.editing.remember import store_memories
@@ -131,18 +131,19 @@ def test_law_stored_ids_change_nothing_that_is_found(
 
 
 def test_many_names_are_looked_up_in_one_pass_over_the_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[str] = []
+    passes: list[int] = []
 
-    def counted(name: str) -> str:
-        taken.append(name)
-        return id_root(name)
+    def counted(ids: Iterable[str]) -> list[str]:
+        unique = unique_ids(ids)
+        passes.append(len(unique))
+        return unique
 
-    monkeypatch.setattr(known_ids, "id_root", counted)
+    monkeypatch.setattr(known_ids, "unique_ids", counted)
     names = [f"k{number}" for number in range(200)]
     page = fill(tmp_path, {f"{FOLDER}/a.md": "".join(f"- about {name} {{id={name}}}\n" for name in names)})
     ids = WorkspaceIds(Folder(page))
     assert [memory.text for name in names for memory in ids.find(name)] == [f"about {name}" for name in names]
-    assert len(taken) == 2 * len(names)
+    assert passes == [len(names)]
 
 
 def statement(page: int, number: int) -> str:
